@@ -108,9 +108,7 @@ def test_dropped_records_count_as_suppressed_and_added_ones_are_left_out() -> No
         "share_of_records": 0.25,
         "by_attribute": dict.fromkeys(("age", "income", "sex", "grade"), 1),
     }
-    assert (
-        found.continuous["attributes"]["age"] | {"left_out": 1, "records": 3, "mae": 0.0} == found.continuous["attributes"]["age"]
-    )
+    assert {**found.continuous.attributes["age"], "left_out": 1, "records": 3, "mae": 0.0} == found.continuous.attributes["age"]
     assert found.categorical["granularity"] == pytest.approx(0.25)
     assert found.classes["discernibility"]["release"] == 3 + 4
     assert "1 record of the original not in the release" in " ".join(found.view().notes)

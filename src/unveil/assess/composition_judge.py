@@ -153,7 +153,7 @@ class CompositionJudge:
 def _beyond_chance(table: CodedTable, given: Sequence[str], target: str, blocks: Mapping[str, Partition]) -> float:
     """Return the rate without what chance would give; a column that its partition cannot read, as labels are, stays as it is."""
     readable = {column.name: blocks[column.name] for column in table.columns if _reads(blocks.get(column.name), column)}
-    return beyond_chance(rate(table, given, [target], partitions=readable, values=False).get("adjusted"))
+    return beyond_chance(rate(table, given, [target], partitions=readable, values=False).adjusted)
 
 
 def _reads(partition: Partition | None, column: Any) -> bool:

@@ -9,6 +9,17 @@ from typing import Any
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_seed
 from unveil.attacks import disclosure, identity
+from unveil.attacks.attack_sections import (
+    Background,
+    Homogeneity,
+    IdentityAttack,
+    Overall,
+    OverallByModel,
+    SimilarityModel,
+    Skewness,
+    WhiteBox,
+    WhiteBoxMeaning,
+)
 from unveil.attacks.attack_view import view_of
 from unveil.attacks.linkage.known_method import KnownMethod
 from unveil.attacks.linking import linkage
@@ -20,6 +31,7 @@ from unveil.measures.equivalence import suppressed_cells
 from unveil.measures.rates import columns_of, mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View
+from unveil.results.figures import plain
 from unveil.results.masked_rows import masked_parts
 from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import counted, number
@@ -64,14 +76,14 @@ class Attack(Result):
         How the result was made.
     """
 
-    identity: Mapping[str, Any]
-    homogeneity: Mapping[str, Any]
-    background: Mapping[str, Any]
-    skewness: Mapping[str, Any]
-    similarity: Mapping[str, Any]
+    identity: IdentityAttack
+    homogeneity: Homogeneity
+    background: Background
+    skewness: Skewness
+    similarity: Mapping[str, SimilarityModel]
     linkage: Mapping[str, Any]
     synthetic: Mapping[str, Any]
-    overall: Mapping[str, Any]
+    overall: Overall
     alignment: Alignment | None
     suppressed: int
     made: Provenance
@@ -84,14 +96,14 @@ class Attack(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
         return {
-            "identity": dict(self.identity),
-            "homogeneity": dict(self.homogeneity),
-            "background": dict(self.background),
-            "skewness": dict(self.skewness),
-            "similarity": dict(self.similarity),
+            "identity": self.identity.to_dict(),
+            "homogeneity": self.homogeneity.to_dict(),
+            "background": self.background.to_dict(),
+            "skewness": self.skewness.to_dict(),
+            "similarity": plain(self.similarity),
             "linkage": dict(self.linkage),
             **self.synthetic,
-            "global": dict(self.overall),
+            "global": self.overall.to_dict(),
             "alignment": None if self.alignment is None else self.alignment.to_dict(),
             "records": self.made.records,
             "suppressed": self.suppressed,
@@ -125,12 +137,14 @@ class Attack(Result):
     def masked(self, small: int = SMALL) -> Attack:
         """Return the answer without the values of fewer than `small` records, and of classes that disclose."""
         sections = ("identity", "homogeneity", "background", "skewness", "similarity", "linkage", "synthetic")
-        masked, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
-        for name, entry in masked["skewness"]["by_sensitive"].items():
-            belief = entry["belief"]
-            if (belief["worst_class"] or {}).get("masked") or (belief["value"],) in hidden.get((name,), ()):
-                belief["value"] = MASK
-        return replace(self, **masked)
+        found, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
+        by_sensitive = {
+            name: replace(entry, belief=replace(entry.belief, value=MASK))
+            if (entry.belief.worst_class or {}).get("masked") or (entry.belief.value,) in hidden.get((name,), ())
+            else entry
+            for name, entry in found["skewness"].by_sensitive.items()
+        }
+        return replace(self, **{**found, "skewness": replace(found["skewness"], by_sensitive=by_sensitive)})
 
     def view(self) -> View:
         """Return what a person should see."""
@@ -268,12 +282,12 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     suppressed = _suppressed(table, pair.keys)
     classes = disclosure.classes_of(owned[0], pair.keys, pair.sensitive, owned[1])
     made_one = active_run().counting("attacks", _ATTACKS)
-    by_identity: dict[str, Any] = {
-        "white_box": identity.white_box(pair, models),
-        "black_box": identity.black_box(table, pair.keys, classes),
-        "grey_box": None if others.external is None else identity.grey_box(pair, others.external, others.seed),
-        "known": identity.known_records(pair),
-    }
+    by_identity = IdentityAttack(
+        white_box=identity.white_box(pair, models),
+        black_box=identity.black_box(table, pair.keys, classes),
+        grey_box=None if others.external is None else identity.grey_box(pair, others.external, others.seed),
+        known=identity.known_records(pair),
+    )
     made_one()
     by_homogeneity = disclosure.homogeneity(table, pair.keys, pair.sensitive, classes, others.secret_gaps(pair))
     made_one()
@@ -303,10 +317,10 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         similarity=by_similarity,
         linkage=linked,
         synthetic=synthetic,
-        overall={
-            **_overall(_risks(pair, by_identity, by_homogeneity, synthetic)),
-            "by_model": _by_model(by_identity["white_box"]["by_model"], by_similarity),
-        },
+        overall=Overall(
+            _overall(_risks(pair, by_identity.white_box, by_homogeneity, synthetic)),
+            _by_model(by_identity.white_box.by_model, by_similarity),
+        ),
         alignment=pair.alignment,
         suppressed=suppressed,
         made=made,
@@ -322,7 +336,7 @@ def _synthetic(pair: Pair, others: _Others) -> dict[str, Any]:
     return audited(pair, open_source(others.control), others.seed)
 
 
-def _risks(pair: Pair, boxes: Mapping[str, Any], homogeneity: Mapping[str, Any], synthetic: Mapping[str, Any]) -> dict[str, Any]:
+def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: Mapping[str, Any]) -> dict[str, float | None]:
     """Return the risk of each attack that has one.
 
     Of synthetic data it is what the release adds beside a hold-out; how far its own records give its own sensitive values away is
@@ -333,19 +347,19 @@ def _risks(pair: Pair, boxes: Mapping[str, Any], homogeneity: Mapping[str, Any],
             "discrimination_rate": synthetic["discrimination_rate"]["value"],
             **{name: synthetic[name]["risk"] for name in RISKS},
         }
-    return {"identity": boxes["white_box"]["risk"], "homogeneity": homogeneity["risk"] if pair.sensitive else None}
+    return {"identity": box.risk, "homogeneity": homogeneity.risk if pair.sensitive else None}
 
 
-def _overall(risk: Mapping[str, float | None]) -> dict[str, Any]:
+def _overall(risk: Mapping[str, float | None]) -> OverallByModel:
     """Return risk and information loss of the attacks that have one, and the mean loss."""
     loss = {name: None if value is None else 1.0 - value for name, value in risk.items()}
-    return {"risk": dict(risk), "information_loss": loss, "overall_information_loss": mean(list(loss.values()))}
+    return OverallByModel(dict(risk), loss, mean(list(loss.values())))
 
 
-def _by_model(boxes: Mapping[str, Any], similarity: Mapping[str, Any]) -> dict[str, Any]:
+def _by_model(boxes: Mapping[str, WhiteBoxMeaning], similarity: Mapping[str, SimilarityModel]) -> dict[str, OverallByModel]:
     """Return the global figures as each attacker's model reads the values: identity by its blocks, and similarity."""
     return {
-        model: _overall({"identity": boxes[model]["risk"] if model in boxes else None, "homogeneity": section["risk"]})
+        model: _overall({"identity": boxes[model].risk if model in boxes else None, "homogeneity": section.risk})
         for model, section in similarity.items()
     }
 

@@ -215,8 +215,8 @@ def propose_partitions(
     frame = side_by_side(one.collect, other.collect, [(column, after)], alignment, [(_BEFORE, _AFTER)])
     table = load(frame, [_BEFORE, _AFTER], nulls="drop")
     plain = rate(table, [_AFTER], [_BEFORE], values=False)
-    if plain["value"] is None:
-        raise UndefinedMeasureError(f"the values of {shown(column)} cannot be compared: {plain['reason']}")
+    if plain.value is None:
+        raise UndefinedMeasureError(f"the values of {shown(column)} cannot be compared: {plain.reason}")
     numbers = [_numbers(coded.values) for coded in table.columns]
     numeric = all(values is not None for values in numbers)
     if hierarchy is None and not numeric:
@@ -225,7 +225,7 @@ def propose_partitions(
     candidates = tuple(_measured(table, partition) for partition in specs)
     fitting = [candidate for candidate in candidates if candidate.bias <= tolerance * candidate.rate]
     return ComparablePartitions(
-        column, after, plain["value"], plain["adjusted"],
+        column, after, plain.value, plain.adjusted,
         _noise(table, numbers) if numeric else None,
         candidates, max(fitting, key=lambda candidate: candidate.blocks, default=None), tolerance,
         Provenance(table.records, "drop", table.dropped, (after,), (column,), version=__version__),

@@ -12,11 +12,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attacks.attack_sections import (
+    Background,
+    BackgroundOf,
+    BeliefShift,
+    CountedClasses,
+    Difference,
+    Homogeneity,
+    HomogeneityOf,
+    KeyDifference,
+    KeyMissing,
+    KeyRate,
+    KeySimilarity,
+    MissingShare,
+    NoDifference,
+    SimilarityModel,
+    SimilarityOf,
+    SimilarRate,
+    Skewness,
+    SkewnessOf,
+    WithoutValue,
+)
 from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_each, count_table
 from unveil.counts.grouping import summed
 from unveil.measures.equivalence import Equivalence, Spread, equivalence
-from unveil.measures.rates import columns_of, mean, rates
+from unveil.measures.rates import RateFigures, columns_of, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
@@ -42,7 +63,7 @@ def homogeneity(
     sensitive: Sequence[str],
     classes: Equivalence,
     missing_is_sensitive: Collection[str] = (),
-) -> dict[str, Any]:
+) -> Homogeneity:
     """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain.
 
     Classes in which nobody has a value disclose none: they are counted apart, unless a missing value is itself sensitive.
@@ -51,44 +72,40 @@ def homogeneity(
     for name in sensitive:
         spread, secret = classes.spreads[name], name in missing_is_sensitive
         whole, *alone = rates([(release, some, [name]) for some in (keys, *([key] for key in keys))])
-        sections[name] = {
-            **whole,
-            "by_attribute": [{"release": key, **figures} for key, figures in zip(keys, alone, strict=True)],
-            "certain": _counted(classes, spread.certain(missing_is_sensitive=secret)),
-            "without_value": {**_counted(classes, spread.valueless), "missing_is_sensitive": secret},
-        }
-    return {"risk": mean([entry["value"] for entry in sections.values()]), "by_sensitive": sections}
+        sections[name] = HomogeneityOf(
+            whole,
+            [KeyRate(key, figures) for key, figures in zip(keys, alone, strict=True)],
+            _counted(classes, spread.certain(missing_is_sensitive=secret)),
+            WithoutValue(_counted(classes, spread.valueless), missing_is_sensitive=secret),
+        )
+    return Homogeneity(mean([entry.rate.value for entry in sections.values()]), sections)
 
 
-def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> dict[str, Any]:
+def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> CountedClasses:
     """Count some classes and the records that hold their key; where persons are distinguished, also these and their share."""
-    counts = {
-        "classes": int(which.sum()),
-        "records": int(classes.own[which].sum()),
-        "share": classes.among(which) / classes.every,
-    }
-    return counts if classes.owners is None else counts | {"persons": classes.among(which)}
+    among = classes.among(which)
+    persons = None if classes.owners is None else among
+    return CountedClasses(int(which.sum()), int(classes.own[which].sum()), among / classes.every, persons)
 
 
-def background(rates: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
+def background(found: Homogeneity, classes: Equivalence) -> Background:
     """Say what is missing to full disclosure, and which single piece of knowledge would disclose most."""
     answer = {}
-    for name, entry in rates["by_sensitive"].items():
-        rows = [{"release": row["release"], **_missing(row)} for row in entry["by_attribute"]]
-        secret = bool(entry["without_value"]["missing_is_sensitive"])
-        known = knowledge(classes.spreads[name], missing_is_sensitive=secret)
-        answer[name] = {**_missing(entry), "by_attribute": rows, "knowledge": known}
-    return {"by_sensitive": answer}
+    for name, entry in found.by_sensitive.items():
+        rows = [KeyMissing(row.release, _missing(row.rate)) for row in entry.by_attribute]
+        known = knowledge(classes.spreads[name], missing_is_sensitive=entry.without_value.missing_is_sensitive)
+        answer[name] = BackgroundOf(_missing(entry.rate), rows, known)
+    return Background(answer)
 
 
-def _missing(entry: Mapping[str, Any]) -> dict[str, Any]:
-    figures = ("count", "dr", "posterior")
+def _missing(rate: RateFigures) -> MissingShare:
+    figures, values = ("count", "dr", "posterior"), rate.by_value or []
     rows = [
         {**{name: value for name, value in row.items() if name not in figures}, "count": row["count"], "missing": 1.0 - row["dr"]}
-        for row in entry["by_value"]
+        for row in values
     ]
-    named = entry["by_value"].with_figures(rows) if isinstance(entry["by_value"], Rows) else rows
-    return {"missing": None if entry["value"] is None else 1.0 - entry["value"], "by_value": named}
+    named = values.with_figures(rows) if isinstance(values, Rows) else rows
+    return MissingShare(None if rate.value is None else 1.0 - rate.value, named)
 
 
 def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
@@ -136,59 +153,51 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
-def skewness(pair: Pair, sections: Mapping[str, Any], classes: Equivalence) -> dict[str, Any]:
+def skewness(pair: Pair, found: Homogeneity, classes: Equivalence) -> Skewness:
     """Compare the rates before with those after, which homogeneity found, and show the class in which belief shifts most."""
     before = [pair.original_of(name) for name in pair.sensitive]
-    answer = {
-        name: {
-            **_differences(pair, hidden, sections["by_sensitive"][name]),
-            "belief": _shift(classes, classes.spreads[name]),
-            "new": new,
-        }
-        for name, hidden, new in zip(
-            pair.sensitive, before, new_values(pair, list(zip(before, pair.sensitive, strict=True))), strict=True
-        )
-    }
-    return {"by_sensitive": answer, "reading": _HOW_TO_READ}
+    news = new_values(pair, list(zip(before, pair.sensitive, strict=True)))
+    answer = {}
+    for name, hidden, new in zip(pair.sensitive, before, news, strict=True):
+        whole, rows = _differences(pair, hidden, found.by_sensitive[name])
+        answer[name] = SkewnessOf(whole, _shift(classes, classes.spreads[name]), new, rows)
+    return Skewness(answer, _HOW_TO_READ)
 
 
-def _differences(pair: Pair, hidden: str | None, after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rate in the original minus the rate in the release, per attribute and together."""
+def _differences(
+    pair: Pair, hidden: str | None, after: HomogeneityOf
+) -> tuple[Difference | NoDifference, list[KeyDifference] | None]:
+    """Return the rate in the original minus the rate in the release, together and per attribute."""
     before = {key: pair.original_of(key) for key in pair.keys}
     known = list(dict.fromkeys(column for column in before.values() if column is not None and column != hidden))
     if hidden is None or not known:
-        return {"difference": None, "reason": "the original does not hold the sensitive attribute and a key attribute"}
+        return NoDifference(None, "the original does not hold the sensitive attribute and a key attribute"), None
     table = pair.original.table([*known, hidden])
     (whole,) = rates([(table, known, [hidden])], values=False, adjust=False)
     measured = rates([(table, [column], [hidden]) for column in known], adjust=False)
     alone = dict(zip(known, measured, strict=True))
     standing = _standing_for(pair, [ColumnPair(column, key) for key, column in before.items() if column in alone])
     rows = []
-    for (key, column), entry in zip(before.items(), after["by_attribute"], strict=True):
+    for (key, column), entry in zip(before.items(), after.by_attribute, strict=True):
         if column is None or column not in alone:
-            rows.append({"release": key, "difference": None, "reason": "the original does not hold it"})
+            rows.append(KeyDifference(key, NoDifference(None, "the original does not hold it")))
             continue
-        by_value = _by_value(standing[ColumnPair(column, key)], (column, alone[column]), (key, entry))
-        rows.append({"attribute": column, "release": key, **_difference(alone[column], entry), **by_value})
-    return {**_difference(whole, after), "by_attribute": rows}
+        pairs, one, other = standing[ColumnPair(column, key)], alone[column], entry.rate
+        by_value = [] if pairs is None else _by_value(pairs, (column, one), (key, other))
+        rows.append(KeyDifference(key, _difference(one, other), column, by_value, _NO_PAIRS if pairs is None else ""))
+    return _difference(whole, after.rate), rows
 
 
-def _by_value(
-    pairs: Sequence[tuple[Any, Any, int]] | None,
-    before: tuple[str, Mapping[str, Any]],
-    after: tuple[str, Mapping[str, Any]],
-) -> dict[str, Any]:
+def _by_value(pairs: Sequence[tuple[Any, Any, int]], before: tuple[str, RateFigures], after: tuple[str, RateFigures]) -> Rows:
     """Return, for each original value and the released one that stands for it, the rate of the one minus that of the other."""
-    if pairs is None:
-        return {"by_value": [], "by_value_reason": _NO_PAIRS}
-    rates_of = [{row[key]: row["dr"] for row in side["by_value"]} for key, side in (before, after)]
+    rates_of = [{row[key]: row["dr"] for row in side.by_value or ()} for key, side in (before, after)]
     rows = [
         {"original": old, "release": new, "count": n, "in_original": rates_of[0][old], "in_release": rates_of[1][new]}
         for old, new, n in pairs
         if old in rates_of[0] and new in rates_of[1]
     ]
-    compared = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
-    return {"by_value": Rows(compared, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])}
+    told = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
+    return Rows(told, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])
 
 
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:
@@ -212,59 +221,52 @@ def _cells(counts: Counts) -> list[tuple[Any, Any, int]]:
     return [tuple(cell.values()) for cell in counts.to_dict()["cells"]]
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    before, after = one["value"], other["value"]
+def _difference(one: RateFigures, other: RateFigures) -> Difference:
+    before, after = one.value, other.value
     if before is None or after is None:
-        reason = one.get("reason") or other.get("reason")
-        return {"difference": None, "in_original": before, "in_release": after, "reason": reason}
-    return {"difference": before - after, "in_original": before, "in_release": after}
+        return Difference(None, before, after, one.reason or other.reason)
+    return Difference(before - after, before, after)
 
 
-def _shift(classes: Equivalence, spread: Spread) -> dict[str, Any]:
+def _shift(classes: Equivalence, spread: Spread) -> BeliefShift:
     """Return how far belief moves from the whole table (B1) to a class (B2): the largest ratio and distance, and where."""
     prior = spread.whole[spread.value]
     ratio = spread.share / prior
     distance = spread.total(np.maximum(spread.share - prior, 0.0))
     cell, farthest = int(np.argmax(ratio)), int(np.argmax(distance))
-    return {
-        "ratio": float(ratio[cell]),
-        "value": jsonable(spread.values[int(spread.value[cell])]),
-        "prior": float(prior[cell]),
-        "posterior": float(spread.share[cell]),
-        "worst_class": classes.describe(int(spread.of_class[cell])),
-        "distance": float(distance[farthest]),
-        "farthest_class": classes.describe(farthest),
-    }
+    return BeliefShift(
+        ratio=float(ratio[cell]),
+        value=jsonable(spread.values[int(spread.value[cell])]),
+        prior=float(prior[cell]),
+        posterior=float(spread.share[cell]),
+        worst_class=classes.describe(int(spread.of_class[cell])),
+        distance=float(distance[farthest]),
+        farthest_class=classes.describe(farthest),
+    )
 
 
 def similarity(
     release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Mapping[str, Partition]]
-) -> dict[str, Any]:
+) -> dict[str, SimilarityModel]:
     """Measure the semantic rate under every named partition, beside the plain one."""
     models = {}
     for model, blocks in partitions.items():
         touched = [name for name in sensitive if name in blocks] or [
             name for name in sensitive if any(key in blocks for key in keys)
         ]
-        rows = {
-            name: {
-                **whole,
-                "by_attribute": [{"release": key, **figures} for key, figures in zip(keys, alone, strict=True)],
-            }
-            for name in touched
-            for whole, *alone in [_beside(release, [keys, *([key] for key in keys)], name, blocks)]
-        }
-        models[model] = {"risk": mean([row["value"] for row in rows.values()]), "by_sensitive": rows}
+        rows = {}
+        for name in touched:
+            whole, *alone = _beside(release, [keys, *([key] for key in keys)], name, blocks)
+            rows[name] = SimilarityOf(whole, [KeySimilarity(key, one) for key, one in zip(keys, alone, strict=True)])
+        models[model] = SimilarityModel(mean([row.rate.rate.value for row in rows.values()]), rows)
     return models
 
 
-def _beside(
-    release: CodedTable, keys: Sequence[Sequence[str]], name: str, blocks: Mapping[str, Partition]
-) -> list[dict[str, Any]]:
+def _beside(release: CodedTable, keys: Sequence[Sequence[str]], name: str, blocks: Mapping[str, Partition]) -> list[SimilarRate]:
     """Return the semantic rate of each key, beside the plain one."""
     questions = [(release, key, [name]) for key in keys]
     plain = rates(questions, values=False, adjust=False)
-    return [{"plain": one["value"], **other} for one, other in zip(plain, rates(questions, partitions=blocks), strict=True)]
+    return [SimilarRate(one.value, other) for one, other in zip(plain, rates(questions, partitions=blocks), strict=True)]
 
 
 def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], person: str | None = None) -> Equivalence:

@@ -8,12 +8,23 @@ common, linked by structure alone. Known records: the true key of a person, held
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attacks.attack_sections import (
+    BlackBox,
+    ExternalMatches,
+    KeyRate,
+    KnownRecords,
+    MeaningRate,
+    StructureMatches,
+    WhiteBox,
+    WhiteBoxMeaning,
+    WhiteBoxRate,
+)
 from unveil.attacks.linking import by_structure
 from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_table
@@ -22,7 +33,7 @@ from unveil.counts.owners import Owners
 from unveil.errors import PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.rates import Question, mean, rate, rates
+from unveil.measures.rates import Question, RateFigures, mean, rate, rates
 from unveil.partitions import Partition
 from unveil.partitions.coverage import covered_values, labels_of
 from unveil.partitions.generalised import read_values
@@ -40,7 +51,7 @@ _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 
 
-def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None = None) -> dict[str, Any]:
+def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None = None) -> WhiteBox:
     """Measure every original attribute given its protected one, and all of them together; under each attacker's model too.
 
     A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
@@ -49,77 +60,71 @@ def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None =
     columns = pair.columns
     news = new_values(pair, [(one.original, one.release) for one in columns])
     attributes = [
-        {"attribute": one.original, "release": one.release, **figures, "new": new}
-        for one, figures, new in zip(columns, _attributes(pair, columns), news, strict=True)
+        WhiteBoxRate(one.original, one.release, found, new, within)
+        for one, (found, within), new in zip(columns, _attributes(pair, columns), news, strict=True)
     ]
-    plain = {(entry["attribute"], entry["release"]): entry["value"] for entry in attributes}
-    return {
-        "risk": mean([entry["value"] for entry in attributes]),
-        "by_attribute": attributes,
-        "combined": _combined(pair),
-        "by_model": {
-            model: _by_meaning(pair, blocks, plain) for model, blocks in (models or {}).items() if _touched(pair, blocks)
-        },
-    }
+    plain = {(entry.attribute, entry.release): entry.rate.value for entry in attributes}
+    by_model = {model: _by_meaning(pair, blocks, plain) for model, blocks in (models or {}).items() if _touched(pair, blocks)}
+    return WhiteBox(mean([entry.rate.value for entry in attributes]), attributes, _combined(pair), by_model)
 
 
 def _touched(pair: Pair, blocks: Mapping[str, Partition]) -> bool:
     return any(one.original in blocks or one.release in blocks for one in pair.columns)
 
 
-def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tuple[str, str], float | None]) -> dict[str, Any]:
+def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tuple[str, str], float | None]) -> WhiteBoxMeaning:
     """Measure original blocks given protected blocks: each column is read by its own partition, and as it is without one.
 
     New values, as noise makes them, are placed by the partition; where it has no block for some, the rate is a null that says so.
     """
-    rows = [
-        {
-            "attribute": one.original,
-            "release": one.release,
-            "plain": plain[one.original, one.release],
-            **_placed(lambda one=one: _attributes(pair, [one], blocks)[0]),  # type: ignore[misc]
-        }
-        for one in pair.columns
-    ]
-    combined = _placed(lambda: _combined(pair, blocks))
-    return {"risk": mean([row["value"] for row in rows]), "by_attribute": rows, "combined": combined}
-
-
-def _placed(measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    rows = []
+    for one in pair.columns:
+        try:
+            found, within = _attributes(pair, [one], blocks)[0]
+        except PartitionError as problem:
+            found, within = _misplaced(problem), ""
+        rows.append(MeaningRate(one.original, one.release, plain[one.original, one.release], found, within))
     try:
-        return measured()
+        combined = _combined(pair, blocks)
     except PartitionError as problem:
-        return {"value": None, "reason": str(problem), "kind": None, "by_value": []}
+        combined = _misplaced(problem)
+    return WhiteBoxMeaning(mean([row.rate.value for row in rows]), rows, combined)
 
 
-def _attributes(pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None) -> list[dict[str, Any]]:
+def _misplaced(problem: PartitionError) -> RateFigures:
+    return RateFigures(None, by_value=[], reason=str(problem))
+
+
+def _attributes(
+    pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None
+) -> list[tuple[RateFigures, str]]:
     """Measure original attributes, each given its protected one: within the original where it holds both, else by alignment."""
-    by_pair: dict[ColumnPair, dict[str, Any]] = {}
+    found: dict[ColumnPair, tuple[RateFigures, str]] = {}
     questions: dict[ColumnPair, Question] = {}
     own = {} if blocks is None else {**blocks, **{f"{name} of the original": block for name, block in blocks.items()}}
+    beside = []
     for one in columns:
         generalised = one.release != one.original and one.release in pair.original.names
         if one.original not in pair.original.names:
-            by_pair[one] = {"value": None, "reason": "the original does not hold this attribute"}
+            found[one] = RateFigures.unmeasured("the original does not hold this attribute"), ""
         elif generalised and (pair.alignment is None or one.release not in pair.release.names):
             questions[one] = (pair.original.table([one.original, one.release]), [one.release], [one.original])
-            by_pair[one] = {"within": "original"}
         elif pair.alignment is None:
-            by_pair[one] = {"value": None, "reason": _NEEDS_ALIGNMENT}
+            found[one] = RateFigures.unmeasured(_NEEDS_ALIGNMENT), ""
         else:
-            by_pair[one] = {}
-    beside = [one for one, figures in by_pair.items() if not figures]
+            beside.append(one)
+    within = set(questions)
     for one, table in zip(beside, pair.aligned_each([[one] for one in beside]), strict=True):
         questions[one] = (table, [one.release], [f"{one.original} of the original"])
-    for one, figures in zip(questions, rates(list(questions.values()), partitions=own), strict=True):
-        by_pair[one] |= figures
-    return [by_pair[one] for one in columns]
+    for one, measured in zip(questions, rates(list(questions.values()), partitions=own), strict=True):
+        found[one] = measured, "original" if one in within else ""
+    return [found[one] for one in columns]
 
 
-def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict[str, Any]:
+def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> RateFigures:
     """Measure all original attributes together given all protected ones."""
     if pair.alignment is None or not pair.whole:
-        return {"value": None, "reason": _NEEDS_ALIGNMENT}
+        return RateFigures.unmeasured(_NEEDS_ALIGNMENT)
     table = pair.aligned(pair.whole)
     names = [column.name for column in table.columns]
     hidden = [name for name in names if name.endswith(" of the original")]
@@ -128,23 +133,23 @@ def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> dict
     return rate(table, [name for name in names if name not in hidden], hidden, partitions=partitions, values=False)
 
 
-def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> dict[str, Any]:
+def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> BlackBox:
     """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone.
 
     The rate is of records; uniques and the matches expected are of persons where they are distinguished.
     """
     uniques = classes.among(classes.size == 1)
     whole, *alone = rates([(release, some, ()) for some in (keys, *([name] for name in keys))], values=False)
-    return {
-        **whole,
-        "uniques": uniques,
-        "share_unique": uniques / classes.every,
-        "expected_matches": float((classes.worst(classes.size) / classes.size).sum()) / classes.every,
-        "by_attribute": [{"release": name, **figures} for name, figures in zip(keys, alone, strict=True)],
-    }
+    return BlackBox(
+        whole,
+        uniques,
+        share_unique=uniques / classes.every,
+        expected_matches=float((classes.worst(classes.size) / classes.size).sum()) / classes.every,
+        by_attribute=[KeyRate(name, figures) for name, figures in zip(keys, alone, strict=True)],
+    )
 
 
-def grey_box(pair: Pair, external: Data, seed: int) -> dict[str, Any]:
+def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | StructureMatches:
     """Link other data to the release on the columns they share: how many of its records may belong to one record, or several.
 
     The other data may call a column as the release does, or as the original does. A generalised value may belong to all that
@@ -163,10 +168,10 @@ def grey_box(pair: Pair, external: Data, seed: int) -> dict[str, Any]:
     for at, name in enumerate(common):
         labels = labels_of(pair.hierarchy(pair.original_of(name) or name))
         fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
-    return {"common": common, **_matches(known, _alike(fits, shown, person))}
+    return _matches(common, known, _alike(fits, shown, person))
 
 
-def known_records(pair: Pair) -> dict[str, Any]:
+def known_records(pair: Pair) -> KnownRecords:
     """Count the release records, or persons, that cover each original record: how many may be someone whose true key is known.
 
     Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
@@ -176,7 +181,7 @@ def known_records(pair: Pair) -> dict[str, Any]:
     pairs = {one.release: one.original for one in pair.columns if one.original in pair.original.names}
     keys = [name for name in pair.keys if name in pairs]
     if not keys:
-        return {"k_known": None, "reason": "the original holds no key attribute of the release"}
+        return KnownRecords(None, reason="the original holds no key attribute of the release")
     known = pair.with_release().counts(list(dict.fromkeys(pairs[name] for name in keys)), nulls="category", partitions={})
     table, person = pair.owned(keys, "category")
     shown = pair.release.counts(keys, nulls="category", partitions={}) if person is None else count_table(table)
@@ -187,12 +192,12 @@ def known_records(pair: Pair) -> dict[str, Any]:
         fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
     covers = _alike(fits, shown, person)
     covered = covers > 0
-    return {
-        "k_known": int(covers[covered].min()) if covered.any() else None,
-        "records": known.records,
-        "covered": int(known.n[covered].sum()),
-        "covered_once": int(known.n[covers == 1].sum()),
-    }
+    return KnownRecords(
+        int(covers[covered].min()) if covered.any() else None,
+        records=known.records,
+        covered=int(known.n[covered].sum()),
+        covered_once=int(known.n[covers == 1].sum()),
+    )
 
 
 def _alike(fits: Sequence[_Fit], shown: Counts, person: str | None) -> NDArray[np.int64]:
@@ -298,14 +303,15 @@ def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64]
     return alike
 
 
-def _matches(known: Counts, alike: NDArray[np.int64]) -> dict[str, Any]:
+def _matches(common: Sequence[str], known: Counts, alike: NDArray[np.int64]) -> ExternalMatches:
     """Count the external records that find one record, or any; one that finds m is linked rightly with 1 / m at best."""
-    matched = alike > 0
-    expected = float((known.n[matched] / alike[matched]).sum())
-    return {
-        "external_records": known.records,
-        "matched": int(known.n[matched].sum()),
-        "matched_once": int(known.n[alike == 1].sum()),
-        "expected_links": expected,
-        "expected_share": expected / known.records,
-    }
+    found = alike > 0
+    expected = float((known.n[found] / alike[found]).sum())
+    return ExternalMatches(
+        common,
+        external_records=known.records,
+        matched=int(known.n[found].sum()),
+        matched_once=int(known.n[alike == 1].sum()),
+        expected_links=expected,
+        expected_share=expected / known.records,
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attacks.attack_sections import StructureMatches
 from unveil.attacks.linkage.distance import Distance, distance_linkage
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.known_method import KnownMethod, linked_by_method
@@ -73,7 +74,7 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
     return {"attributes": [[one.original, one.release] for one in pairs], "strongest": strongest, **sections}
 
 
-def by_structure(pair: Pair, external: Source, seed: int) -> dict[str, Any]:
+def by_structure(pair: Pair, external: Source, seed: int) -> StructureMatches:
     """Link data that shares no key attribute with the release by the structure of both, every column but the id considered.
 
     The id only scores the links; numbers and dates are placed, all else is a category.
@@ -87,8 +88,8 @@ def by_structure(pair: Pair, external: Source, seed: int) -> dict[str, Any]:
     alignment = align(external, release, identity=identity)
     truth = () if alignment is None else alignment.truth
     one, other = (_placed_columns(source, identity) for source in (external, release))
-    rates = structure_linkage(one, other, truth, seed=seed)
-    return {"common": [], "external_records": rates.originals, "structure": rates.to_dict()}
+    found = structure_linkage(one, other, truth, seed=seed)
+    return StructureMatches([], found.originals, found.to_dict())
 
 
 def _placed_columns(source: Source, identity: str) -> list[NDArray[Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from unveil.attacks.attack_sections import NewValues
 from unveil.partitions.generalised import read_values
 from unveil.study import Pair
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["new_values"]
 
 
-def new_values(pair: Pair, columns: Sequence[tuple[str | None, str]]) -> list[dict[str, int] | None]:
+def new_values(pair: Pair, columns: Sequence[tuple[str | None, str]]) -> list[NewValues | None]:
     """Count the released values that the original lacks and that generalise none, and their records; None without the columns.
 
     Parameters
@@ -36,11 +37,11 @@ def new_values(pair: Pair, columns: Sequence[tuple[str | None, str]]) -> list[di
     return [None if original is None else by_pair.get((original, released)) for original, released in columns]
 
 
-def _new(known: Counts, shown: Counts, hierarchy: Hierarchy | None) -> dict[str, int]:
+def _new(known: Counts, shown: Counts, hierarchy: Hierarchy | None) -> NewValues:
     old: set[Any] = {form for value in read_values(known.columns[0].values) for form in value.forms}
     if hierarchy is not None:
         old |= {label for path in hierarchy.labels for label in path}
     new = [
         one.value is not None and not one.forms & old and one.generalised is None for one in read_values(shown.columns[0].values)
     ]
-    return {"values": sum(new), "records": int(sum(int(n) for n, code in zip(shown.n, shown.codes[0], strict=True) if new[code]))}
+    return NewValues(sum(new), int(sum(int(n) for n, code in zip(shown.n, shown.codes[0], strict=True) if new[code])))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,15 +21,41 @@ from unveil.counts import Counts
 from unveil.counts.grouping import Codes, group, summed
 from unveil.counts.owners import Owners
 from unveil.measures.individual import household_risk
+from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.measures.equivalence import Equivalence
 
-__all__ = ["OF_MEMBERS", "Homes"]
+__all__ = ["OF_MEMBERS", "Homes", "HouseholdRisks"]
 
 OF_MEMBERS = "from the prosecutor's risk of every member"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HouseholdRisks(Figures):
+    """The risk of households, and k for them.
+
+    Attributes
+    ----------
+    households
+        How many there are.
+    highest, rate, expected, note
+        The risk of the household that is worst off, the mean, how many an intruder gets right, and what is to be said of them.
+    k, k_whole, unique_households
+        The households in the smallest class, one member being known; that look alike, all members being known; and those alike no
+        other.
+    """
+
+    households: int
+    highest: float | None
+    rate: float | None
+    expected: float
+    note: str
+    k: int
+    k_whole: int
+    unique_households: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +100,7 @@ class Homes:
         np.maximum.at(highest, self.member, own)
         return np.asarray(highest[self.member])
 
-    def risk(self, risk: NDArray[np.float64], note: str, *, by_record: bool = False) -> dict[str, Any]:
+    def risk(self, risk: NDArray[np.float64], note: str, *, by_record: bool = False) -> HouseholdRisks:
         """Return the risk of households, and k for them, from the risk of the member behind every entry.
 
         Parameters
@@ -92,16 +118,16 @@ class Homes:
             first = np.unique(np.column_stack([self.home, self.member]), axis=0, return_index=True)[1]
             together = household_risk(risk[first], self.home[first])
         alike = self._alike()
-        return {
-            "households": together.households,
-            "highest": together.highest,
-            "rate": together.rate,
-            "expected": together.expected,
-            "note": note,
-            "k": int(Owners.of(self.of_class, self.home, self.classes, int(self.home.max()) + 1).sizes.min()),
-            "k_whole": int(alike.min()),
-            "unique_households": int(np.count_nonzero(alike == 1)),
-        }
+        return HouseholdRisks(
+            together.households,
+            together.highest,
+            together.rate,
+            together.expected,
+            note,
+            k=int(Owners.of(self.of_class, self.home, self.classes, int(self.home.max()) + 1).sizes.min()),
+            k_whole=int(alike.min()),
+            unique_households=int(np.count_nonzero(alike == 1)),
+        )
 
     def _alike(self) -> NDArray[np.int64]:
         """Return, for each household, how many have the same number of members in the same classes, itself among them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from unveil import __version__
@@ -12,13 +12,51 @@ from unveil.errors import UndefinedMeasureError
 from unveil.measures.discrimination import split_rate
 from unveil.partitions import Partition
 from unveil.results import Provenance
+from unveil.results.figures import Figures
 from unveil.sources import CodedTable
 
-__all__ = ["Question", "columns_of", "mean", "rate", "rates"]
+__all__ = ["Question", "RateFigures", "columns_of", "mean", "rate", "rates"]
 
 
 Question: TypeAlias = "tuple[CodedTable, Sequence[str], Sequence[str]]"
 """A table, the columns that are known and those that are hidden; none: the identity of the record."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateFigures(Figures):
+    """A Discrimination Rate, or why it is undefined.
+
+    Attributes
+    ----------
+    value, kind
+        The rate and the kind of identifier; None where it is undefined.
+    adjusted
+        The rate with what chance would give removed.
+    records
+        The records that were measured; None where nothing could be.
+    by_value
+        The rate of each value of the key, where it was asked for.
+    reason
+        Why the rate is undefined.
+    """
+
+    value: float | None
+    kind: str | None = None
+    adjusted: float | None = None
+    records: int | None = None
+    by_value: Sequence[Mapping[str, Any]] | None = None
+    reason: str = ""
+
+    @classmethod
+    def unmeasured(cls, reason: str) -> RateFigures:
+        """Return no rate, and why."""
+        return cls(None, reason=reason)
+
+    def _says(self, name: str, default: Any) -> bool:
+        """Whether a field has anything to say: of a rate that is undefined nothing is adjusted, and often there is no kind."""
+        if name == "kind":
+            return not self.reason or self.by_value is not None
+        return not self.reason if name == "adjusted" else super(RateFigures, self)._says(name, default)
 
 
 def rate(
@@ -29,7 +67,7 @@ def rate(
     partitions: Mapping[str, Partition] | None = None,
     values: bool = True,
     adjust: bool = True,
-) -> dict[str, Any]:
+) -> RateFigures:
     """Measure the rate of some columns of a coded table; a rate that is undefined is a null with its reason."""
     return rates([(table, key, sensitive)], partitions=partitions, values=values, adjust=adjust)[0]
 
@@ -40,19 +78,18 @@ def rates(
     partitions: Mapping[str, Partition] | None = None,
     values: bool = True,
     adjust: bool = True,
-) -> list[dict[str, Any]]:
+) -> list[RateFigures]:
     """Measure several rates; one that is undefined is a null with its reason."""
-    sections: list[dict[str, Any]] = []
+    found: list[RateFigures] = []
     made = Provenance(0, "category", version=__version__)
     for (table, _, _), split in zip(questions, split_each(questions, partitions or {}), strict=True):
         try:
             one = split_rate(split, made, adjust=adjust, values=values)
         except UndefinedMeasureError as error:
-            sections.append({"value": None, "reason": str(error), "kind": None, "records": table.records, "by_value": []})
-            continue
-        answer = {"value": one.value, "kind": one.kind, "adjusted": one.adjusted, "records": table.records}
-        sections.append(answer | {"by_value": one.by_value} if values else answer)
-    return sections
+            found.append(RateFigures(None, records=table.records, by_value=[], reason=str(error)))
+        else:
+            found.append(RateFigures(one.value, one.kind, one.adjusted, table.records, one.by_value if values else None))
+    return found
 
 
 def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:

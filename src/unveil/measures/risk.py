@@ -11,12 +11,13 @@ most: the risk of a person is the highest over the classes that they have a reco
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.measures.equivalence import Equivalence, Spread
+from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Intruder", "Vulnerability", "intruder_risk", "vulnerability_of_records", "vulnerability_of_secret"]
 
 
-@dataclass(frozen=True, slots=True)
-class Intruder:
+@dataclass(frozen=True, slots=True, eq=False)
+class Intruder(Figures):
     """The risk from one kind of intruder.
 
     Attributes
@@ -39,35 +40,30 @@ class Intruder:
         The share of records, or persons, whose risk exceeds the threshold.
     worst_class
         The class with the highest risk.
+    note
+        What is to be said of it.
     """
 
     highest: float
     average: float
-    above: float
+    above: float = field(metadata={"name": "records_above_threshold"})
     threshold: float
-    worst_class: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "highest": self.highest,
-            "average": self.average,
-            "records_above_threshold": self.above,
-            "threshold": self.threshold,
-            "worst_class": self.worst_class,
-        }
+    worst_class: dict[str, Any] | None
+    note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Vulnerability:
-    """The chance that an intruder's best guess is right: before and after seeing the key."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Vulnerability(Figures):
+    """The chance that an intruder's best guess is right, before and after seeing the key, and the factor between both."""
 
     prior: float
     posterior: float
+    gain: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {"prior": self.prior, "posterior": self.posterior, "gain": self.posterior / self.prior}
+    @classmethod
+    def of(cls, prior: float, posterior: float) -> Vulnerability:
+        """Return the chances with the factor between them."""
+        return cls(prior, posterior, posterior / prior)
 
 
 def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
@@ -94,7 +90,7 @@ def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: f
 def vulnerability_of_records(classes: Equivalence) -> Vulnerability:
     """Return the chance to name the right record, or person: 1 / N before, of records classes / N after the key is known."""
     own = classes.worst(classes.size)
-    return Vulnerability(1.0 / int(own.sum()), float((own / classes.size).sum() / int(own.sum())))
+    return Vulnerability.of(1.0 / int(own.sum()), float((own / classes.size).sum() / int(own.sum())))
 
 
 def vulnerability_of_secret(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:
@@ -109,4 +105,4 @@ def vulnerability_of_secret(spread: Spread, own: NDArray[np.int64]) -> Vulnerabi
     """
     prior = np.bincount(spread.value, weights=spread.n * (own / spread.size)[spread.of_class], minlength=len(spread.values))
     posterior = (own * spread.highest(spread.share)).sum()
-    return Vulnerability(float(prior.max() / own.sum()), float(posterior / own.sum()))
+    return Vulnerability.of(float(prior.max() / own.sum()), float(posterior / own.sum()))

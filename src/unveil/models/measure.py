@@ -14,6 +14,7 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.measures.households import Homes
+from unveil.measures.risk import Vulnerability
 from unveil.measures.units import Unit, people, unit_of
 from unveil.models.base import Measured, Model
 from unveil.models.measure_options import MeasureOptions
@@ -23,9 +24,10 @@ from unveil.models.population import Population
 from unveil.models.redaction import masks, redacted
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
-from unveil.models.risk_sections import risks, uniqueness, vulnerabilities
+from unveil.models.risk_sections import Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
+from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, masking_in_words
 from unveil.results.numbers import counted
 from unveil.run import in_run
@@ -53,7 +55,7 @@ class Measurement(Result):
     models
         What each model says, by its place in the answer: name, sensitive attribute, and distance or l where there are several.
     risk, uniqueness, vulnerability
-        Re-identification risks, uniqueness, and Bayes vulnerability, as plain values.
+        Re-identification risks, uniqueness, and Bayes vulnerability by what is guessed.
     classes, suppressed
         The number of equivalence classes, and of records whose key is suppressed throughout and that form none.
     made
@@ -65,9 +67,9 @@ class Measurement(Result):
     """
 
     models: Mapping[tuple[str, ...], Measured]
-    risk: Mapping[str, Any]
-    uniqueness: Mapping[str, Any]
-    vulnerability: Mapping[str, Any]
+    risk: Risks
+    uniqueness: Uniqueness
+    vulnerability: Mapping[str, Vulnerability]
     classes: int
     suppressed: int
     made: Provenance
@@ -115,9 +117,9 @@ class Measurement(Result):
             "suppressed": self.suppressed,
             "met": self.met,
             "models": nested(self.models),
-            "risk": dict(self.risk),
-            "uniqueness": dict(self.uniqueness),
-            "vulnerability": dict(self.vulnerability),
+            "risk": self.risk.to_dict(),
+            "uniqueness": self.uniqueness.to_dict(),
+            "vulnerability": plain(self.vulnerability),
             "made": self.made.to_dict(),
             "notes": list(self.notes),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,6 +11,7 @@ from unveil.results.masking import MASK, is_masked, masked_class, without_values
 
 if TYPE_CHECKING:
     from unveil.models.measure import Measurement
+    from unveil.models.risk_sections import Uniqueness
 
 __all__ = ["masks", "redacted"]
 
@@ -22,7 +23,7 @@ def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[A
 
     Parameters
     ----------
-    found
+    measured
         What was measured.
     small
         Classes of fewer records are small; 0: nothing is masked.
@@ -37,7 +38,7 @@ def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[A
     return replace(
         measured,
         models={place: replace(one, worst_class=hide(one.worst_class)) for place, one in measured.models.items()},
-        risk={name: _without_values(risk, hide) for name, risk in measured.risk.items()},
+        risk=measured.risk.with_classes(hide),
         uniqueness=_without_singles(measured.uniqueness) if small else measured.uniqueness,
     )
 
@@ -47,12 +48,12 @@ def masks(measured: Measurement) -> bool:
     return any(one.get("masked") for one in _deciding(measured))
 
 
-def _without_singles(uniqueness: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_singles(uniqueness: Uniqueness) -> Uniqueness:
     """Return the uniqueness without the values of the special uniques, each of which is one person."""
-    if "special" not in uniqueness:
+    if uniqueness.special is None:
         return uniqueness
-    worst = [{**one, "values": dict.fromkeys(one["values"], MASK)} for one in uniqueness["special"]["worst"]]
-    return {**uniqueness, "special": {**uniqueness["special"], "worst": worst}}
+    worst = [{**one, "values": dict.fromkeys(one["values"], MASK)} for one in uniqueness.special["worst"]]
+    return replace(uniqueness, special={**uniqueness.special, "worst": worst})
 
 
 def _names_hidden(shown: dict[str, Any], hidden: Mapping[str, frozenset[Any]]) -> bool:
@@ -68,9 +69,4 @@ def _masked(shown: _Class, small: int, hidden: Mapping[str, frozenset[Any]]) -> 
 def _deciding(measured: Measurement) -> Iterator[dict[str, Any]]:
     """Give the classes that decide a model or a risk."""
     yield from (model.worst_class for model in measured.models.values() if model.worst_class is not None)
-    yield from (risk["worst_class"] for risk in measured.risk.values() if risk.get("worst_class") is not None)
-
-
-def _without_values(risk: Mapping[str, Any], hide: Callable[[_Class], _Class]) -> dict[str, Any]:
-    kept = dict(risk)
-    return kept | {"worst_class": hide(kept["worst_class"])} if "worst_class" in kept else kept
+    yield from (risk.worst_class for risk in measured.risk.intruders.values() if risk.worst_class is not None)

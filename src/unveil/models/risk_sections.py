@@ -1,8 +1,9 @@
-"""The sections of a measurement that estimate risks: journalist, population, households, matches."""
+"""The sections of a measurement: risks by intruder, of records and households; uniqueness; vulnerability."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,62 +12,163 @@ from unveil.arguments import shown_number
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence
-from unveil.measures.households import OF_MEMBERS, Homes
-from unveil.measures.risk import intruder_risk, vulnerability_of_records, vulnerability_of_secret
+from unveil.measures.households import OF_MEMBERS, Homes, HouseholdRisks
+from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnerability_of_records, vulnerability_of_secret
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.population import Population
+from unveil.results.figures import Figures
+
+__all__ = [
+    "MatchRisk",
+    "RecordRisk",
+    "Risks",
+    "UniqueByModel",
+    "UniqueInBoth",
+    "UniqueInSample",
+    "Uniqueness",
+    "risks",
+    "uniqueness",
+    "vulnerabilities",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchRisk(Figures):
+    """The risk of a record under a log-linear model of the key, and how well the model fits."""
+
+    highest: float | None
+    rate: float
+    expected: float
+    sampling_fraction: float
+    fit: Mapping[str, Any] | None
+    fit_reason: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordRisk(Figures):
+    """The individual risk from weights: the highest, the mean, and how many records an intruder gets right."""
+
+    highest: float | None
+    rate: float | None
+    expected: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Risks(Figures):
+    """The risks by intruder; with weights those of a record; with households theirs."""
+
+    prosecutor: Intruder
+    journalist: Intruder
+    marketer: Intruder
+    loglinear: MatchRisk | None = None
+    individual_exact: RecordRisk | None = None
+    individual_approximate: RecordRisk | None = None
+    household: HouseholdRisks | None = None
+
+    @property
+    def intruders(self) -> dict[str, Intruder]:
+        """The risks by intruder."""
+        return {"prosecutor": self.prosecutor, "journalist": self.journalist, "marketer": self.marketer}
+
+    def with_classes(self, shown: Callable[[dict[str, Any] | None], dict[str, Any] | None]) -> Risks:
+        """Return the risks with their worst classes as they are to be shown."""
+        found = (replace(risk, worst_class=shown(risk.worst_class)) for risk in self.intruders.values())
+        prosecutor, journalist, marketer = found
+        return replace(self, prosecutor=prosecutor, journalist=journalist, marketer=marketer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UniqueInSample(Figures):
+    """Who is unique in the file, and how far the key tells records apart.
+
+    Attributes
+    ----------
+    uniques, share
+        How many are unique by the key, and their share.
+    distinction, separation
+        The values of the key by the records, and the share of all pairs that differ.
+    """
+
+    uniques: int
+    share: float
+    distinction: float
+    separation: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UniqueInBoth(Figures):
+    """Of those unique in the file, who is unique in the population too."""
+
+    sample_uniques: int
+    population_uniques: int
+    share: float | None
+    highest_risk: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UniqueByModel(Figures):
+    """How many are unique in the population, under a log-linear model of the key."""
+
+    order: int
+    interactions: Sequence[Any]
+    sample_uniques: int
+    population_uniques: float
+    interval: Mapping[str, Any] | None
+    interval_reason: str | None
+    correct_matches: float
+    fit: Mapping[str, Any] | None
+    fit_reason: str | None
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Uniqueness(Figures):
+    """Sample uniqueness, and what the further inputs allow."""
+
+    sample: UniqueInSample
+    simple: UniqueInBoth | None = None
+    population: Mapping[str, Any] | None = None
+    loglinear: UniqueByModel | None = None
+    special: Mapping[str, Any] | None = None
 
 
 def risks(
     classes: Equivalence, cells: Counts | None, homes: Homes | None, population: Population | None, threshold: float
-) -> dict[str, Any]:
+) -> Risks:
     """Return the risks by intruder, and with weights, which `cells` have, those of a record."""
     alike = classes.size if population is None else population.size.astype(np.float64)
-    outsider = intruder_risk(classes, alike, threshold).to_dict()
+    outsider = intruder_risk(classes, alike, threshold)
     if population is None:
-        outsider["note"] = "no population is given: the file is taken for it"
-    sections = {
-        "prosecutor": intruder_risk(classes, classes.size, threshold).to_dict(),
-        "journalist": outsider,
-        "marketer": dict(outsider),
-    }
+        outsider = replace(outsider, note="no population is given: the file is taken for it")
+    found = Risks(intruder_risk(classes, classes.size, threshold), outsider, outsider)
     if cells is None:
-        return sections if homes is None else sections | {"household": homes.risk(homes.member_risk(classes), OF_MEMBERS)}
-    return sections | _matches(cells) | _individual(classes, homes)
+        return found if homes is None else replace(found, household=homes.risk(homes.member_risk(classes), OF_MEMBERS))
+    return _with_individual(replace(found, loglinear=_matches(cells)), classes, homes)
 
 
-def _matches(cells: Counts) -> dict[str, Any]:
+def _matches(cells: Counts) -> MatchRisk:
     """Return the risk of a record under a log-linear model of the key, each cell being sampled as its weights say."""
     from unveil.measures.loglinear import loglinear_uniqueness
 
     fraction = min(1.0, cells.records / float(cells.mass.sum()))
     sizes = [len(column.values) for column in cells.columns]
     fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=fraction, weights=cells.mass)
-    return {
-        "loglinear": {
-            "highest": fitted.highest,
-            "rate": fitted.expected / fitted.records,
-            "expected": fitted.expected,
-            "sampling_fraction": fraction,
-            "fit": None if fitted.fit is None else fitted.fit.to_dict(),
-            "fit_reason": fitted.fit_reason,
-        }
-    }
+    fit = None if fitted.fit is None else fitted.fit.to_dict()
+    return MatchRisk(
+        fitted.highest, fitted.expected / fitted.records, fitted.expected, fraction, fit, fit_reason=fitted.fit_reason
+    )
 
 
-def _individual(classes: Equivalence, homes: Homes | None) -> dict[str, Any]:
+def _with_individual(found: Risks, classes: Equivalence, homes: Homes | None) -> Risks:
     """Return the individual risk under both methods, and the household risk that follows from the exact one."""
     from unveil.measures.individual import UNDERSTATES, individual_risk
 
     exact = individual_risk(classes.own, classes.mass, method="exact")
     rough = individual_risk(classes.own, classes.mass, method="approximate")
-    section: dict[str, Any] = {
-        f"individual_{risk.method}": {"highest": risk.highest, "rate": risk.rate, "expected": risk.expected, "note": UNDERSTATES}
-        for risk in (exact, rough)
-    }
-    if homes is not None:
-        section["household"] = homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
-    return section
+    one, other = (RecordRisk(risk.highest, risk.rate, risk.expected, UNDERSTATES) for risk in (exact, rough))
+    together = None if homes is None else homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
+    return replace(found, individual_exact=one, individual_approximate=other, household=together)
 
 
 def uniqueness(
@@ -75,36 +177,33 @@ def uniqueness(
     classes: Equivalence,
     population: Population | None,
     options: MeasureOptions,
-) -> dict[str, Any]:
+) -> Uniqueness:
     """Return sample uniqueness, and what the further inputs allow."""
     alone = classes.among(classes.size <= 1.0)
-    section: dict[str, Any] = {"sample": {"uniques": alone, "share": alone / classes.number, **_told_apart(classes)}}
+    found = Uniqueness(UniqueInSample(alone, alone / classes.number, *_told_apart(classes)))
     if population is not None:
         from unveil.measures.individual import simple_uniqueness
 
         simple = simple_uniqueness(classes.own if classes.owners is None else classes.owners.sizes, population.size)
-        section["simple"] = {
-            "sample_uniques": simple.sample_uniques,
-            "population_uniques": simple.population_uniques,
-            "share": simple.share,
-            "highest_risk": float(simple.risk.max()),
-        }
+        both = UniqueInBoth(simple.sample_uniques, simple.population_uniques, simple.share, float(simple.risk.max()))
+        found = replace(found, simple=both)
     sampling_fraction = options.sampling_fraction
     if sampling_fraction is not None:
         from unveil.measures.population import population_uniqueness
 
-        section["population"] = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
+        estimated = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
+        found = replace(found, population=estimated)
     if options.loglinear is not None:
-        section["loglinear"] = _loglinear(counts.over(keys), sampling_fraction, options.loglinear)
+        found = replace(found, loglinear=_loglinear(counts.over(keys), sampling_fraction, options.loglinear))
     if options.special:
         from unveil.measures.special_uniqueness import special_uniqueness
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
-        section["special"] = special_uniqueness(counts, keys, dis_fraction=fraction).to_dict()
-    return section
+        found = replace(found, special=special_uniqueness(counts, keys, dis_fraction=fraction).to_dict())
+    return found
 
 
-def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str) -> dict[str, Any]:
+def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str) -> UniqueByModel:
     if sampling_fraction is None:
         raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction.")
     if not isinstance(model, str) and model not in (1, 2):
@@ -112,32 +211,30 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str)
     from unveil.measures.loglinear_search import fitted_model
 
     fitted, terms = fitted_model(cells, model, sampling_fraction)
-    return {
-        "order": fitted.order if isinstance(model, str) else model,
-        "interactions": terms,
-        "sample_uniques": fitted.sample_uniques,
-        "population_uniques": fitted.population_uniques,
-        "interval": None if fitted.interval is None else fitted.interval.to_dict(),
-        "interval_reason": fitted.interval_reason,
-        "correct_matches": fitted.correct_matches,
-        "fit": None if fitted.fit is None else fitted.fit.to_dict(),
-        "fit_reason": fitted.fit_reason,
-        "converged": fitted.converged,
-    }
+    return UniqueByModel(
+        order=fitted.order if isinstance(model, str) else model,
+        interactions=terms,
+        sample_uniques=fitted.sample_uniques,
+        population_uniques=fitted.population_uniques,
+        interval=None if fitted.interval is None else fitted.interval.to_dict(),
+        interval_reason=fitted.interval_reason,
+        correct_matches=fitted.correct_matches,
+        fit=None if fitted.fit is None else fitted.fit.to_dict(),
+        fit_reason=fitted.fit_reason,
+        converged=fitted.converged,
+    )
 
 
-def vulnerabilities(classes: Equivalence) -> dict[str, Any]:
+def vulnerabilities(classes: Equivalence) -> dict[str, Vulnerability]:
     """Return the Bayes vulnerability of the records and of each sensitive attribute."""
-    sections = {"re_identification": vulnerability_of_records(classes).to_dict()}
-    for name, spread in classes.spreads.items():
-        sections[name] = vulnerability_of_secret(spread, classes.own).to_dict()
-    return sections
+    secrets = {name: vulnerability_of_secret(spread, classes.own) for name, spread in classes.spreads.items()}
+    return {"re_identification": vulnerability_of_records(classes), **secrets}
 
 
-def _told_apart(classes: Equivalence) -> dict[str, float]:
+def _told_apart(classes: Equivalence) -> tuple[float, float]:
     """Return how far the key tells records apart: its values by the records, and the share of all pairs that differ."""
     n = [int(size) for size in classes.own]
     records = sum(n)
     pairs = records * (records - 1)
     separated = 1.0 - sum(size * (size - 1) for size in n) / pairs if pairs else 0.0
-    return {"distinction": len(n) / records, "separation": separated}
+    return len(n) / records, separated

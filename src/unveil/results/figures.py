@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["Figures"]
+__all__ = ["Figures", "plain"]
 
 
 class Figures(Mapping[str, Any]):
     """A frozen dataclass whose fields are read as attributes, or by their names as the JSON of the answer has them.
 
-    A field with a default, such as the reason why a figure is undefined, is left out where it has nothing else to say.
+    A field with a default, such as the reason why a figure is undefined, is left out where it has nothing else to say. A field
+    named in `flat` is a section itself, whose figures stand among those of this one; one whose name means something else here
+    (`values`) has it in its metadata.
 
     Examples
     --------
@@ -26,24 +28,52 @@ class Figures(Mapping[str, Any]):
     (0.5, 0.5, {'rows': 0.5}, True)
     >>> dict(Shares(None, "there is none"))
     {'rows': None, 'reason': 'there is none'}
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Named(Figures):
+    ...     flat = ("shares",)
+    ...     name: str
+    ...     shares: Shares
+    >>> dict(Named("age", shares))
+    {'name': 'age', 'rows': 0.5}
     """
 
     __slots__ = ()
+    flat: ClassVar[tuple[str, ...]] = ()
 
     def __getitem__(self, name: str) -> Any:
         """Return a figure by its name."""
-        if name not in self._names():
-            raise KeyError(name)
-        return getattr(self, name)
+        return self._figures()[name]
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of the figures."""
-        return iter(self._names())
+        return iter(self._figures())
 
     def __len__(self) -> int:
         """Return the number of figures."""
-        return len(self._names())
+        return len(self._figures())
 
-    def _names(self) -> list[str]:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain dictionaries and lists, as they are written to JSON."""
+        return {name: plain(figure) for name, figure in self._figures().items()}
+
+    def _says(self, name: str, default: Any) -> bool:
+        """Whether a field has anything to say, beside its default; a section that knows better says so itself."""
+        return default is MISSING or getattr(self, name) != default
+
+    def _figures(self) -> dict[str, Any]:
         own: Any = self
-        return [one.name for one in fields(own) if one.default is MISSING or getattr(self, one.name) != one.default]
+        found: dict[str, Any] = {}
+        for one in fields(own):
+            if self._says(one.name, one.default):
+                value = getattr(self, one.name)
+                found |= value if one.name in self.flat else {one.metadata.get("name", one.name): value}
+        return found
+
+
+def plain(part: Any) -> Any:
+    """Return sections, wherever they stand in an answer, as plain dictionaries; lists of values stay as they are."""
+    if isinstance(part, Mapping):
+        return {name: plain(item) for name, item in part.items()}
+    if isinstance(part, tuple) or (type(part) is list and any(isinstance(item, Figures) for item in part)):
+        return [plain(item) for item in part]
+    return part

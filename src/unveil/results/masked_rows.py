@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
+from unveil.results.figures import Figures
 from unveil.results.masking import MASK, is_masked, without_values
 
 __all__ = ["HiddenClasses", "Rows", "masked_parts"]
@@ -119,6 +121,9 @@ def _drawn(values: tuple[Any, ...], salt: bytes) -> bytes:
 def _masked(part: Any, small: int, hidden: HiddenClasses) -> Any:
     if isinstance(part, Rows):
         return part.masked(small, hidden)
+    if isinstance(part, Figures):
+        own: Any = part
+        return replace(own, **{one.name: _masked(getattr(part, one.name), small, hidden) for one in fields(own)})
     if isinstance(part, Mapping):
         if "size" in part and isinstance(part.get("key"), Mapping):
             return without_values(dict(part), small) if is_masked(dict(part), small) or _named(part["key"], hidden) else part

@@ -32,6 +32,7 @@ import numpy as np
 from unveil.counts.grouping import Codes, group, summed, tally
 from unveil.measures.entropy import entropy_bits
 from unveil.run import active_run
+from unveil.utility.loss_sections import CategoryLoss, ContingencyLoss, EntropyLoss, TableLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class CodedPair:
         return original, release, n
 
 
-def attribute_loss(column: CodedPair, order: Sequence[Any] | None = None) -> dict[str, Any]:
+def attribute_loss(column: CodedPair, order: Sequence[Any] | None = None) -> CategoryLoss:
     """Measure the loss of one attribute by direct comparison and entropy.
 
     Parameters
@@ -82,15 +83,12 @@ def attribute_loss(column: CodedPair, order: Sequence[Any] | None = None) -> dic
     >>> import numpy as np
     >>> grade = CodedPair("grade", ["a", "b", "c", "d"], np.array([0, 1, 2, 3]), np.array([0, 1, 2, 1]))
     >>> loss = attribute_loss(grade, order=["a", "b", "c", "d"])
-    >>> loss["nominal"], loss["ordinal"], loss["conditional_entropy"]
+    >>> loss.nominal, loss.ordinal, loss.entropies.conditional_entropy
     (0.25, 0.125, 0.5)
     """
     original, release, n = column.tally()
-    return {
-        "nominal": float(n[original != release].sum() / n.sum()),
-        "ordinal": None if order is None else direct_ordinal(original, release, n, _ranks(column.values, order), len(order)),
-        **entropy_loss(original, release, n),
-    }
+    ordinal = None if order is None else direct_ordinal(original, release, n, _ranks(column.values, order), len(order))
+    return CategoryLoss(float(n[original != release].sum() / n.sum()), ordinal, entropy_loss(original, release, n))
 
 
 def direct_ordinal(original: Codes, release: Codes, n: NDArray[np.int64], ranks: NDArray[np.float64], categories: int) -> float:
@@ -104,7 +102,7 @@ def direct_ordinal(original: Codes, release: Codes, n: NDArray[np.int64], ranks:
     return float((n * distance).sum() / n.sum())
 
 
-def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> dict[str, float | None]:
+def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> EntropyLoss:
     r"""Return :math:`H(X)`, :math:`H(X \mid X')`, :math:`I(X; X')` in bits, and the share :math:`H(X \mid X') / H(X)` lost.
 
     Parameters
@@ -115,22 +113,17 @@ def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> dict[
     Examples
     --------
     >>> import numpy as np
-    >>> entropy_loss(np.array([0, 1, 2]), np.array([0, 0, 1]), np.array([1, 1, 2]))["conditional_entropy"]
+    >>> entropy_loss(np.array([0, 1, 2]), np.array([0, 0, 1]), np.array([1, 1, 2])).conditional_entropy
     0.5
     """
     before, after = np.bincount(original, weights=n), np.bincount(release, weights=n)
     entropy = entropy_bits(before[before > 0])
     conditional = float((n * np.log2(after[release] / n)).sum() / n.sum())
     conditional = min(conditional, entropy)  # above it by rounding only, where the release tells nothing
-    return {
-        "entropy": entropy,
-        "conditional_entropy": conditional,
-        "mutual_information": entropy - conditional,
-        "entropy_loss": conditional / entropy if entropy else 0.0,
-    }
+    return EntropyLoss(entropy, conditional, entropy - conditional, conditional / entropy if entropy else 0.0)
 
 
-def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
+def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, ContingencyLoss]:
     r"""Compare the contingency tables of up to some number of attributes: :math:`\sum_c |n_c - n'_c|` of each.
 
     Parameters
@@ -157,25 +150,21 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Any]:
     >>> a = CodedPair("a", "xy", np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
     >>> b = CodedPair("b", "xy", np.array([0, 1, 0, 1]), np.array([0, 1, 0, 1]))
     >>> loss = contingency_loss([a, b], ways=2)
-    >>> loss["1"]["difference"], loss["2"]["normalised"]
+    >>> loss["1"].difference, loss["2"].normalised
     (2, 0.25)
     """
     changed = [column.original != column.release for column in columns]
-    losses: dict[str, Any] = {}
+    found: dict[str, ContingencyLoss] = {}
     for size in range(1, min(ways, len(columns)) + 1):
         if (number := math.comb(len(columns), size)) > _MOST_TABLES:
             why = f"{number:,} tables of {size} attributes, more than {_MOST_TABLES:,}: not compared"
-            losses[str(size)] = {"tables": number, "difference": None, "normalised": None, "by_table": [], "reason": why}
+            found[str(size)] = ContingencyLoss(number, None, None, [], why)
             continue
         chosen = [*combinations(range(len(columns)), size)]
         tables = [_table(columns, changed, some) for some in active_run().each(f"tables, {size}-way", chosen)]
-        losses[str(size)] = {
-            "tables": len(tables),
-            "difference": sum(table["difference"] for table in tables),
-            "normalised": sum(table["normalised"] for table in tables) / len(tables),
-            "by_table": tables,
-        }
-    return losses
+        mean = sum(table.normalised for table in tables) / len(tables)
+        found[str(size)] = ContingencyLoss(len(tables), sum(table.difference for table in tables), mean, tables)
+    return found
 
 
 def _ranks(values: Sequence[Any], order: Sequence[Any]) -> NDArray[np.float64]:
@@ -183,7 +172,7 @@ def _ranks(values: Sequence[Any], order: Sequence[Any]) -> NDArray[np.float64]:
     return np.array([np.nan if value is None else place.get(str(value), np.nan) for value in values])
 
 
-def _table(columns: Sequence[CodedPair], changed: Sequence[NDArray[np.bool_]], chosen: Sequence[int]) -> dict[str, Any]:
+def _table(columns: Sequence[CodedPair], changed: Sequence[NDArray[np.bool_]], chosen: Sequence[int]) -> TableLoss:
     """Compare one contingency table, on the records that have moved in it."""
     some = [columns[at] for at in chosen]
     records = len(some[0].original)
@@ -193,7 +182,7 @@ def _table(columns: Sequence[CodedPair], changed: Sequence[NDArray[np.bool_]], c
         rows = slice(None) if moved.all() else np.flatnonzero(moved)
         sizes = [len(column.values) for column in some]
         difference = _apart([column.original[rows] for column in some], [column.release[rows] for column in some], sizes)
-    return {"attributes": [column.name for column in some], "difference": difference, "normalised": difference / (2 * records)}
+    return TableLoss([column.name for column in some], difference, difference / (2 * records))
 
 
 def _apart(before: Sequence[Codes], after: Sequence[Codes], sizes: Sequence[int]) -> int:

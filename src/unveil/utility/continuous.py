@@ -31,14 +31,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from unveil.errors import listed
 from unveil.results.numbers import counted
 from unveil.run import active_run
+from unveil.utility.loss_sections import ComparedCells, ContinuousLoss, NumberLoss, NumberSummary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +52,6 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles given of every attribute, between values by linear interpolation."""
 
 _STRUCTURES = ("covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
-_FIGURES = ("mse", "mae", "variation", "il1s", "ks", "original", "release", "difference")
 _MOST_ATTRIBUTES = 2000
 """The structures of more attributes are not compared: components take time with the third power of their number."""
 _CHUNK = 1 << 16
@@ -63,7 +63,7 @@ _SINGULAR = 1e-10
 """Below this an eigenvalue of a correlation matrix is taken for zero: its component has no score."""
 
 
-def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbers]) -> dict[str, Any]:
+def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbers]) -> ContinuousLoss:
     """Measure the information loss of continuous attributes; the module's first lines give the formulas.
 
     Parameters
@@ -74,7 +74,7 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
 
     Returns
     -------
-    dict
+    ContinuousLoss
         `data` and the five structures, each with `mse`, `mae`, `variation`, `cells`, `zeros`; `il1s`; `complete`, the records
         that the structures are computed on; and `attributes`, each with the same figures, the Kolmogorov-Smirnov distance `ks`,
         moments and quantiles of both tables and their difference. A figure that is undefined is None, with the reason beside.
@@ -92,7 +92,7 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
     >>> import numpy as np
     >>> before = {"age": np.array([1.0, 2.0, 3.0, 4.0]), "income": np.array([2.0, 1.0, 4.0, 3.0])}
     >>> loss = continuous_loss(before, before | {"age": before["age"] + 0.5})
-    >>> loss["data"]["mae"], loss["covariance"]["mae"], loss["attributes"]["age"]["difference"]["mean"]
+    >>> loss.data.mae, loss.covariance.mae, loss.attributes["age"].difference.mean
     (0.25, 0.0, 0.5)
     """
     fit = {name: not (_exceeds(original[name]) or _exceeds(release[name])) for name in original}
@@ -101,11 +101,27 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
         name: _attribute(original[name], release[name]) if fit[name] else refused(_TOO_LARGE)
         for name in run.each("numbers", original)
     }
-    known = [attribute for attribute in attributes.values() if attribute["cells"]]
+    known = [attribute.compared for attribute in attributes.values() if attribute.compared.cells]
     kept = [name for name in original if fit[name]]
     with run.stage("structure of numbers") if kept else nullcontext():
         structures = _structures(kept, [original[name] for name in kept], [release[name] for name in kept])
-    return {"data": _together(known), **structures, **_il1s(attributes), "attributes": attributes}
+    il1s, reason = _il1s(attributes)
+    covariance, correlation, components, communalities, scores, eigenvalues = (
+        structures.found.get(name) or _undefined(structures.reason) for name in _STRUCTURES
+    )
+    return ContinuousLoss(
+        data=_together(known),
+        covariance=covariance,
+        correlation=correlation,
+        principal_components=components,
+        communalities=communalities,
+        factor_scores=scores,
+        eigenvalues=eigenvalues,
+        complete=structures.complete,
+        il1s=il1s,
+        attributes=attributes,
+        il1s_reason=reason,
+    )
 
 
 def ks_distance(before: Numbers, after: Numbers) -> float:
@@ -130,16 +146,15 @@ def _exceeds(column: Numbers) -> bool:
     return bool(np.fmax.reduce(column) > _LARGEST or np.fmin.reduce(column) < -_LARGEST)
 
 
-def refused(reason: str) -> dict[str, Any]:
+def refused(reason: str) -> NumberLoss:
     """Return the figures of an attribute that cannot be evaluated: none, and why."""
-    return {"records": 0, "left_out": 0, "cells": 0, "zeros": 0, **dict.fromkeys(_FIGURES), "reason": reason}
+    return NumberLoss(0, 0, ComparedCells(None, None, None, 0, 0), None, None, None, None, None, reason)
 
 
-def _compared(before: Numbers, after: Numbers, note: str = "") -> dict[str, Any]:
+def _compared(before: Numbers, after: Numbers, note: str = "") -> ComparedCells:
     """Compare cells: the three means, the cells, and those of them that are zero in the original."""
     if not before.size:
-        nothing: dict[str, Any] = dict.fromkeys(("mse", "mae", "variation"))
-        return nothing | {"cells": 0, "zeros": 0, "reason": note or "there are no cells to compare"}
+        return _undefined(note or "there are no cells to compare")
     apart = np.abs(before - after)
     some = before != 0.0
     cells, nonzero = apart.size, int(np.count_nonzero(some))
@@ -150,38 +165,40 @@ def _compared(before: Numbers, after: Numbers, note: str = "") -> dict[str, Any]
             apart[~some] = 0.0
             variation = float(np.sum(apart) / nonzero)
     without = "" if nonzero else "every cell is zero in the original, so there is no relative variation"
-    reason = "; ".join(filter(None, (note, without)))
-    figures = {"mse": mse, "mae": mae, "variation": variation, "cells": cells, "zeros": cells - nonzero}
-    return figures | ({"reason": reason} if reason else {})
+    return ComparedCells(mse, mae, variation, cells, cells - nonzero, "; ".join(filter(None, (note, without))))
 
 
-def _attribute(before: Numbers, after: Numbers) -> dict[str, Any]:
+def _undefined(reason: str) -> ComparedCells:
+    return ComparedCells(None, None, None, 0, 0, reason)
+
+
+def _attribute(before: Numbers, after: Numbers) -> NumberLoss:
     """Compare one attribute over the records that have it in both tables."""
     known = ~(np.isnan(before) | np.isnan(after))
     left_out = len(before) - int(np.count_nonzero(known))
     if left_out:
         before, after = before[known], after[known]
-    counts = {"records": len(before), "left_out": left_out}
     if not len(before):
-        return counts | _compared(before, after, "no record has it in both tables") | dict.fromkeys(_FIGURES)
+        return replace(refused("no record has it in both tables"), left_out=left_out)
     compared = _compared(before, after)
     before, after = np.sort(before), np.sort(after)
     one, other = _marginal(before), _marginal(after)
-    il1s = compared["mae"] / (math.sqrt(2.0) * one["sd"]) if one["sd"] else None
-    reasons = [compared.pop("reason", ""), "" if one["sd"] else "no spread in the original, so IL1s has no scale"]
-    return {
-        **counts,
-        **compared,
-        "il1s": il1s,
-        "ks": ks_distance(before, after),
-        "original": one,
-        "release": other,
-        "difference": _difference(one, other),
-        **({"reason": "; ".join(filter(None, reasons))} if any(reasons) else {}),
-    }
+    il1s = compared.mae / (math.sqrt(2.0) * one.sd) if one.sd and compared.mae is not None else None
+    reasons = [compared.reason, "" if one.sd else "no spread in the original, so IL1s has no scale"]
+    return NumberLoss(
+        len(before),
+        left_out,
+        replace(compared, reason=""),
+        il1s,
+        ks_distance(before, after),
+        one,
+        other,
+        _difference(one, other),
+        "; ".join(filter(None, reasons)),
+    )
 
 
-def _marginal(ordered: Numbers) -> dict[str, Any]:
+def _marginal(ordered: Numbers) -> NumberSummary:
     """Describe one attribute; from its sorted values, so that the order of the records changes nothing."""
     n, low = len(ordered), float(ordered[0])
     mean = low if low == float(ordered[-1]) else float(np.mean(ordered))
@@ -190,14 +207,14 @@ def _marginal(ordered: Numbers) -> dict[str, Any]:
     second, third, fourth = (float(np.mean(squares)), float(np.mean(squares * apart)), float(np.mean(np.square(squares))))
     variance = second * n / (n - 1) if n > 1 else None
     shaped = second**2 > 0.0
-    return {
-        "mean": mean,
-        "variance": variance,
-        "sd": None if variance is None else math.sqrt(variance),
-        "skewness": third / second**1.5 if shaped else None,
-        "kurtosis": fourth / second**2 - 3.0 if shaped else None,
-        "quantiles": {f"{100 * share:g}%": _quantile(ordered, share) for share in QUANTILES},
-    }
+    return NumberSummary(
+        mean=mean,
+        variance=variance,
+        sd=None if variance is None else math.sqrt(variance),
+        skewness=third / second**1.5 if shaped else None,
+        kurtosis=fourth / second**2 - 3.0 if shaped else None,
+        quantiles={f"{100 * share:g}%": _quantile(ordered, share) for share in QUANTILES},
+    )
 
 
 def _quantile(ordered: Numbers, share: float) -> float:
@@ -206,37 +223,50 @@ def _quantile(ordered: Numbers, share: float) -> float:
     return low + part * (high - low)
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _difference(one: NumberSummary, other: NumberSummary) -> NumberSummary:
     """Return the figures of the second less those of the first; None where one of the two is undefined."""
-    return {
-        name: _difference(mine, other[name])
-        if isinstance(mine, Mapping)
-        else None
-        if mine is None or other[name] is None
-        else other[name] - mine
-        for name, mine in one.items()
-    }
+    return NumberSummary(
+        _moved(one.mean, other.mean),
+        _moved(one.variance, other.variance),
+        _moved(one.sd, other.sd),
+        _moved(one.skewness, other.skewness),
+        _moved(one.kurtosis, other.kurtosis),
+        {name: other.quantiles[name] - mine for name, mine in one.quantiles.items()},
+    )
 
 
-def _together(attributes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _moved(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+def _together(attributes: Sequence[ComparedCells]) -> ComparedCells:
     """Compare the cells of all attributes together, from the means of each."""
-    cells, zeros = (sum(attribute[name] for attribute in attributes) for name in ("cells", "zeros"))
+    cells, zeros = sum(one.cells for one in attributes), sum(one.zeros for one in attributes)
     if not cells:
-        return _compared(np.zeros(0), np.zeros(0), "no cell is known in both tables")
-    mse, mae = (sum(attribute[name] * attribute["cells"] for attribute in attributes) / cells for name in ("mse", "mae"))
-    parts = [one["variation"] * (one["cells"] - one["zeros"]) for one in attributes if one["variation"] is not None]
+        return _undefined("no cell is known in both tables")
+    mse = sum((one.mse or 0.0) * one.cells for one in attributes) / cells
+    mae = sum((one.mae or 0.0) * one.cells for one in attributes) / cells
+    parts = [one.variation * (one.cells - one.zeros) for one in attributes if one.variation is not None]
     variation = sum(parts) / (cells - zeros) if cells > zeros else None
-    figures = {"mse": mse, "mae": mae, "variation": variation, "cells": cells, "zeros": zeros}
-    return figures | ({} if cells > zeros else {"reason": "every cell is zero in the original"})
+    return ComparedCells(mse, mae, variation, cells, zeros, "" if cells > zeros else "every cell is zero in the original")
 
 
-def _il1s(attributes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    r"""Return the mean of :math:`|x - x'| / (\sqrt 2 S_j)` over the cells of the attributes that vary in the original."""
-    defined = [(one["il1s"], one["cells"]) for one in attributes.values() if one["il1s"] is not None]
-    without = [name for name, one in attributes.items() if one["il1s"] is None]
+def _il1s(attributes: Mapping[str, NumberLoss]) -> tuple[float | None, str]:
+    r"""Return the mean of :math:`|x - x'| / (\sqrt 2 S_j)` over the cells of the attributes that vary, and which do not."""
+    defined = [(one.il1s, one.compared.cells) for one in attributes.values() if one.il1s is not None]
+    without = [name for name, one in attributes.items() if one.il1s is None]
     cells = sum(n for _, n in defined)
     value = sum(il1s * n for il1s, n in defined) / cells if cells else None
-    return {"il1s": value} | ({"il1s_reason": f"left out, without spread in the original: {listed(without)}"} if without else {})
+    return value, f"left out, without spread in the original: {listed(without)}" if without else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Structures:
+    """The structures that could be compared, on how many complete records, and why others could not."""
+
+    complete: int
+    found: Mapping[str, ComparedCells]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,34 +292,31 @@ class _Shape:
         return _Shape(self.correlation, self.eigenvalues, np.where(against, -self.loadings, self.loadings))
 
 
-def _structures(names: Sequence[str], original: Sequence[Numbers], release: Sequence[Numbers]) -> dict[str, Any]:
+def _structures(names: Sequence[str], original: Sequence[Numbers], release: Sequence[Numbers]) -> _Structures:
     """Compare covariances, correlations and what follows from them, on the records without a null."""
     complete = (
         np.logical_and.reduce([~np.isnan(column) for column in (*original, *release)]) if names else np.zeros(0, dtype=bool)
     )
     records = int(np.count_nonzero(complete))
     if records < 2:  # noqa: PLR2004 - one record has no spread
-        why = "fewer than two records are complete"
-        return {**_undefined(_STRUCTURES, why), "complete": records}
+        return _Structures(records, {}, "fewer than two records are complete")
     if len(names) > _MOST_ATTRIBUTES:
-        why = f"{len(names):,} attributes, more than {_MOST_ATTRIBUTES:,}: not compared"
-        return {**_undefined(_STRUCTURES, why), "complete": records}
+        return _Structures(records, {}, f"{len(names):,} attributes, more than {_MOST_ATTRIBUTES:,}: not compared")
     (before, still), (after, flat) = (_covariance(table, complete) for table in (original, release))
     triangle = np.triu_indices(len(names))
     structures = {"covariance": _compared(before[triangle], after[triangle])}
     gone = [name for name, varied, constant in zip(names, ~still, flat, strict=True) if varied and constant]
     if still.all() or gone:
         why = f"constant in the release: {listed(gone)}" if gone else "every attribute is constant in the original"
-        undefined = _undefined(_STRUCTURES[1:], f"{why}; a constant has no correlations")
-        return {**structures, **undefined, "complete": records}
+        return _Structures(records, structures, f"{why}; a constant has no correlations")
     kept = np.flatnonzero(~still)
     one, other = (_Shape.of(matrix[np.ix_(kept, kept)]) for matrix in (before, after))
     left_out = [name for name, constant in zip(names, still, strict=True) if constant]
     note = f"left out, constant in the original: {listed(left_out)}" if left_out else ""
-    return {**structures, **_shapes(one, other.turned_to(one), note), "complete": records}
+    return _Structures(records, structures | _shapes(one, other.turned_to(one), note))
 
 
-def _shapes(one: _Shape, other: _Shape, note: str) -> dict[str, Any]:
+def _shapes(one: _Shape, other: _Shape, note: str) -> dict[str, ComparedCells]:
     """Compare correlations, loadings, communalities, factor scores and eigenvalues."""
     above = np.triu_indices(len(one.correlation), 1)
     scored = (one.eigenvalues > _SINGULAR) & (other.eigenvalues > _SINGULAR)
@@ -328,7 +355,3 @@ def _pieces(columns: Sequence[Numbers], complete: NDArray[np.bool_]) -> Iterator
         kept = complete[piece]
         if kept.any():
             yield np.stack([column[piece][kept] for column in columns])
-
-
-def _undefined(names: Sequence[str], reason: str) -> dict[str, Any]:
-    return {name: _compared(np.zeros(0), np.zeros(0), reason) for name in names}

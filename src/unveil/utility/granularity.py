@@ -37,7 +37,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +51,21 @@ from unveil.results import jsonable
 from unveil.results.numbers import counted
 from unveil.utility.categorical import CodedPair
 from unveil.utility.covering import Covering, covered_by_tree, covered_by_values
-from unveil.utility.loss_sections import ClassFigure
+from unveil.utility.loss_sections import ClassFigure, Coarseness
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LOSSES", "Granularity", "average_class_size", "class_figure", "discernibility", "granularity_loss", "says_nothing"]
+__all__ = [
+    "LOSSES",
+    "Granularity",
+    "average_class_size",
+    "class_figure",
+    "discernibility",
+    "granularity_loss",
+    "says_nothing",
+    "unread",
+]
 
 LOSSES = ("granularity", "precision", "ncp", "nonuniform_entropy")
 
@@ -74,7 +83,7 @@ class Granularity:
         How many leaves each code of the dictionary stands for in the release.
     """
 
-    figures: Mapping[str, Any]
+    figures: Coarseness
     covered: NDArray[np.float64]
 
 
@@ -107,7 +116,7 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
     >>> values = ["Paris", "Lyon", "Lima", "France", "*"]
     >>> column = CodedPair("city", values, np.array([0, 1, 2, 2]), np.array([3, 3, 2, 4]))
     >>> figures = granularity_loss(column, city).figures
-    >>> figures["granularity"], figures["precision"], figures["suppressed"]
+    >>> figures.granularity, figures.precision, figures.suppressed
     (0.5, 0.5, 1)
     """
     value, label, n = column.tally()
@@ -121,14 +130,6 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
     else:
         domain = covered_by_tree(column.values, present, labels, hierarchy, (value[~suppressed], label[~suppressed]))
     cells, elsewhere = int(n.sum()), int(n[~(suppressed | domain.holds(value, label))].sum())
-    counts = {
-        "cells": cells,
-        "nulls": nulls,
-        "suppressed": int(n[suppressed].sum()),
-        "elsewhere": elsewhere,
-        "leaves": domain.leaves,
-        "height": domain.height,
-    }
     reasons = _reasons(domain, cells, elsewhere)
     covered = domain.summed(np.ones(domain.leaves), domain.leaves)
     figures = {name: None if name in reasons else 0.0 for name in LOSSES}
@@ -141,7 +142,22 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
         frequency = summed(domain.leaf[value], n, domain.leaves)
         bits = _mean(np.log2(domain.summed(frequency, n.sum())[label] / frequency[domain.leaf[value]]), n)
         figures["nonuniform_entropy"] = min(bits / entropy_bits(frequency[frequency > 0]), 1.0)  # above it by rounding only
-    return Granularity(figures | counts | ({"reasons": reasons} if reasons else {}), covered)
+    coarse = Coarseness(
+        **figures,
+        cells=cells,
+        nulls=nulls,
+        suppressed=int(n[suppressed].sum()),
+        elsewhere=elsewhere,
+        leaves=domain.leaves,
+        height=domain.height,
+        reasons=reasons or None,
+    )
+    return Granularity(coarse, covered)
+
+
+def unread(reason: str) -> Coarseness:
+    """Return the figures of an attribute whose labels cannot be read: none, and why."""
+    return Coarseness(None, None, None, None, reasons=dict.fromkeys(LOSSES, reason))
 
 
 def _reasons(domain: Covering, cells: int, elsewhere: int) -> dict[str, str]:

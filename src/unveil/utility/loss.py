@@ -8,7 +8,7 @@ belongs to no original one is left out. Both are counted. Every loss is 0 for a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from unveil.utility.granularity import (
     class_figure,
     discernibility,
     granularity_loss,
+    unread,
 )
 from unveil.utility.loss_sections import CategoricalLoss, ClassFigure, ClassLoss, ClassNumbers, ContinuousLoss, SuppressionLoss
 from unveil.utility.loss_view import view_of
@@ -116,7 +117,7 @@ class Loss(Result):
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per attribute."""
         numbers, words = self.continuous.attributes, self.categorical.attributes
-        rows = [(name, "continuous", one) for name, one in numbers.items()]
+        rows: list[tuple[str, str, Mapping[str, Any]]] = [(name, "continuous", one) for name, one in numbers.items()]
         rows += [(name, "categorical", one) for name, one in words.items()]
         figures = ("mse", "mae", "variation", "il1s", "ks", "nominal", "ordinal", "conditional_entropy", *LOSSES)
         return {
@@ -273,9 +274,9 @@ def _read(
 def _continuous(both: SideBySide) -> ContinuousLoss:
     """Return the losses of numbers; attributes that cannot be read as such say why."""
     before, after = ({name: pair[side] for name, pair in both.numbers.items()} for side in (0, 1))
-    figures = continuous_loss(before, after)
-    figures["attributes"] |= {name: refused(reason) for name, reason in both.failed.items()}
-    return ContinuousLoss(**figures, reason="" if both.numbers else "no attribute is a number in both tables")
+    found = continuous_loss(before, after)
+    attributes = {**found.attributes, **{name: refused(reason) for name, reason in both.failed.items()}}
+    return replace(found, attributes=attributes, reason="" if both.numbers else "no attribute is a number in both tables")
 
 
 def _granularities(both: SideBySide, trees: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
@@ -301,8 +302,8 @@ def _categorical(
     attributes = {}
     for name, column in active_run().each("categories", both.coded.items()):
         coarse = granularities[name]
-        unknown = {**dict.fromkeys(LOSSES), "reasons": dict.fromkeys(LOSSES, coarse)}
-        attributes[name] = attribute_loss(column, orders.get(name)) | dict(unknown if isinstance(coarse, str) else coarse.figures)
+        known = coarse.figures if isinstance(coarse, Granularity) else unread(coarse)
+        attributes[name] = replace(attribute_loss(column, orders.get(name)), coarse=known)
     means: dict[str, Any] = {name: mean([one[name] for one in attributes.values()]) for name in (*_MEANS, *LOSSES)}
     without = {figure: [name for name, one in attributes.items() if one[figure] is None] for figure in LOSSES}
     tables = contingency_loss(list(both.coded.values()), ways)

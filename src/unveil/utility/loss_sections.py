@@ -4,11 +4,149 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from unveil.results.figures import Figures
 
-__all__ = ["CategoricalLoss", "ClassFigure", "ClassLoss", "ClassNumbers", "ContinuousLoss", "SuppressionLoss"]
+__all__ = [
+    "CategoricalLoss",
+    "CategoryLoss",
+    "ClassFigure",
+    "ClassLoss",
+    "ClassNumbers",
+    "Coarseness",
+    "ComparedCells",
+    "ContingencyLoss",
+    "ContinuousLoss",
+    "EntropyLoss",
+    "NumberLoss",
+    "NumberSummary",
+    "SuppressionLoss",
+    "TableLoss",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedCells(Figures):
+    """Cells compared: the mean squared and absolute difference, the mean relative one, and the cells that are zero before."""
+
+    mse: float | None
+    mae: float | None
+    variation: float | None
+    cells: int
+    zeros: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberSummary(Figures):
+    """An attribute of numbers in one table; or how far it is from that in another."""
+
+    mean: float | None
+    variance: float | None
+    sd: float | None
+    skewness: float | None
+    kurtosis: float | None
+    quantiles: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberLoss(Figures):
+    """What one attribute of numbers has lost.
+
+    Attributes
+    ----------
+    records, left_out
+        The records that have it in both tables, and those that do not.
+    compared
+        Its cells compared.
+    il1s, ks
+        The mean move over the standard deviation times the root of 2, and the Kolmogorov-Smirnov distance.
+    original, release, difference
+        Both tables, and the second less the first.
+    reason
+        Why a figure is undefined.
+    """
+
+    flat: ClassVar[tuple[str, ...]] = ("compared",)
+    records: int
+    left_out: int
+    compared: ComparedCells
+    il1s: float | None
+    ks: float | None
+    original: NumberSummary | None
+    release: NumberSummary | None
+    difference: NumberSummary | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntropyLoss(Figures):
+    """The entropy of an attribute before, what is uncertain of it after, what is kept, and the share lost."""
+
+    entropy: float
+    conditional_entropy: float
+    mutual_information: float
+    entropy_loss: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coarseness(Figures):
+    """How coarse an attribute has become.
+
+    Attributes
+    ----------
+    granularity, precision, ncp, nonuniform_entropy
+        The four losses, None where undefined.
+    cells, nulls, suppressed, elsewhere, leaves, height
+        The cells with something to lose, those that were null before, those suppressed, those whose label does not cover the
+        original value; the leaves and the height of the hierarchy. None where the labels cannot be read.
+    reasons
+        Why a loss is undefined, by loss.
+    """
+
+    granularity: float | None
+    precision: float | None
+    ncp: float | None
+    nonuniform_entropy: float | None
+    cells: int | None = None
+    nulls: int | None = None
+    suppressed: int | None = None
+    elsewhere: int | None = None
+    leaves: int | None = None
+    height: int | None = None
+    reasons: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CategoryLoss(Figures):
+    """What one attribute of categories has lost: by direct comparison, in entropy, and in how coarse it is."""
+
+    flat: ClassVar[tuple[str, ...]] = ("entropies", "coarse")
+    nominal: float
+    ordinal: float | None
+    entropies: EntropyLoss
+    coarse: Coarseness | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableLoss(Figures):
+    """How far a contingency table has moved: the sum of the differences of its cells, and that over its bound."""
+
+    attributes: Sequence[str]
+    difference: int
+    normalised: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContingencyLoss(Figures):
+    """How far all contingency tables of one size have moved: the sum over them, the mean, and each."""
+
+    tables: int
+    difference: int | None
+    normalised: float | None
+    by_table: Sequence[TableLoss]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,16 +167,16 @@ class ContinuousLoss(Figures):
         Which attributes have no `il1s`; why there is nothing to measure.
     """
 
-    data: Mapping[str, Any]
-    covariance: Mapping[str, Any]
-    correlation: Mapping[str, Any]
-    principal_components: Mapping[str, Any]
-    communalities: Mapping[str, Any]
-    factor_scores: Mapping[str, Any]
-    eigenvalues: Mapping[str, Any]
+    data: ComparedCells
+    covariance: ComparedCells
+    correlation: ComparedCells
+    principal_components: ComparedCells
+    communalities: ComparedCells
+    factor_scores: ComparedCells
+    eigenvalues: ComparedCells
     complete: int
     il1s: float | None
-    attributes: Mapping[str, Mapping[str, Any]]
+    attributes: Mapping[str, NumberLoss]
     il1s_reason: str = ""
     reason: str = ""
 
@@ -71,8 +209,8 @@ class CategoricalLoss(Figures):
     ncp: float | None
     nonuniform_entropy: float | None
     left_out: Mapping[str, Sequence[str]]
-    contingency: Mapping[str, Any]
-    attributes: Mapping[str, Mapping[str, Any]]
+    contingency: Mapping[str, ContingencyLoss]
+    attributes: Mapping[str, CategoryLoss]
     reason: str = ""
 
 

@@ -17,7 +17,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
 from unveil.measures.chance import beyond_chance
-from unveil.measures.rates import rate
+from unveil.measures.rates import rate, rates
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need
@@ -260,17 +260,16 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
     try:
         blocks, straddling = _fitted(table, need.partitions)
         whole = rate(table, need.given, [need.target], partitions=blocks)
-        alone = {}
-        for name in need.given:
-            alone[name] = rate(table, [name], [need.target], partitions=blocks, values=False, adjust=False)["value"]
+        single = rates([(table, [name], [need.target]) for name in need.given], partitions=blocks, values=False, adjust=False)
+        alone = {name: one.value for name, one in zip(need.given, single, strict=True)}
     except UnveilError as error:
         return Served(need, None, None, {}, [], {}, str(error), evaluated=False)
-    reason, adjusted = None, whole.get("adjusted")
-    if whole["value"] is None:
+    reason, adjusted = None, whole.adjusted
+    if whole.value is None:
         reason = f"the degree is undefined: {shown(need.target)} holds one value only, so there is nothing to infer."
     elif adjusted is None and need.at_least is not None:
         reason = "the degree is no more than chance: any attributes with as many combinations of values would have it."
-    return Served(need, whole["value"], adjusted, alone, whole["by_value"], straddling, reason, evaluated=True)
+    return Served(need, whole.value, adjusted, alone, whole.by_value or [], straddling, reason, evaluated=True)
 
 
 def _fitted(table: CodedTable, partitions: Mapping[str, Partition]) -> tuple[dict[str, Partition], dict[str, int]]:

@@ -1,0 +1,393 @@
+"""The sections of an `Attack`: what each attack gains, by attribute and together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from unveil.measures.rates import RateFigures
+from unveil.results.figures import Figures
+
+__all__ = [
+    "Background",
+    "BackgroundOf",
+    "BeliefShift",
+    "BlackBox",
+    "CountedClasses",
+    "Difference",
+    "ExternalMatches",
+    "Homogeneity",
+    "HomogeneityOf",
+    "IdentityAttack",
+    "KeyDifference",
+    "KeyMissing",
+    "KeyRate",
+    "KeySimilarity",
+    "KnownRecords",
+    "MeaningRate",
+    "MissingShare",
+    "NewValues",
+    "NoDifference",
+    "Overall",
+    "OverallByModel",
+    "SimilarRate",
+    "SimilarityModel",
+    "SimilarityOf",
+    "Skewness",
+    "SkewnessOf",
+    "StructureMatches",
+    "WhiteBox",
+    "WhiteBoxMeaning",
+    "WhiteBoxRate",
+    "WithoutValue",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyRate(Figures):
+    """The rate of one key attribute of the release."""
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    release: str
+    rate: RateFigures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewValues(Figures):
+    """Released values that the original lacks and that generalise none, and the records that hold them."""
+
+    distinct: int = field(metadata={"name": "values"})
+    records: int
+
+
+# Identity -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhiteBoxRate(Figures):
+    """The rate of an original attribute given the protected one, and the values that are new in the release.
+
+    `within` says that both were found in the original, as in a generalisation table.
+    """
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    attribute: str
+    release: str
+    rate: RateFigures
+    new: NewValues | None
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeaningRate(Figures):
+    """The rate of an original attribute given the protected one, both read by blocks, beside the plain rate."""
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    attribute: str
+    release: str
+    plain: float | None
+    rate: RateFigures
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhiteBoxMeaning(Figures):
+    """The white box as an attacker's model reads the values."""
+
+    risk: float | None
+    by_attribute: Sequence[MeaningRate]
+    combined: RateFigures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhiteBox(Figures):
+    """Original attributes given the protected ones: each, all together, and by each attacker's model."""
+
+    risk: float | None
+    by_attribute: Sequence[WhiteBoxRate]
+    combined: RateFigures
+    by_model: Mapping[str, WhiteBoxMeaning]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlackBox(Figures):
+    """The key of the release against the identity of its records.
+
+    Attributes
+    ----------
+    rate
+        Of all key attributes together.
+    uniques, share_unique
+        The records, or persons, that the key singles out, and their share.
+    expected_matches
+        The share that a guess among those who look alike gets right.
+    by_attribute
+        The rate of each key attribute.
+    """
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    rate: RateFigures
+    uniques: int
+    share_unique: float
+    expected_matches: float
+    by_attribute: Sequence[KeyRate]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExternalMatches(Figures):
+    """How many records of other data find their match in the release, by the columns in common."""
+
+    common: Sequence[str]
+    external_records: int
+    matched: int
+    matched_once: int
+    expected_links: float
+    expected_share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructureMatches(Figures):
+    """How other data without a column in common is linked by structure alone."""
+
+    common: Sequence[str]
+    external_records: int
+    structure: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownRecords(Figures):
+    """How many release records, or persons, cover a true record.
+
+    Attributes
+    ----------
+    k_known
+        The fewest that cover one; None where nothing does.
+    records, covered, covered_once
+        The original records asked about, those that something covers, and those that exactly one does.
+    reason
+        Why there is no figure.
+    """
+
+    k_known: int | None
+    records: int | None = None
+    covered: int | None = None
+    covered_once: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentityAttack(Figures):
+    """The identity attack in its settings."""
+
+    white_box: WhiteBox
+    black_box: BlackBox
+    grey_box: ExternalMatches | StructureMatches | None
+    known: KnownRecords
+
+
+# Homogeneity and background knowledge ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedClasses(Figures):
+    """Some classes, the records in them and their share; where persons are distinguished, they are counted too."""
+
+    classes: int
+    records: int
+    share: float
+    persons: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithoutValue(Figures):
+    """The classes in which nobody has a value, and whether that is a secret."""
+
+    flat: ClassVar[tuple[str, ...]] = ("counted",)
+    counted: CountedClasses
+    missing_is_sensitive: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HomogeneityOf(Figures):
+    """What the key gives away of one sensitive attribute, and who is disclosed for certain."""
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    rate: RateFigures
+    by_attribute: Sequence[KeyRate]
+    certain: CountedClasses
+    without_value: WithoutValue
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Homogeneity(Figures):
+    """What the key gives away of each sensitive attribute, and the mean of the rates."""
+
+    risk: float | None
+    by_sensitive: Mapping[str, HomogeneityOf]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MissingShare(Figures):
+    """What is missing to full disclosure, and through each value."""
+
+    missing: float | None
+    by_value: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyMissing(Figures):
+    """What is missing to full disclosure through one key attribute."""
+
+    flat: ClassVar[tuple[str, ...]] = ("figures",)
+    release: str
+    figures: MissingShare
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BackgroundOf(Figures):
+    """What is missing to the disclosure of one sensitive attribute, and which knowledge would add most."""
+
+    flat: ClassVar[tuple[str, ...]] = ("figures",)
+    figures: MissingShare
+    by_attribute: Sequence[KeyMissing]
+    knowledge: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Background(Figures):
+    """What is missing to the disclosure of each sensitive attribute."""
+
+    by_sensitive: Mapping[str, BackgroundOf]
+
+
+# Skewness -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference(Figures):
+    """The rate in the original minus that in the release."""
+
+    difference: float | None
+    in_original: float | None
+    in_release: float | None
+    reason: str | None = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoDifference(Figures):
+    """There is no rate in the original, and why."""
+
+    difference: None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyDifference(Figures):
+    """The difference of one key attribute, and of each of its values where it is known which stands for which."""
+
+    flat: ClassVar[tuple[str, ...]] = ("figures",)
+    release: str
+    figures: Difference | NoDifference
+    attribute: str = ""
+    by_value: Sequence[Mapping[str, Any]] | None = None
+    by_value_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BeliefShift(Figures):
+    """How far belief moves from the whole table to a class.
+
+    Attributes
+    ----------
+    ratio, value, prior, posterior, worst_class
+        The value and class in which it rises by the largest factor, from where to where.
+    distance, farthest_class
+        The class whose distribution is farthest from the whole, and how far.
+    """
+
+    ratio: float
+    value: Any
+    prior: float
+    posterior: float
+    worst_class: Mapping[str, Any] | None
+    distance: float
+    farthest_class: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SkewnessOf(Figures):
+    """What the protection changed in the rate of one sensitive attribute, and where belief shifts most."""
+
+    flat: ClassVar[tuple[str, ...]] = ("figures",)
+    figures: Difference | NoDifference
+    belief: BeliefShift
+    new: NewValues | None
+    by_attribute: Sequence[KeyDifference] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skewness(Figures):
+    """What the protection changed in the rate of each sensitive attribute, and how to read it."""
+
+    by_sensitive: Mapping[str, SkewnessOf]
+    reading: str
+
+
+# Similarity -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimilarRate(Figures):
+    """A semantic rate beside the plain one."""
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    plain: float | None
+    rate: RateFigures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeySimilarity(Figures):
+    """The semantic rate of one key attribute."""
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    release: str
+    rate: SimilarRate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimilarityOf(Figures):
+    """The semantic rates of one sensitive attribute."""
+
+    flat: ClassVar[tuple[str, ...]] = ("rate",)
+    rate: SimilarRate
+    by_attribute: Sequence[KeySimilarity]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimilarityModel(Figures):
+    """What the key gives away as an attacker's model reads the values."""
+
+    risk: float | None
+    by_sensitive: Mapping[str, SimilarityOf]
+
+
+# Global figures -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverallByModel(Figures):
+    """Risk and information loss of the attacks that have one, and the mean loss."""
+
+    risk: Mapping[str, float | None]
+    information_loss: Mapping[str, float | None]
+    overall_information_loss: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overall(Figures):
+    """Risk and information loss of the attacks, the mean loss, and the same as each attacker's model reads the values."""
+
+    flat: ClassVar[tuple[str, ...]] = ("figures",)
+    figures: OverallByModel
+    by_model: Mapping[str, OverallByModel]
