@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import unveil
 from unveil.errors import TableError
-from unveil.tables import Apriori, flows
+from unveil.tables import Apriori, flows, insiders, intervals
 from unveil.tables.disclosure import given_away
 from unveil.tables.findings import audited
 from unveil.tables.flows import tasks_of
@@ -132,6 +132,25 @@ def test_the_audit_finds_what_insiders_can_compute(counts: np.ndarray[Any, Any],
     chance = np.random.default_rng(seed)
     suppressed = problem.primary | ((chance.random(len(problem)) < 0.5) & (problem.value > 0))
     assert audited(problem, suppressed).safe == safe(problem, suppressed)
+
+
+@pytest.mark.parametrize("large", [0, 1_000], ids=["inside", "corners"])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(counts=counts_3d, seed=st.integers(0, 2**32 - 1))
+def test_an_audit_that_only_decides_finds_the_same_by_points_inside_and_by_corners(
+    large: int, counts: np.ndarray[Any, Any], seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if counts.sum() == 0:
+        return
+    monkeypatch.setattr(intervals, "_LARGE", large)
+    monkeypatch.setattr(insiders, "_LARGE", large)
+    problem = problem_of(counts, insiders="singletons")
+    suppressed = problem.primary | ((np.random.default_rng(seed).random(len(problem)) < 0.7) & (problem.value > 0))
+    found = audited(problem, suppressed, depth="enough")
+    for at, cell in enumerate(found.suppressed[:5].tolist()):
+        low, high = interval(problem, suppressed, cell)
+        assert low - 1e-6 <= found.low[at] <= found.high[at] <= high + 1e-6
+    assert found.safe == safe(problem, suppressed)
 
 
 @settings(max_examples=25, deadline=None)

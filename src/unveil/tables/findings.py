@@ -25,8 +25,8 @@ __all__ = ["Depth", "Findings", "audited"]
 
 Depth: TypeAlias = Literal["exact", "enough", "auto"]
 """exact: every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by the number of cells."""
-_WIDTHS_UP_TO = 2_000
-"""Sensitive cells for which it is computed how narrow insiders can make them; of more, only whether they know them exactly."""
+_MOST_PAIRS = 100_000_000
+"""Sensitive cells times insiders for which it is computed how narrow these make those; of more, only what they know exactly."""
 _EXACT_UP_TO = 1_500
 """Suppressed cells whose intervals are computed to their ends, unless set otherwise."""
 
@@ -89,7 +89,7 @@ def audited(
     if problem.insiders:
         sought = np.zeros(len(problem), dtype=bool)
         sought[cells] = problem.primary[cells] & ~exposed
-        few = int(sought.sum()) <= _WIDTHS_UP_TO
+        few = int(sought.sum()) * len(problem.insiders) <= _MOST_PAIRS
         inside = inferences(problem, suppressed, sought) if few else _exactly(problem, suppressed, sought)
     place = {int(cell): at for at, cell in enumerate(cells)}
     for one in inside:
@@ -117,3 +117,7 @@ class _Need:
     ) -> NDArray[np.bool_]:
         """Return which sensitive unknowns, of all or of some, are not as open as they need to be."""
         return self._problem.exposed(low, high, self._cells if at is None else self._cells[at])
+
+    def reach(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how far from its value each of some unknowns has to be seen, with room to spare."""
+        return 2 * self._problem.need(self._cells[at])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import check
 from unveil.tables.intervals import Unknowns
 from unveil.tables.solver import LinearProgram
 
@@ -26,8 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["Inference", "inferences", "spoiled"]
 
 _STILL = 1e-7
+_LARGE = 1_000
+"""Of more suppressed cells, moved tables inside of what is possible are drawn instead of corners: more, and faster."""
 _DRAWN, _KEPT = 6, 48
 """Tables that are drawn before anybody is looked at, and that are kept at most."""
+_AT_FIRST, _AT_ONCE = 16, 8
+"""In large tables: so many are drawn first, and so many more at once while that settles enough."""
+_ENOUGH = 0.7
+"""More tables are drawn as long as at most this share of what was open stays open."""
+_REACHES = (2.0, 20.0, 200.0)
+"""How far cells are pushed in a drawn table, in units of what they need, in turn."""
+_CHUNK = 8
+"""Mixtures that are looked at before cells that are settled are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +65,8 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
     """
     attack = _Attack(problem, suppressed, sought)
     by_cell: dict[int, Inference] = {}
-    for some in problem.insiders:
-        for one in attack.by(some, frozenset(by_cell)):
+    for known, left in attack.unsettled():
+        for one in attack.by(known, left, frozenset(by_cell)):
             by_cell[one.cell] = one
     return list(by_cell.values())
 
@@ -81,58 +92,101 @@ class _Attack:
         self.at = self.place[self.sought]
         unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
         far = 1e3 * max(1.0, float(np.abs(problem.value).max(initial=0)))
-        self.point = unknowns.point
-        self.lower, self.upper = np.maximum(unknowns.lower, self.point - far), np.minimum(unknowns.upper, self.point + far)
-        self.program = LinearProgram(unknowns.matrix, unknowns.right, self.lower, self.upper)
+        self.lower = np.maximum(unknowns.lower - unknowns.point, -far)
+        self.upper = np.minimum(unknowns.upper - unknowns.point, far)
+        self.program = LinearProgram(unknowns.matrix, np.zeros(unknowns.matrix.shape[0]), self.lower, self.upper, primal=True)
+        self.large = len(cells) > _LARGE
+        self.need = problem.need(self.sought)
+        self.chance = np.random.default_rng(len(cells))
         self.kept: list[NDArray[np.float64]] = []
-        if problem.insiders and len(self.at):
-            chance = np.random.default_rng(len(cells))
-            for _ in range(_DRAWN):
-                self._pushed(self.at, chance.choice([-1.0, 1.0], len(self.at)))
 
-    def by(self, known: NDArray[np.int64], insiders: frozenset[int]) -> list[Inference]:
-        """Return what somebody computes who knows some cells, but for what others were found to compute already."""
-        mine = self.place[known]
-        mine = mine[mine >= 0]
-        if not len(mine) or not len(self.at):
+    def unsettled(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return who is left, by the cells they know, and with each the sensitive cells that no mixture shows to be open."""
+        persons = [some for some in self.problem.insiders if (self.place[some] >= 0).any()]
+        if not persons or not len(self.at):
             return []
-        passed = np.isin(self.at, mine) | np.isin(self.sought, list(insiders))
-        low, high = self._mixed(mine)
-        if not self._open(low, high, passed).any():
+        everything = np.arange(len(self.at))
+        self._draw(_AT_FIRST if self.large else _DRAWN)
+        pairs = [(some, self._not_mixed(some, everything)) for some in persons]
+        while self.large and len(self.kept) < _KEPT and (before := sum(len(left) for _, left in pairs)):
+            self._draw(_AT_ONCE)
+            pairs = [(some, self._not_mixed(some, left)) for some, left in pairs if len(left)]
+            if sum(len(left) for _, left in pairs) > _ENOUGH * before:
+                break
+        return [(some, left) for some, left in pairs if len(left)]
+
+    def by(self, known: NDArray[np.int64], left: NDArray[np.int64], found: frozenset[int]) -> list[Inference]:
+        """Return what somebody computes who knows some cells, but for what others were found to compute already.
+
+        Parameters
+        ----------
+        known
+            The cells that this person knows.
+        left
+            The places of the sensitive cells that are not settled yet.
+        found
+            The cells that others can compute.
+        """
+        mine = self._mine(known)
+        left = left[~np.isin(self.sought[left], list(found))]
+        left = self._not_mixed(known, left) if len(left) else left
+        if not len(left):
             return []
-        self.program.bounds(mine, self.point[mine], self.point[mine])
-        self._together(low, high, passed)
-        open_ones = np.flatnonzero(self._open(low, high, passed)).tolist()
-        for number in open_ones:
+        self.program.bounds(mine, np.zeros(len(mine)), np.zeros(len(mine)))
+        low, high = np.zeros(len(self.at)), np.zeros(len(self.at))
+        left = self._together(low, high, left)
+        for one in left:
             for sign in (1.0, -1.0):
-                if self._open(low, high, passed)[number]:
-                    self._widened(low, high, self._pushed(self.at[[number]], np.array([sign])))
+                if len(self._open(low, high, np.array([one]))):
+                    self._widened(low, high, self._pushed(np.array([one]), np.array([sign])))
         self.program.bounds(mine, self.lower[mine], self.upper[mine])
         value = self.problem.value[self.sought]
         return [
             Inference(int(self.sought[at]), int(known[self.place[known] >= 0][0]), value[at] + low[at], value[at] + high[at])
-            for at in np.flatnonzero(self._open(low, high, passed)).tolist()
+            for at in self._open(low, high, left)
         ]
 
-    def _open(self, low: NDArray[np.float64], high: NDArray[np.float64], passed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of the cells sought are not known to be as open as they need to be."""
-        value = self.problem.value[self.sought]
-        return self.problem.exposed(value + low, value + high, self.sought) & ~passed
+    def _mine(self, known: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of the suppressed ones among some cells."""
+        mine = self.place[known]
+        return np.asarray(mine[mine >= 0])
 
-    def _together(self, low: NDArray[np.float64], high: NDArray[np.float64], passed: NDArray[np.bool_]) -> None:
-        """Push all open cells at once, to one side and to the other, as long as that settles some."""
-        while (before := np.flatnonzero(self._open(low, high, passed))).size > 1:
+    def _open(self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which of some of the cells sought are not known to be as open as they need to be."""
+        cells = self.sought[at]
+        value = self.problem.value[cells]
+        return at[self.problem.exposed(value + low[at], value + high[at], cells)]
+
+    def _together(self, low: NDArray[np.float64], high: NDArray[np.float64], left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Push open cells at once, to one side and to the other, as long as that settles some; return those still open."""
+        while len(left) > 1:
+            before = len(left)
             for sign in (1.0, -1.0):
-                some = np.flatnonzero(self._open(low, high, passed))
-                self._widened(low, high, self._pushed(self.at[some], np.full(len(some), sign)))
-            if 4 * np.count_nonzero(self._open(low, high, passed)) > 3 * len(before):
-                return
+                self._widened(low, high, self._pushed(left, np.full(len(left), sign)))
+                left = self._open(low, high, left)
+            if 4 * len(left) > 3 * before:
+                break
+        return left
+
+    def _draw(self, number: int) -> None:
+        """Keep moved tables with every cell sought pushed to a side at random, each as far as it needs some times over."""
+        for _ in range(number):
+            signs = self.chance.choice([-1.0, 1.0], len(self.at))
+            if not self.large:
+                self._pushed(np.arange(len(self.at)), signs)
+                continue
+            reach = _REACHES[len(self.kept) % len(_REACHES)] * self.need
+            lower, upper = self.lower[self.at], self.upper[self.at]
+            self.program.bounds(self.at, np.maximum(lower, -reach), np.minimum(upper, reach))
+            self._pushed(np.arange(len(self.at)), signs / self.need)
+            self.program.bounds(self.at, lower, upper)
 
     def _pushed(self, at: NDArray[np.int64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how a table that cannot be excluded, with some cells as far to a side as they go, differs from the true one."""
-        self.program.costs(at, -signs)
-        solution = self.program.solve()
-        moved = np.zeros(len(self.point)) if solution is None else solution - self.point
+        self.program.costs(self.at[at], -signs)
+        moved = self.program.interior() if self.large else self.program.solve()
+        if moved is None:
+            return np.zeros(len(self.lower))
         if len(at) > 1 and len(self.kept) < _KEPT:
             self.kept.append(moved)
         return moved
@@ -141,21 +195,38 @@ class _Attack:
         np.minimum(low, moved[self.at], out=low)
         np.maximum(high, moved[self.at], out=high)
 
-    def _mixed(self, mine: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return how far the cells sought are known to move where some do not, by mixtures of the tables kept."""
-        low, high = np.zeros(len(self.at)), np.zeros(len(self.at))
+    def _not_mixed(self, known: NDArray[np.int64], left: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which cells sought no mixture of the tables kept shows to be open where some cells do not move."""
+        check()
+        mine = self._mine(known)
+        left = left[~np.isin(self.at[left], mine)]
         if not self.kept:
-            return low, high
+            return left
         pool = np.stack(self.kept)
-        move = pool[:, mine[0]]
-        above, below = np.flatnonzero(move > _STILL), np.flatnonzero(move < -_STILL)
-        share = -move[below][None, :] / (move[above][:, None] - move[below][None, :])
-        first, second = np.repeat(above, len(below)), np.tile(below, len(above))
-        part = share.ravel()[:, None]
-        still = np.flatnonzero(np.abs(move) <= _STILL)
-        theirs = np.concatenate([pool[still][:, mine], part * pool[first][:, mine] + (1 - part) * pool[second][:, mine]])
-        right = (np.abs(theirs) <= _STILL).all(axis=1)
-        moved = np.concatenate([pool[still][:, self.at], part * pool[first][:, self.at] + (1 - part) * pool[second][:, self.at]])
-        np.minimum(low, moved[right].min(axis=0, initial=0.0), out=low)
-        np.maximum(high, moved[right].max(axis=0, initial=0.0), out=high)
-        return low, high
+        first, second, part = _mixtures(pool[:, mine])
+        low, high = np.zeros(len(self.at)), np.zeros(len(self.at))
+        for start in range(0, len(first), _CHUNK):
+            some = slice(start, start + _CHUNK)
+            places, share = self.at[left], part[some, None]
+            moved = share * pool[first[some]][:, places] + (1 - share) * pool[second[some]][:, places]
+            low[left] = np.minimum(low[left], moved.min(axis=0))
+            high[left] = np.maximum(high[left], moved.max(axis=0))
+            left = self._open(low, high, left)
+            if not len(left):
+                break
+        return left
+
+
+def _mixtures(moves: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return pairs of tables and the shares in which they mix so that known cells, the columns, are at rest."""
+    move = moves[:, 0]
+    above, below = np.flatnonzero(move > _STILL), np.flatnonzero(move < -_STILL)
+    still = np.flatnonzero(np.abs(move) <= _STILL)
+    first, second = np.repeat(above, len(below)), np.tile(below, len(above))
+    part = -move[second] / (move[first] - move[second])
+    order = np.random.default_rng(len(first)).permutation(len(first))  # neighbours are alike
+    first, second = np.concatenate([still, first[order]]), np.concatenate([still, second[order]])
+    part = np.concatenate([np.ones(len(still)), part[order]])
+    theirs = part[:, None] * moves[first] + (1 - part)[:, None] * moves[second]
+    right = (np.abs(theirs) <= _STILL).all(axis=1)
+    return first[right], second[right], part[right]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["CellIntervals", "Unknowns", "intervals"]
 
 _TOUCHES = 1e-7
+_LARGE = 1_000
+"""Of more unknowns that hang together, points inside of what is possible are sought instead of corners."""
 _BEYOND = 1e3
 """What is unbounded ends this many times above all that is known."""
 
@@ -36,6 +38,9 @@ class CellNeed(Protocol):
         self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
     ) -> NDArray[np.bool_]:
         """Return which unknowns, of all or of some, have intervals that are not wide enough."""
+
+    def reach(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how far from its point each of some unknowns has to be seen, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,7 +164,7 @@ class _Search:
         part, everything = self.part, np.arange(len(self.low))
         if len(self._open(0, everything)) or len(self._open(1, everything)):
             self.program = LinearProgram(
-                part.matrix, part.right, np.maximum(part.lower, -self.far), np.minimum(part.upper, self.far)
+                part.matrix, part.right, np.maximum(part.lower, -self.far), np.minimum(part.upper, self.far), primal=True
             )
             for side in (0, 1):
                 self._together(side)
@@ -180,11 +185,21 @@ class _Search:
     def _pushed(self, at: NDArray[np.int64], side: int) -> None:
         """Push unknowns to a side, and widen all intervals by the solution."""
         self.program.costs(at, np.full(len(at), -1.0 if side else 1.0))
-        solution = self.program.solve()
+        need = self.need if len(self.low) > _LARGE else None
+        solution = self.program.solve() if need is None else self._within_reach(at, need)
         if solution is None:
             raise TableError("the equations of the table have no solution; the published figures contradict one another.")
         np.minimum(self.low, solution, out=self.low)
         np.maximum(self.high, solution, out=self.high)
+
+    def _within_reach(self, at: NDArray[np.int64], need: CellNeed) -> NDArray[np.float64] | None:
+        """Push unknowns no farther than they need: then more of them move."""
+        lower, upper = np.maximum(self.part.lower[at], -self.far), np.minimum(self.part.upper[at], self.far)
+        reach, point = need.reach(self.columns[at]), self.part.point[at]
+        self.program.bounds(at, np.maximum(lower, point - reach), np.minimum(upper, point + reach))
+        solution = self.program.interior()
+        self.program.bounds(at, lower, upper)
+        return solution
 
     def _together(self, side: int) -> None:
         """Push all open ends at once, as long as that reaches some."""

@@ -121,6 +121,11 @@ class CellProblem:
         exact = high - low <= np.where(width > 0, 0, slack)
         return np.asarray(self.primary[some] & (near | narrow | exact))
 
+    def need(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how far each of some cells must be able to move, at most: its level, its width, or a little."""
+        little = _OPEN * np.maximum(1.0, np.abs(self.value[cells]))
+        return np.maximum(np.maximum(self.up[cells], self.down[cells]), np.maximum(self.width[cells], little))
+
     def aimed(self) -> CellProblem:
         """Return the problem with a little width for cells that must only not be known exactly: methods need a number."""
         bare = self.primary & (self.down <= 0) & (self.up <= 0) & (self.width <= 0)

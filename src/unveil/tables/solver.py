@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearProgram", "highs"]
 
+_PRECISE = 1e-7
+"""How far a point inside may be off an equation or a bound."""
+_PRIMAL = 4
+"""HiGHS's number of the primal simplex method."""
 MOST_UNKNOWNS = 1_000_000
 """A larger program is refused: it would not end."""
 
@@ -39,6 +43,8 @@ class LinearProgram:
         l and u.
     integer
         The columns that are whole numbers; none: a linear program.
+    primal
+        Whether the simplex method goes from one feasible point to the next: better where only costs change.
     """
 
     def __init__(
@@ -50,6 +56,7 @@ class LinearProgram:
         *,
         cost: NDArray[np.float64] | None = None,
         integer: NDArray[np.bool_] | None = None,
+        primal: bool = False,
     ) -> None:
         if matrix.shape[1] > MOST_UNKNOWNS:
             raise TableError(
@@ -77,6 +84,8 @@ class LinearProgram:
         if integer is None:
             self.option("presolve", value="off")  # what is known of the last solution helps more
             self.option("solver", value="simplex")
+        if primal:
+            self.option("simplex_strategy", value=_PRIMAL)
         self.solver.passModel(model)
         self._costly: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._limited = False
@@ -140,6 +149,24 @@ class LinearProgram:
         if self._limited or seconds < np.inf:
             self._limited = seconds < np.inf
             self.option("time_limit", value=float(self.solver.getRunTime() + seconds))
+
+    def interior(self) -> NDArray[np.float64] | None:
+        """Return a point that is as good as the best, inside of all that are: much faster in large programs.
+
+        Of many columns all move at once in it, where a corner moves few.
+        """
+        self.option("solver", value="ipm")
+        self.option("run_crossover", value="off")
+        self._keep_time()
+        self.solver.clearSolver()
+        self.solver.run()
+        status, kinds = self.solver.getModelStatus(), self._library.HighsModelStatus
+        precise = status == kinds.kOptimal and self.solver.getInfo().max_primal_infeasibility <= _PRECISE
+        point = np.array(self.solver.getSolution().col_value) if precise else None
+        self.option("solver", value="simplex")
+        if status == kinds.kTimeLimit and self._limited:
+            expire()
+        return self.solve(fresh=True) if point is None else point
 
     def duals(self) -> NDArray[np.float64]:
         """Return the multipliers of the equations at the last solution."""
