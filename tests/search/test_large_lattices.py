@@ -125,3 +125,21 @@ def test_a_walk_can_be_repeated_and_keeps_to_what_is_allowed() -> None:
     assert ways[0] == ways[1]
     assert min(map(sum, (node for node in ways[0] if cost(node) < np.inf))) == 4
     assert all(0 <= level <= 3 for node in ways[0] for level in node)
+
+
+def test_the_walk_begins_again_where_it_finds_no_way_out() -> None:
+    """Two valleys, and no way from one to the other but over more attributes than a round raises."""
+    ours, other = (1, 1, 1, 1, 0, 0, 0, 0), (0, 0, 0, 0, 1, 1, 1, 1)
+    weights = [1.0] * 4 + [0.9] * 4
+    met: list[float] = []
+
+    def cost(node: tuple[int, ...]) -> float:
+        if not any(all(level >= least for level, least in zip(node, one, strict=True)) for one in (ours, other)):
+            return float("inf")
+        met.append(float(np.dot(node, weights)))
+        return met[-1]
+
+    walk = LatticeWalk(ours, [np.array([weight]) for weight in weights], cost)
+    for _ in range(400):
+        walk.round()
+    assert min(met) == pytest.approx(3.6)

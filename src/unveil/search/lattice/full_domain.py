@@ -41,10 +41,10 @@ _MOST_NODES = 1 << 26
 _PATIENCE = 60.0
 """Seconds after which the search of a larger one stops where no limit is given."""
 _MOST_FAILING = 4096
-_FIRST_ROUNDS = 24
+_FIRST_ROUNDS = 256
 """Rounds of the walk before the first box is split."""
-_BOXES = 8
-"""Boxes split for each further round, which takes about as long."""
+_BOXES = 1
+"""Boxes split for each further round; one takes about as long."""
 _STALE = 256
 """Rounds in a row without anything better after which the walk ends, where no box can show that nothing is left."""
 _ROUNDING = 1e-6

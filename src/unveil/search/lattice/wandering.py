@@ -1,8 +1,9 @@
 """Is there a better generalisation nearby? A walk over the nodes that meet the requirements, out of valleys and down again.
 
 From a node some attributes are raised, by chance; then attributes are lowered, those first that gain most, as long as the
-requirements hold. Where this ends the walk goes on if it costs less than before, or, seldom, a little more. Nobody is protected
-by what is drawn here: it always starts alike, so that a search can be repeated.
+requirements hold. Where this ends the walk goes on if it costs less than before, or, seldom, a little more. After many rounds
+that found nothing better since it began there, the walk begins again with a way down from the most general node. Nobody is
+protected by what is drawn here: it always starts alike, so that a search can be repeated.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _WORSE = 0.003
 _LEAST_WEIGHT = 0.3
 _BLIND = 0.2
 """How often the way down does not ask what a step gains."""
+_PATIENCE = 30
+"""Rounds without anything better after which the walk begins again elsewhere."""
 
 
 class LatticeWalk:
@@ -46,16 +49,22 @@ class LatticeWalk:
         self._at, self._now = start, cost(start)
         self.stale = 0
         """Rounds since the walk last found something better than ever."""
-        self._best = self._now
+        self._best = self._lowest_here = self._now
+        self._stale_here = 0
 
     def round(self) -> None:
-        """Go up and down once."""
+        """Go up and down once; from the most general node, if nothing better was found for long."""
+        if self._stale_here > _PATIENCE:
+            self._at = self._lowered(tuple(len(steps) for steps in self._gains))
+            self._now = self._lowest_here = self._cost(self._at)
+            self._stale_here = 0
         node = self._lowered(self._raised())
         score = self._cost(node)
         if score <= self._now + self._random.exponential(_WORSE * abs(self._now)):
             self._at, self._now = node, score
         self.stale = 0 if score < self._best else self.stale + 1
-        self._best = min(self._best, score)
+        self._stale_here = 0 if score < self._lowest_here else self._stale_here + 1
+        self._best, self._lowest_here = min(self._best, score), min(self._lowest_here, score)
 
     def _raised(self) -> Node:
         node = list(self._at)
