@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
+    from unveil.project.arx import arx_rule as arx_rule
     from unveil.protect.anonymize import anonymize as anonymize
     from unveil.protect.chain import protect as protect
     from unveil.protect.front import anonymize_front as anonymize_front
@@ -156,6 +157,7 @@ _HOMES = {
     "scan": "unveil.measures.scan",
     "sign": "unveil.releases",
     "source": "unveil.sources",
+    "arx_rule": "unveil.project.arx",
     "import_arx": "unveil.assess.arx_import",
     "start_project": "unveil.assess.init",
     "table": "unveil.tables.build",

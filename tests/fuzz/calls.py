@@ -230,6 +230,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "Policy.read": Policy.read,
     "Project.read": unveil.Project.read,
     "import_arx": unveil.import_arx,
+    "arx_rule": unveil.arx_rule,
     "datasets.load": unveil.datasets.load,
     "datasets.describe": unveil.datasets.describe,
     "queries.policy_of": queries.policy_of,

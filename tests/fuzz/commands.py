@@ -110,6 +110,7 @@ VALUES: dict[str, Draw] = {
     "--partition": _of_column("[['a'],['b']]", "parts.toml", "0,10"),
     "--hierarchy": _of_column("tree.csv"),
     "--hierarchy-dir": _one_of("."),
+    "--arx-rule": _one_of("tree.csv", "no-such-rule.ahs"),
     "--order": _of_column("1,2,3,4,5", "north,south,east,west"),
     "--level": _of_column("0:1", "1:2"),
     "--weight": _of_column("1", "0.5"),

@@ -48,6 +48,9 @@ class RuleOptions:
         None
     )
     other: Annotated[str | None, typer.Option(metavar="LABEL", help="What merged values are called; 'other'.")] = None
+    arx_rule: Annotated[
+        str | None, typer.Option("--arx-rule", metavar="FILE", help="The rule that ARX saved as an .ahs file.")
+    ] = None
     similar: Annotated[
         str | None, typer.Option(metavar="C1,C2,...", help="Group values whose records look alike in these columns.")
     ] = None
@@ -76,6 +79,7 @@ class RuleOptions:
             "--postal": (self.postal, {}),
             "--dates": (self.dates, {}),
             "--rare": (self.rare, {"--other": self.other}),
+            "--arx-rule": (self.arx_rule, {}),
         }
 
 
@@ -91,6 +95,10 @@ def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: t
     if not named:
         return None
     steps, extras = choices[named[0]]
+    if named[0] == "--arx-rule":
+        from unveil.project.arx import arx_rule
+
+        return arx_rule(steps or "")
     return _built(named[0], steps or "", {name: given for name, given in extras.items() if given is not None}, order)
 
 

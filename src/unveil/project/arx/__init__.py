@@ -1,8 +1,10 @@
-"""Projects of ARX: what a .deid file says of data, roles, hierarchies and requirements, in the words of this software."""
+"""Files of ARX: what a project (.deid) says of data, roles, hierarchies and models, and an .ahs file of a hierarchy's rule."""
 
 from __future__ import annotations
 
 from unveil.project.arx.archive import ArxArchive, ArxColumn, read_archive
+from unveil.project.arx.rule_file import arx_rule
+from unveil.project.arx.rules import ArxRule
 from unveil.project.arx.words import Translated, translated
 
-__all__ = ["ArxArchive", "ArxColumn", "Translated", "read_archive", "translated"]
+__all__ = ["ArxArchive", "ArxColumn", "ArxRule", "Translated", "arx_rule", "read_archive", "translated"]

@@ -1,0 +1,224 @@
+"""Reading the .ahs files of ARX, which hold a rule for a hierarchy as Java wrote it."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from unveil.arguments import checked_arguments
+from unveil.errors import DataNotFoundError, HierarchyError, is_unicode, shown
+from unveil.partitions.files import not_there
+from unveil.project.arx.java_stream import JavaObject, JavaStreamError, read_objects
+from unveil.project.arx.rule_intervals import EndRange, HalfOpen, IntervalRule, LevelGroup
+from unveil.project.arx.rule_labels import GroupLabel, LabelKind
+from unveil.project.arx.rule_types import ArxType, DateType, NumberType, TextType
+from unveil.project.arx.rules import ArxRule, DateRule, OrderRule, PriorityRule, RedactionRule
+
+__all__ = ["arx_rule"]
+
+_LARGEST = 1 << 24
+"""A rule of more bytes is none that a person made."""
+_HOME = "org.deidentifier.arx."
+_PERIODS: Mapping[str, tuple[str, int | None]] = {
+    "SECOND_MINUTE_HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:mm:ss", None), "MINUTE_HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:mm", None),
+    "HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:00", None), "DAY_MONTH_YEAR": ("dd.MM.yyyy", None),
+    "WEEK_MONTH_YEAR": ("W/MM.yyyy", None),
+    "WEEK_YEAR": ("ww/yyyy", None), "MONTH_YEAR": ("MM/yyyy", None), "QUARTER_YEAR": ("QQQ yyyy", None), "WEEKDAY": ("e", None),
+    "WEEK": ("w", None), "QUARTER": ("QQQ", None), "YEAR": ("yyyy", None), "DECADE": ("yyyy", 10), "CENTURY": ("yyyy", 100),
+    "MILLENNIUM": ("yyyy", 1000),
+}  # fmt: skip
+"""ARX's periods in the order of their length, with the form that they have unless another is given."""
+_LABELS: Mapping[str, LabelKind] = {
+    "GenericSet": "set", "GenericSetOfPrefixes": "prefixes", "GenericCommonPrefix": "prefix", "GenericConstant": "constant",
+    "GenericBounds": "bounds", "GenericInterval": "interval", "GenericArithmeticMean": "mean",
+    "GenericArithmeticMeanOfBounds": "middle", "GenericGeometricMean": "geometric",
+    "GenericGeometricMeanOfBounds": "geometric-middle",
+}  # fmt: skip
+
+
+@checked_arguments
+def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
+    """Read a rule for a hierarchy that ARX saved as an .ahs file; `unveil.build_hierarchy` applies it to a column.
+
+    Parameters
+    ----------
+    file
+        The file. Nothing in it is executed.
+
+    Returns
+    -------
+    ArxRule
+        The rule, one of intervals, ordered groups, masked characters, dates or priorities.
+
+    Raises
+    ------
+    DataNotFoundError
+        If the file is not there.
+    HierarchyError
+        If it is no such file, is damaged, or holds a rule that cannot be read without ARX.
+    """
+    place = Path(file)
+    if "\0" in str(place) or not is_unicode(place):
+        raise HierarchyError(f"{shown(place)}: the file cannot be read: no file has such a name.")
+    try:
+        with place.open("rb") as opened:
+            return _rule(opened.read(_LARGEST + 1))
+    except FileNotFoundError:
+        raise DataNotFoundError(not_there(place)) from None
+    except OSError as problem:
+        raise HierarchyError(f"{shown(place)}: the file cannot be read: {problem.strerror}.") from None
+    except JavaStreamError as problem:
+        raise HierarchyError(f"{shown(place)}: this is no rule of ARX (.ahs): {problem}.") from None
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError, struct.error, ZeroDivisionError):
+        raise HierarchyError(f"{shown(place)}: this is no rule of ARX (.ahs), or the file is damaged.") from None
+    except HierarchyError as problem:
+        raise HierarchyError(f"{shown(place)}: {problem}") from None
+
+
+def _rule(content: bytes) -> ArxRule:
+    if len(content) > _LARGEST:
+        raise HierarchyError("the file is too large to be a rule of ARX (.ahs).")
+    builder = next(iter(read_objects(content)), None)
+    known: Mapping[str, Callable[[Mapping[str, Any]], ArxRule]] = {
+        "HierarchyBuilderIntervalBased": _intervals, "HierarchyBuilderOrderBased": _order,
+        "HierarchyBuilderRedactionBased": _redaction, "HierarchyBuilderDate": _dates,
+        "HierarchyBuilderPriorityBased": _priorities,
+    }  # fmt: skip
+    name = builder.name.removeprefix(f"{_HOME}aggregates.") if isinstance(builder, JavaObject) else ""
+    if not isinstance(builder, JavaObject) or name not in known:
+        raise HierarchyError("this is no rule of ARX (.ahs), or one of another version.")
+    return known[name](builder.fields)
+
+
+def _intervals(fields: Mapping[str, Any]) -> ArxRule:
+    kind = _type(fields["datatype"])
+    if isinstance(kind, TextType):
+        raise HierarchyError("intervals are of numbers or dates.")
+    intervals = tuple(
+        HalfOpen(_plain(one.fields["min"]), _plain(one.fields["max"]), _label(one.fields["function"]))
+        for one in _elements(fields["intervals"])
+    )
+    if not intervals or any(not one.low < one.high for one in intervals):
+        raise HierarchyError("the rule has no intervals, or one that is empty.")
+    if any(one.high != other.low for one, other in pairwise(intervals)):
+        raise HierarchyError("there is a gap between two intervals of the rule.")
+    ends = [_range(fields[name]) for name in ("lowerRange", "upperRange")]
+    return ArxRule("interval", IntervalRule(kind, intervals, _levels(fields["groups"]), *ends))
+
+
+def _range(one: JavaObject) -> EndRange:
+    return EndRange(*(_plain(one.fields[name]) for name in ("repeatBound", "snapBound", "labelBound")))
+
+
+def _order(fields: Mapping[str, Any]) -> ArxRule:
+    comparator = fields["comparator"]
+    captured = comparator.fields if isinstance(comparator, JavaObject) else {}
+    kind = _type(fields["datatype"])
+    if "val$map" in captured:
+        order: ArxType = TextType({str(text): int(_plain(place)) for text, place in _pairs(captured["val$map"])})
+    elif "val$type" in captured and "val$comparator" not in captured:
+        order = _type(captured["val$type"])
+    else:
+        raise HierarchyError("the rule goes by an order that only ARX, or the data in ARX, knows; export the hierarchy as CSV.")
+    return ArxRule("order", OrderRule(kind, order, _levels(fields["groups"])))
+
+
+def _redaction(fields: Mapping[str, Any]) -> ArxRule:
+    right = "RIGHT_TO_LEFT"
+    return ArxRule(
+        "redaction",
+        RedactionRule(
+            chr(fields["paddingCharacter"]),
+            chr(fields["redactionCharacter"]),
+            fields["aligmentOrder"] == right,
+            fields["redactionOrder"] == right,
+        ),
+    )
+
+
+def _dates(fields: Mapping[str, Any]) -> ArxRule:
+    kind = _type(fields["datatype"])
+    if not isinstance(kind, DateType):
+        raise HierarchyError("periods are of dates.")
+    own = fields["format"]
+    forms = dict(_pairs(own.fields["map"])) if isinstance(own, JavaObject) else {}
+    given = sorted(fields["granularities"], key=list(_PERIODS).index)
+    periods = tuple((str(forms.get(one, _PERIODS[one][0])), _PERIODS[one][1]) for one in given)
+    zone = fields["timeZone"].fields["ID"] if isinstance(fields["timeZone"], JavaObject) else None
+    bottom, top = (_plain(fields[name], zone) for name in ("bottomCoding", "topCoding"))
+    return ArxRule("date", DateRule(kind, periods, bottom, top))
+
+
+def _priorities(fields: Mapping[str, Any]) -> ArxRule:
+    given = fields["priorities"]
+    known = None if given is None else {str(text): int(_plain(number)) for text, number in _pairs(given)}
+    kind = TextType() if fields["type"] is None else _type(fields["type"])
+    highest = fields["priority"] == "HIGHEST_TO_LOWEST"
+    return ArxRule("priority", PriorityRule(kind, known, highest, max(1, int(fields["maxLevels"]))))
+
+
+def _levels(groups: JavaObject) -> tuple[tuple[LevelGroup, ...], ...]:
+    levels = {int(_plain(number)): _elements(level.fields["list"]) for number, level in _pairs(groups)}
+    if sorted(levels) != list(range(len(levels))):
+        raise HierarchyError("a level of the rule is not there.")
+    return tuple(
+        tuple(LevelGroup(max(1, int(one.fields["size"])), _label(one.fields["function"])) for one in levels[number])
+        for number in sorted(levels)
+    )
+
+
+def _label(function: JavaObject) -> GroupLabel:
+    name, fields = function.name.rpartition("$")[2], function.fields
+    if name not in _LABELS:
+        raise HierarchyError("a group of the rule is labelled by a function that only ARX knows; export the hierarchy as CSV.")
+    text = fields.get("value", fields.get("redaction"))
+    if isinstance(text, JavaObject):
+        text = chr(text.fields["value"])
+    closed = (bool(fields.get("lowerIncluded", True)), bool(fields.get("upperIncluded", True)))
+    return GroupLabel(_LABELS[name], text, int(fields.get("length", 1)), closed)
+
+
+def _type(one: JavaObject) -> ArxType:
+    name, form = one.name.removeprefix(f"{_HOME}DataType$"), one.fields.get("string")
+    if name in ("ARXInteger", "ARXDecimal"):
+        if form is not None:
+            raise HierarchyError("the rule is about numbers in a form of their own; export the hierarchy as CSV.")
+        return NumberType(name == "ARXInteger")
+    if name == "ARXDate":
+        return DateType(str(form or DateType.form))
+    if name == "ARXOrderedString":
+        order = one.fields.get("order")
+        return TextType({} if order is None else {str(text): int(_plain(place)) for text, place in _pairs(order)})
+    if name == "ARXString":
+        return TextType()
+    raise HierarchyError("the rule is about values of a type that is not known.")
+
+
+def _plain(value: Any, zone: str | None = None) -> Any:
+    """Return a boxed number as it is, and a date as a moment by the wall clock of a zone, that of here unless named."""
+    if not isinstance(value, JavaObject):
+        return value
+    if value.name == "java.util.Date":
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=struct.unpack(">q", value.written[0])[0])
+        try:
+            return moment.astimezone(None if zone is None else ZoneInfo(zone)).replace(tzinfo=None)
+        except ZoneInfoNotFoundError:
+            raise HierarchyError("the time zone of the rule is not known here.") from None
+    return value.fields["value"]
+
+
+def _elements(found: JavaObject) -> list[JavaObject]:
+    """Return the elements of a list of Java's."""
+    return [one for one in found.written if not isinstance(one, bytes)]
+
+
+def _pairs(found: JavaObject) -> list[tuple[Any, Any]]:
+    """Return the keys and values of a map of Java's."""
+    held = [one for one in found.written if not isinstance(one, bytes)]
+    return list(zip(held[::2], held[1::2], strict=True))

@@ -1,0 +1,85 @@
+"""What a group of values is called: the functions by which ARX labels the groups of a hierarchy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from unveil.project.arx.rule_types import ArxType, DateType, NumberType
+
+__all__ = ["GroupLabel", "LabelKind"]
+
+LabelKind: TypeAlias = Literal[
+    "set", "prefixes", "prefix", "constant", "bounds", "interval", "mean", "middle", "geometric", "geometric-middle"
+]
+_NULL = "NULL"
+"""What ARX writes where there is no value."""
+
+
+@dataclass(frozen=True)
+class GroupLabel:
+    """A function from the texts of a group's values, in order, to its label.
+
+    Attributes
+    ----------
+    kind
+        "set": {a, b}. "prefixes": the first characters of each. "prefix": what all begin with. "constant": a text. "bounds": the
+        first and the last. "interval": the lowest and the highest. "mean" and "geometric": of the values; "middle" and
+        "geometric-middle": of the lowest and the highest.
+    text
+        The constant, or the character that stands for what is not common.
+    length
+        How many first characters.
+    closed
+        Whether the ends of an interval belong to it.
+    """
+
+    kind: LabelKind
+    text: str | None = None
+    length: int = 1
+    closed: tuple[bool, bool] = (True, True)
+
+    def of(self, texts: Sequence[str], kind: ArxType) -> str:
+        """Return the label of a group."""
+        named: dict[str, Callable[[], str]] = {
+            "constant": lambda: self.text or "",
+            "set": lambda: "{" + ", ".join(texts) + "}",
+            "prefixes": lambda: "-".join(text[: self.length] for text in texts),
+            "prefix": lambda: self._prefix(texts),
+            "bounds": lambda: f"[{texts[0]}, {texts[-1]}]",
+            "interval": lambda: self._interval(*_ends(texts, kind)),
+        }
+        if self.kind in named:
+            return named[self.kind]()
+        return _mean(_ends(texts, kind) if self.kind.endswith("middle") else texts, kind, geometric="geometric" in self.kind)
+
+    def _interval(self, low: str, high: str) -> str:
+        return f"{'[' if self.closed[0] else ']'}{low}, {high}{']' if self.closed[1] else '['}"
+
+    def _prefix(self, texts: Sequence[str]) -> str:
+        shared = 0
+        while all(len(text) > shared and text[shared] == texts[0][shared] for text in texts):
+            shared += 1
+        rest = "" if self.text is None else self.text * (max(map(len, texts)) - shared)
+        return texts[0][:shared] + rest
+
+
+def _ends(texts: Sequence[str], kind: ArxType) -> tuple[str, str]:
+    ordered = kind.ordered(texts)
+    return ordered[0], ordered[-1]
+
+
+def _mean(texts: Sequence[str], kind: ArxType, *, geometric: bool) -> str:
+    """Return the mean of numbers; of whole ones without what follows the point."""
+    if isinstance(kind, DateType) or not isinstance(kind, NumberType):
+        return _NULL
+    numbers = [float(kind.read(text)) for text in texts]
+    if geometric:
+        if min(numbers) <= 0.0:
+            return _NULL
+        mean = 10.0 ** sum(math.log10(number) / len(numbers) for number in numbers)
+    else:
+        mean = sum(number / len(numbers) for number in numbers)
+    return kind.written(int(mean) if kind.whole else mean)

@@ -1,0 +1,190 @@
+"""How does ARX make a hierarchy? The rules that it saves as .ahs files, applied to the values of a column.
+
+A file holds one builder of ARX, as Java wrote it: intervals, groups of ordered values, masked characters, periods of dates, or
+values that go one after the other by their priority. Nothing of it is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+
+from unveil.errors import HierarchyError
+from unveil.partitions import Hierarchy
+from unveil.partitions.builders.base import Builder, read_all
+from unveil.partitions.matching import text_of
+from unveil.partitions.rules import at
+from unveil.project.arx.rule_intervals import LevelGroup, told_apart
+from unveil.project.arx.rule_types import ArxType, DateType, TextType, date_text
+
+__all__ = ["ArxRule", "DateRule", "OrderRule", "PriorityRule", "RedactionRule", "RuleKind"]
+
+RuleKind: TypeAlias = Literal["interval", "order", "redaction", "date", "priority"]
+_ROOT = "*"
+
+
+class _Levels(Protocol):
+    @property
+    def kind(self) -> ArxType:
+        """What the values are."""
+
+    def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:
+        """Return the labels of values, as they are read and as they are written, level by level."""
+
+
+@dataclass(frozen=True)
+class ArxRule(Builder):
+    """A rule of ARX; `unveil.arx_rule` reads one from its file.
+
+    Attributes
+    ----------
+    kind
+        "interval", "order", "redaction", "date" or "priority".
+    """
+
+    kind: RuleKind
+    levels: _Levels = field(repr=False)
+    name: ClassVar[str] = "arx"
+
+    def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
+        """Return the hierarchy that ARX would build of these values; a null gets no leaf."""
+        read = read_all(values, self.levels.kind.read, self.levels.kind.noun, column)
+        texts = [text_of(value) for value in read]
+        try:
+            labels = self.levels.labels(list(read.values()), texts)
+        except HierarchyError as problem:
+            raise HierarchyError(f"{at(column)}{problem}") from None
+        except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
+            raise HierarchyError(f"{at(column)}the rule does not fit the values; its file may be damaged.") from None
+        return Hierarchy.from_levels(list(read), *labels, column=column).with_root()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return that it is a rule of ARX, and of which kind."""
+        return {"rule": self.name, "kind": self.kind}
+
+
+@dataclass(frozen=True)
+class OrderRule:
+    """Groups of neighbours in an order: the sizes repeat until all values, or groups of the level below, are in one."""
+
+    kind: ArxType
+    order: ArxType
+    levels: tuple[tuple[LevelGroup, ...], ...]
+
+    def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:  # noqa: ARG002 - of the texts
+        """Return the labels of the values."""
+        groups: list[tuple[str, ...]] = [(text,) for text in self.order.ordered(texts)]
+        found: list[list[str]] = []
+        for level in self.levels:
+            if not level or (found and len(groups) == 1):
+                break
+            groups, names = _gathered(groups, level, self.kind)
+            name_of = {text: name for group, name in zip(groups, told_apart(names, groups), strict=True) for text in group}
+            found.append([name_of[text] for text in texts])
+        return [*found, [_ROOT] * len(texts)] if len(groups) > 1 else found
+
+
+def _gathered(
+    items: Sequence[tuple[str, ...]], level: Sequence[LevelGroup], kind: ArxType
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return items joined by the sizes of a level, and what the groups are called."""
+    groups: list[tuple[str, ...]] = []
+    names: list[str] = []
+    at = 0
+    while at < len(items):
+        for one in level:
+            if at >= len(items):
+                break
+            groups.append(tuple(text for item in items[at : at + one.size] for text in item))
+            names.append(one.label.of(groups[-1], kind))
+            at += one.size
+    return groups, names
+
+
+@dataclass(frozen=True)
+class RedactionRule:
+    """Characters masked one by one; shorter values are filled up to the length of the longest."""
+
+    fill: str = "*"
+    mask: str = "*"
+    aligned_right: bool = False
+    from_right: bool = True
+    kind: ArxType = field(default_factory=TextType)
+
+    def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:  # noqa: ARG002 - of the texts
+        """Return the labels of the values."""
+        length = max(map(len, texts))
+        filled = [text.rjust(length, self.fill) if self.aligned_right else text.ljust(length, self.fill) for text in texts]
+        if self.from_right:
+            return [[text[: length - gone] + self.mask * gone for text in filled] for gone in range(1, length + 1)]
+        return [[self.mask * gone + text[gone:] for text in filled] for gone in range(1, length + 1)]
+
+
+@dataclass(frozen=True)
+class DateRule:
+    """Periods of dates, in forms of Java's; what lies before or from a moment on is one group.
+
+    Attributes
+    ----------
+    kind
+        The form of the dates.
+    periods
+        For each level the form of a period, and the years that are one interval, where it is one of years.
+    bottom, top
+        The first moment that is not below, and the first that is above.
+    """
+
+    kind: DateType
+    periods: tuple[tuple[str, int | None], ...]
+    bottom: datetime | None = None
+    top: datetime | None = None
+
+    def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:  # noqa: ARG002 - of the moments
+        """Return the labels of the values."""
+        return [[self._label(value, form, years) for value in values] for form, years in self.periods]
+
+    def _label(self, at: datetime, form: str, years: int | None) -> str:
+        if self.bottom is not None and at < self.bottom:
+            return f"<{self.kind.written(self.bottom)}"
+        if self.top is not None and at >= self.top:
+            return f">={self.kind.written(self.top)}"
+        if years is None:
+            return date_text(at, form)
+        low = at.year // years * years
+        return f"[{low}, {low + years}["
+
+
+@dataclass(frozen=True)
+class PriorityRule:
+    """Values go one after the other, those of the least priority first, in a number of steps.
+
+    Attributes
+    ----------
+    kind
+        What the values are, where their own order is the priority.
+    priorities
+        The priority of each value, where it is given.
+    highest_first
+        Whether high values, or priorities, stay longest.
+    most
+        The most levels.
+    """
+
+    kind: ArxType
+    priorities: Mapping[str, int] | None = None
+    highest_first: bool = True
+    most: int = 10
+
+    def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:  # noqa: ARG002 - of the texts
+        """Return the labels of the values."""
+        known = self.priorities
+        if known is not None:
+            ordered = sorted(texts, key=lambda text: known.get(text, 0), reverse=self.highest_first)
+        else:
+            ordered = self.kind.ordered(texts)[:: -1 if self.highest_first else 1]
+        levels = min(len(ordered), self.most)
+        step = len(ordered) / levels
+        gone_at = {text: levels - int(place / step) for place, text in enumerate(ordered)}
+        return [[_ROOT if gone_at[text] <= level else text for text in texts] for level in range(1, levels + 1)]
