@@ -450,3 +450,23 @@ def test_only_what_nothing_protects_is_refused(counts: np.ndarray[Any, Any], ins
         assert not safe(alone, ~problem.fixed)
     else:
         assert safe(problem, found.suppressed[problem.cells])
+
+
+@pytest.mark.parametrize(("seed", "width"), [(23, 3.0), (38, 4.0), (39, 6.0), (1, 2.0), (5, 3.0)])
+def test_the_optimum_of_wide_intervals_is_that_of_an_independent_program(seed: int, width: float) -> None:
+    """A width may be reached by a little on both sides, where kept totals leave no side the room for all of it."""
+    table = unveil.table(records(np.random.default_rng(seed).integers(0, 9, (3, 4))), ["d0", "d1"])
+    kept = Apriori(published=frozenset(("Total", code) for code in table.dimensions[1].codes)).masks(table)
+    problem = posed(table, rules_of("threshold=3"), Aim(insiders="none", on="count", width=width), **kept)
+    problem = problem.with_cost(problem.value + 1)
+    best = optimum(problem, solver="highs")
+    assert best.cost == pytest.approx(mip(problem)) == pytest.approx(best.bound)
+    assert safe(problem, best.suppressed)
+
+
+@pytest.mark.parametrize("attacker", ["0:1e6", "0:1e12"])
+def test_intervals_end_where_everybody_knows_that_they_do(attacker: str) -> None:
+    table = unveil.table(records(np.array([[2, 5], [4, 9]])), ["d0", "d1"])
+    found = table.suppress("threshold=3", attacker=attacker, insiders="none", intervals="exact")
+    assert found.suppressed[0]  # the grand total, and what adds up to it
+    assert found.high.max() <= float(attacker[2:])

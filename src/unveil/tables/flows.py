@@ -57,8 +57,17 @@ class Flow:
         return bool((task.side != "down" and moved >= least) or (task.side != "up" and -moved >= least))
 
 
-def tasks_of(problem: CellProblem) -> list[FlowTask]:
-    """Return what has to be shown for every sensitive cell, the largest amounts first."""
+def tasks_of(problem: CellProblem, *, split: bool = True) -> list[FlowTask]:
+    """Return what has to be shown for every sensitive cell, the largest amounts first.
+
+    Parameters
+    ----------
+    problem
+        The table and its needs.
+    split
+        Whether a width that no side has the room for is asked of both, each by its share: one flow shows one side. Else it
+        is asked of both together, which is what the cell needs.
+    """
     tasks = []
     for cell in np.flatnonzero(problem.primary).tolist():
         up, down, width = problem.up[cell], problem.down[cell], problem.width[cell]
@@ -66,7 +75,9 @@ def tasks_of(problem: CellProblem) -> list[FlowTask]:
             tasks.append(FlowTask(cell, "up", float(up)))
         if down > 0:
             tasks.append(FlowTask(cell, "down", float(down)))
-        if width > up + down:
+        if width > up + down and not split:
+            tasks.append(FlowTask(cell, "either", float(width)))
+        elif width > up + down:
             tasks += _wide(
                 cell, float(width), problem.upper[cell] - problem.value[cell], problem.value[cell] - problem.lower[cell]
             )

@@ -29,6 +29,8 @@ _LARGE = 1_000
 """Of more unknowns that hang together, points inside of what is possible are sought instead of corners."""
 _BEYOND = 1e3
 """What is unbounded ends this many times above all that is known."""
+_EXACT = 1e9
+"""Bounds that everybody knows are kept up to here: beyond, a solver's figures are too rough."""
 
 
 class CellNeed(Protocol):
@@ -152,7 +154,10 @@ class _Search:
         columns: NDArray[np.int64],
     ) -> None:
         scale = max(1.0, float(np.abs(part.point).sum()), float(np.abs(part.right).max(initial=0)))
-        self.far = _BEYOND * scale
+        bounds = np.abs(np.concatenate([part.lower, part.upper]))
+        largest = float(bounds.max(initial=0, where=np.isfinite(bounds)))
+        self.far = max(_BEYOND * scale, 2 * largest if largest < _EXACT else 0.0)
+        self.ends = outer_low, outer_high
         self.touch = _TOUCHES * np.maximum(1.0, np.abs(part.point))
         self.outer_low, self.outer_high = np.maximum(outer_low, -self.far), np.minimum(outer_high, self.far)
         self.low, self.high = part.point.copy(), part.point.copy()
@@ -171,8 +176,8 @@ class _Search:
             for side in (1, 0):
                 self._one_by_one(side, step)
         step(len(self.low))
-        far = self.far / 2
-        return np.where(self.low <= -far, -np.inf, self.low), np.where(self.high >= far, np.inf, self.high)
+        far = self.far / 2  # beyond it, what single equations and everybody's knowledge say is all that is known
+        return np.where(self.low <= -far, self.ends[0], self.low), np.where(self.high >= far, self.ends[1], self.high)
 
     def _open(self, side: int, at: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the unknowns, of some, whose lower (0) or upper (1) end is not reached yet, and has to be."""

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.tables.deadline import OutOfTime, check, left, limited
-from unveil.tables.findings import Findings
+from unveil.tables.findings import Findings, audited
 from unveil.tables.flows import FlowProgram, tasks_of
 from unveil.tables.insiders import spoiled
 from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.cuts import CutMaker, PatternCut, rows_with_two
+from unveil.tables.suppression.everything import everything_needed
+from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.lp import attacked_flows, completed, thinned
 from unveil.tables.suppression.master import LinearMaster, Master, master_of
 
@@ -79,7 +81,7 @@ def optimum(
     master_of(solver)  # one that is not installed is named before the work begins
     with limited(time_limit):
         with limited(left() / 2):
-            start = attacked_flows(problem)
+            start = _start(problem)
         search = _Search(problem, start, step)
         try:
             search.prepare()
@@ -90,12 +92,20 @@ def optimum(
     return Optimum(search.best, search.cost, min(search.bound, search.cost), start)
 
 
+def _start(problem: CellProblem) -> Findings:
+    """Return a safe pattern to begin with: by flows, or where these find none, with everything that may be suppressed."""
+    try:
+        return attacked_flows(problem)
+    except Unprotectable:
+        return audited(problem, everything_needed(problem), depth="enough")
+
+
 class _Search:
     """The state of the search: cuts, incumbent and bound."""
 
     def __init__(self, problem: CellProblem, start: Findings, step: Callable[[int, int], None] | None) -> None:
         self.problem = problem.aimed()
-        self.tasks = tasks_of(self.problem)
+        self.tasks = tasks_of(self.problem, split=False)
         self.step = step
         self.best = start.pattern(len(problem))
         self.cost = float(problem.cost[self.best].sum())
@@ -167,9 +177,12 @@ class _Search:
 
     def improve(self, suppressed: NDArray[np.bool_]) -> None:
         """Complete a pattern by flows, and keep it if it is the cheapest so far."""
-        pattern = Pattern(self.problem, FlowProgram(self.problem), self.tasks)
+        pattern = Pattern(self.problem, FlowProgram(self.problem), tasks_of(self.problem))
         pattern.suppressed |= suppressed
-        completed(pattern)
+        try:
+            completed(pattern)
+        except Unprotectable:  # flows ask a little more than is needed
+            return
         thinned(pattern)
         if pattern.cost() < self.cost - 1e-9:
             self.best, self.cost = pattern.suppressed.copy(), pattern.cost()
