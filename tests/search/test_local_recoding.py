@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
-from helpers import shared
+from helpers import limited, shared
 from search.recodings import KEYS, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
@@ -153,6 +153,20 @@ def test_blocks_that_violate_a_model_together_go_on_with_the_next() -> None:
         table = pl.DataFrame({"a": range(64), "d": ["p"] * 32 + ["q"] * 32})
         release = unveil.recode_locally(table, "a", [DistinctLDiversity("d", 2)], keep_order=True)
     assert unveil.measure(release.data, "a", "d", models=[DistinctLDiversity("d", 2)]).met
+
+
+def test_threads_change_nothing() -> None:
+    """Blocks are settled several at a time, and one that violates a model goes on with the next all the same."""
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({"a": random.integers(0, 40, 300), "b": random.integers(0, 9, 300), "d": [*"pppppq"] * 50})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "_BLOCK", 8)
+        made = []
+        for threads in (1, 3):
+            with limited(threads=threads):
+                models = [KAnonymity(3), EntropyLDiversity("d", 1.5)]
+                made.append(unveil.recode_locally(table, ["a", "b"], models, keep_order=True, seed=1))
+    assert made[0].data.equals(made[1].data)
 
 
 def test_texts_without_a_hierarchy_become_sets() -> None:

@@ -10,8 +10,11 @@ All pairs of parts are compared, so large tables are cut into blocks first, from
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,19 +58,46 @@ def gathered_parts(dimensions: Sequence[Dimension], requirements: PartRequiremen
     first = kinds.order[kinds.starts[:-1]]
     blocks = block_parts([_taken(one, first) for one in dimensions], _BLOCK)
     of_unit = np.empty(len(alike), dtype=np.int64)
-    number, held = 0, np.zeros(0, dtype=np.int64)
-    for block in active_run().each("blocks", range(len(blocks))):
-        chosen = np.concatenate([held, blocks.order[blocks.starts[block] : blocks.starts[block + 1]]])
-        made = _Block(chart, kinds, chosen, requirements)
-        if not made.settle() and block < len(blocks) - 1:
-            held = chosen  # all of them together violate a model: they go on with the next block
-            continue
-        held = held[:0]
-        units, owner, parts = made.result()
+    number = 0
+    for block in _settled(blocks, lambda chosen: _Block(chart, kinds, chosen, requirements)):
+        units, owner, parts = block.result()
         of_unit[units] = owner + number
         number += parts
     gathered = Parts.of(of_unit, number)
     return gathered, extents_of(dimensions, gathered)
+
+
+def _settled(blocks: Parts, block_of: Callable[[NDArray[np.int64]], _Block]) -> Iterator[_Block]:
+    """Give the blocks settled, in their order; each is settled by itself, several at a time.
+
+    One whose records violate a model even together goes on with the next.
+    """
+    run = active_run()
+    threads = min(run.limits.threads or os.cpu_count() or 1, len(blocks))
+    chosen = [blocks.order[begin:end] for begin, end in pairwise(blocks.starts.tolist())]
+
+    def settled(kinds: NDArray[np.int64]) -> tuple[_Block, bool]:
+        block = block_of(kinds)
+        return block, block.settle()
+
+    held = np.zeros(0, dtype=np.int64)
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            waiting = [pool.submit(settled, kinds) for kinds in chosen[:threads]]
+            for at in run.each("blocks", range(len(chosen))):
+                block, met = waiting.pop(0).result()
+                waiting += [pool.submit(settled, kinds) for kinds in chosen[at + threads : at + threads + 1]]
+                kinds = np.concatenate([held, chosen[at]])
+                if len(held):
+                    block, met = settled(kinds)
+                if met or at == len(chosen) - 1:
+                    held = held[:0]
+                    yield block
+                else:
+                    held = kinds
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _taken(one: Dimension, units: NDArray[np.int64]) -> Dimension:
