@@ -100,7 +100,7 @@ class ScanCheckpoint:
 def default_place(place: str) -> Path:
     """Return where the checkpoint of a scan of a file is kept, if none is named: beside the file."""
     if not Path(place).exists():
-        raise ArgumentError(f"{place} is not a file, so name one for the checkpoint (checkpoint) to go on with the scan later.")
+        raise ArgumentError(f"{place} is not a file, so name one (`checkpoint`) to go on with the scan later.")
     return Path(f"{place.rstrip('/')}.unveil-scan")
 
 

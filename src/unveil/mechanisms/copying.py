@@ -3,7 +3,8 @@ r"""How often may a synthetic record equal a person who is unique? As often as c
 How often that is, is learnt from the original alone: trees are grown on one half of the records, and of the unique people of
 either half it is counted how many their draws reproduce; then the other way round. With :math:`a` of the half that was learnt
 and :math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be in the
-release with this probability (less two standard deviations), drawn once; records that equal one who may not be drawn again.
+release with this probability (less two standard deviations), drawn once; records that equal anybody else who is unique are drawn
+again.
 """
 
 from __future__ import annotations
