@@ -170,7 +170,7 @@ def test_runs_that_end_at_once_all_stand_in_the_history(tmp_path: Path) -> None:
 def test_what_is_no_history_is_left_as_it_is(tmp_path: Path) -> None:
     place = tmp_path / "people.csv"
     place.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(DataFileError, match=r"line 1.*no line of a history"):
+    with pytest.raises(DataFileError, match=r"line 1.*not a line of a history"):
         unveil.check(table(5, 5), {"k_anonymity": 5}, history=place, **SIDES)
     assert place.read_text("utf-8") == "a,b\n1,2\n"
     with pytest.raises(OutputError):

@@ -141,7 +141,7 @@ def test_resume_alone_keeps_its_file_beside_the_data(table: Path) -> None:
     assert beside.exists()
     assert unveil.scan(table, KEYS, "secret", resume=True).to_dict() == unveil.scan(table, KEYS, "secret").to_dict()
     assert not beside.exists()
-    with pytest.raises(ArgumentError, match="is no file"):
+    with pytest.raises(ArgumentError, match="is not a file"):
         unveil.scan("adult", ["age", "sex"], resume=True)
 
 

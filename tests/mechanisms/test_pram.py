@@ -265,7 +265,7 @@ def test_same_seed_same_release_on_every_library() -> None:
         ({"matrix": np.eye(3)}, ArgumentError, "3 x 3"),
         ({"matrix": np.full((4, 4), 0.3)}, ArgumentError, "sums to 1.2"),
         ({"matrix": [[1.5, -0.5, 0, 0]] + [[0, 0, 0, 1]] * 3}, ArgumentError, "no probabilities"),
-        ({"matrix": [["a"] * 4] * 4}, ArgumentError, "no table of numbers"),
+        ({"matrix": [["a"] * 4] * 4}, ArgumentError, "not a table of numbers"),
         ({"matrix": {"a": {"a": 1.0}}}, ArgumentError, "no row for 3 of its 4 values"),
         ({"retention": 0.5, "strata": "x"}, ArgumentError, "one side only"),
         ({"retention": 0.5, "strata": "nowhere"}, ColumnNotFoundError, "nowhere"),

@@ -103,7 +103,7 @@ def test_degrees_of_income_follow_from_the_release(found: Experiments, release: 
     assert set(frame["age"].unique()) <= {"[0, 80)", ">= 80", "*"}
     for key in income.KEYS:
         expected = rate(frame[income.INCOME].to_list(), frame[key].to_list())
-        figure = experiment.value("degree to which the income can be told", key, release)
+        figure = experiment.value("degree to which the income can be inferred", key, release)
         assert figure == pytest.approx(expected, abs=1e-9)
     if release == "2-diversity":
         incomes = Counter(frame.filter(pl.col("age") == "*")[income.INCOME].to_list())
@@ -115,7 +115,7 @@ def test_degrees_of_income_follow_from_the_release(found: Experiments, release: 
     [
         ("homogeneity", identity.KEYS, "occupation", "DR of the occupation"),
         ("semantic", semantic.KEYS, "occupation", "DR of the occupation"),
-        ("income", income.KEYS, income.INCOME, "degree to which the income can be told"),
+        ("income", income.KEYS, income.INCOME, "degree to which the income can be inferred"),
     ],
 )
 def test_rates_without_suppressed_records_follow_from_the_release(
@@ -138,7 +138,7 @@ def test_two_conclusions_hold_only_where_suppressed_records_are_left_out(found: 
     says = "For the marital status 10-anonymity resists better than distinct 10-diversity"
     assert held(found["homogeneity"], says) == {"kept": False, "left out": True}
     assert held(found["income"], "The 2-diverse release tells least") == {"kept": False, "left out": True}
-    experiment, figure = found["income"], "degree to which the income can be told"
+    experiment, figure = found["income"], "degree to which the income can be inferred"
     means = [experiment.value(figure, "mean", name, "left out") for name in ("2-diversity", "10-anonymity", "5-anonymity")]
     assert [round(value or 0.0, 4) for value in means] == [0.0319, 0.0330, 0.0333]
     told = [found["homogeneity"].value("DR of the occupation", "marital-status", name, "left out")

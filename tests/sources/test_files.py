@@ -293,7 +293,7 @@ def test_duplicate_names_are_refused(tmp_path: Path, name: str) -> None:
         opened = pyarrow.ipc.new_file if name == "d.arrow" else pyarrow.ipc.new_stream
         with opened(path, table.schema) as writer:
             writer.write(table)
-    assert "the column name 'a' stands more than once" in failure(DuplicateColumnError, path)
+    assert "the column name 'a' occurs more than once" in failure(DuplicateColumnError, path)
     with pytest.raises(DuplicateColumnError):
         column_names(path)
 
@@ -365,7 +365,7 @@ def test_bad_json_is_refused_with_its_line(tmp_path: Path, bad: str, problem: st
 
 def test_a_json_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(f'{{"a": 1}}\n{{"b": "{VALUE}", "a": 1, "a": 2}}\n')
-    assert "line 2: the column name 'a' stands more than once" in failure(DuplicateColumnError, tmp_path / "t.jsonl")
+    assert "line 2: the column name 'a' occurs more than once" in failure(DuplicateColumnError, tmp_path / "t.jsonl")
 
 
 def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:

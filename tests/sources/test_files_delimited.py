@@ -369,14 +369,14 @@ def test_text_after_a_closing_quote_is_refused_with_its_line(written: Path) -> N
 
 def test_duplicate_names_are_refused(written: Path) -> None:
     written.write_text(f"a,b,a\n1,2,{VALUE}\n")
-    assert "'a' stands more than once" in failure(DuplicateColumnError, written)
+    assert "'a' occurs more than once" in failure(DuplicateColumnError, written)
     with pytest.raises(DuplicateColumnError):
         column_names(written)
 
 
 def test_nul_bytes_are_refused(written: Path) -> None:
     written.write_bytes(f"a,b\n1,{VALUE}\n2,".encode() + b"\0\n")
-    assert "line 3: a NUL byte" in failure(DataFileError, written)
+    assert "line 3: here is a NUL byte" in failure(DataFileError, written)
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_a_gigabyte_of_nothing_is_refused_at_once(tmp_path: Path) -> None:
         file.write(b"a,b\n")
         file.truncate(1 << 30)
     start = time.perf_counter()
-    assert "line 2: a NUL byte" in failure(DataFileError, path)
+    assert "line 2: here is a NUL byte" in failure(DataFileError, path)
     assert time.perf_counter() - start < 2
 
 

@@ -80,7 +80,7 @@ def test_categories_are_texts(kind: Any) -> None:
 
 
 def test_names_that_would_collide_are_refused() -> None:
-    with pytest.raises(DuplicateColumnError, match="stands more than once"):
+    with pytest.raises(DuplicateColumnError, match="occurs more than once"):
         harmless(pl.DataFrame({"=a": [1], "'=a": [2]}))
 
 

@@ -178,7 +178,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ColumnNotFoundError, match="did you mean 'age'"):
         list(open_records(path, ONCE).batches(["ages"]))
     (tmp_path / "x.parquet").touch()
-    with pytest.raises(ArgumentError, match="no file of lines"):
+    with pytest.raises(ArgumentError, match="not a file of lines"):
         open_records(tmp_path / "x.parquet")
 
 
