@@ -29,6 +29,7 @@ HOMES = (
     "counts.window_kernels",
     "mechanisms.microaggregation.kernels",
     "mechanisms.microaggregation.refine_kernels",
+    "mechanisms.microaggregation.tree_kernels",
     "mechanisms.pairing",
     "queries.modular",
     "search.lattice.box_kernels",

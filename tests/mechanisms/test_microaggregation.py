@@ -20,6 +20,7 @@ import unveil
 from helpers import shared
 from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError, UnsupportedDataError
 from unveil.mechanisms import microaggregate
+from unveil.mechanisms.microaggregation import kernels, tree
 
 Rows = Sequence[Sequence[float]]
 
@@ -103,6 +104,10 @@ def groups_of(release: Any) -> set[frozenset[int]]:
     return {frozenset(rows) for rows in found.values()}
 
 
+def as_groups(of_record: Any) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(of_record == group).tolist()) for group in np.unique(of_record)}
+
+
 def matrix(rows: int, width: int, seed: int) -> Any:
     return np.random.default_rng(seed).normal(size=(rows, width)).round(3)
 
@@ -156,6 +161,22 @@ def test_mdav_is_what_is_written_down(records: int, k: int) -> None:
     release = microaggregate(frame_of(points), ["c0", "c1", "c2"], k=k, standardise=False, refine=False, keep_order=True)
     assert groups_of(release) == set(expected)
     assert release.figures["sse"] == pytest.approx(error(points.tolist(), expected))
+
+
+@pytest.mark.parametrize(("records", "width", "k"), [(200, 1, 3), (331, 2, 4), (400, 3, 7), (257, 5, 2)])
+def test_the_tree_finds_the_groups_that_are_written_down(records: int, width: int, k: int) -> None:
+    points = np.random.default_rng(records).lognormal(size=(records, width))
+    assert as_groups(tree.mdav(np.ascontiguousarray(points.T), k, np.zeros(1, dtype=bool))) == set(slow_mdav(points.tolist(), k))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 400), st.integers(1, 3), st.integers(1, 9), st.integers(1, 40), st.integers(0, 10_000))
+def test_the_tree_breaks_ties_as_one_who_looks_at_every_record(records: int, width: int, k: int, values: int, seed: int) -> None:
+    """Few values, so that many records are alike and many distances equal; the same groups, with the same numbers."""
+    points = np.random.default_rng(seed).integers(0, values, (width, records)).astype(float)
+    stop, names = np.zeros(1, dtype=bool), np.empty((0, records), dtype=np.int64)
+    every = kernels.mdav(points, names, np.empty(0), min(k, records), stop)
+    assert tree.mdav(points, min(k, records), stop).tolist() == every.tolist()
 
 
 @pytest.mark.parametrize("gain", [0.2, 1.1, 3.0])

@@ -23,6 +23,9 @@ Partition: TypeAlias = "Callable[[Sequence[AggregatedAttribute], NDArray[np.int6
 _NEAR = 8
 """Records near to one, beside 2k, whose groups it may go to."""
 _PASSES = 32
+"""So often is every record looked at, at most, when groups are refined; a dozen times is usual."""
+_FEW, _MANY, _MORE = 4, 10_000, 3
+"""Up to so many attributes a tree pays; with each further one from three times as many records on, as measured."""
 _HEARD = 0.1
 """Seconds after which an interrupt is heard."""
 
@@ -52,19 +55,26 @@ def grouped(attributes: Sequence[AggregatedAttribute], k: int, partition: Partit
 
 def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
     """Return the method of this name, ready to use; groups of numbers are refined where requested."""
-    from unveil.mechanisms.microaggregation import kernels
+    from unveil.mechanisms.microaggregation import kernels, tree
 
     def partition(attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         if method == "optimal":
             return _optimal(attributes[0].values[rows], k)
         points, codes, weights = _coordinates(attributes, rows)
-        if method == "mdav":
+        if method == "mdav" and not codes.size and _by_tree(*points.shape):
+            groups = _interruptible(tree.mdav, points, k)
+        elif method == "mdav":
             groups = _interruptible(kernels.mdav, points, codes, weights, k)
         else:
             groups = _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
         return groups if codes.size or not refine else _refined(points, groups, k)
 
     return partition
+
+
+def _by_tree(attributes: int, records: int) -> bool:
+    """Whether a tree finds the groups of MDAV sooner than a look at every record: with more attributes it leaves out less."""
+    return attributes <= _FEW or records >= _MANY * _MORE ** (attributes - _FEW)
 
 
 def _interruptible(kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
@@ -85,16 +95,27 @@ def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> N
     from scipy.spatial import cKDTree
 
     from unveil.mechanisms.microaggregation import refine_kernels
+    from unveil.mechanisms.microaggregation.tree import tree_of
 
-    places, size = np.ascontiguousarray(points.T), np.bincount(group)
-    if len(size) == 1:
+    if not group.any():
         return group
+    order = tree_of(np.ascontiguousarray(points.T)).record  # records that lie together stand together, which spares time
+    places, made = np.ascontiguousarray(points.T[order]), _in_order(group[order])
+    size = np.bincount(made)
     near = cKDTree(places).query(places, min(len(places), _NEAR + 2 * k))[1][:, 1:]
-    centre = np.column_stack([np.bincount(group, line) / size for line in points])
-    made = _interruptible(
-        refine_kernels.refine, places, near.astype(np.int64), group.astype(np.int64), size.astype(np.int64), centre, k, _PASSES
-    )
-    return np.asarray(np.unique(made, return_inverse=True)[1])
+    centre = np.column_stack([np.bincount(made, line) / size for line in places.T])
+    made = _interruptible(refine_kernels.refine, places, near.astype(np.int64), made, size.astype(np.int64), centre, k, _PASSES)
+    found = np.empty_like(made)
+    found[order] = made
+    return _in_order(found)
+
+
+def _in_order(group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the groups numbered from 0 on, as they first occur."""
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[number]
 
 
 def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:

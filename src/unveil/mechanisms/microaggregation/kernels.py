@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from unveil.compilation import compiled
+from unveil.mechanisms.microaggregation.tree import sum_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,7 +187,7 @@ def _pool(points, codes, weights):
         np.arange(n),
         np.arange(n),
         np.full(n, -1),
-        np.cumsum(points, axis=1)[:, -1].copy(),  # summed in one order, on every machine
+        sum_of(points),
         np.array(often, dtype=np.int64).reshape(len(codes), values),
         np.empty(n),
     )
@@ -264,6 +265,9 @@ def _before(pool, one, other):
 @compiled
 def _take(pool, left, places, group):
     """Put the records at these places into a group, behind those left, and return how many are left."""
+    for at in places:
+        for attribute in range(pool.points.shape[0]):
+            pool.total[attribute] -= pool.points[attribute, at]
     for number in range(1, places.shape[0]):  # the last place first, so that the others stay where they are
         at, to = places[number], number
         while to > 0 and places[to - 1] < at:
@@ -273,8 +277,6 @@ def _take(pool, left, places, group):
     # out of the sums of those left, and to a place behind them
     for at in places:
         pool.group[pool.row[at]] = group
-        for attribute in range(pool.points.shape[0]):
-            pool.total[attribute] -= pool.points[attribute, at]
         for attribute in range(pool.codes.shape[0]):
             pool.often[attribute, pool.codes[attribute, at]] -= 1
         left -= 1

@@ -118,26 +118,39 @@ def _still(group, members, own):
 
 
 @compiled
+def _pass(points, near, group, size, centre, k, stop):
+    """Move or exchange every record once where that saves something, and return what is saved."""
+    saved = 0.0
+    for record in range(points.shape[0]):
+        if stop[0]:
+            break
+        saved += _moved(points, record, near, group, size, centre, k)
+    return saved
+
+
+@compiled
+def _dissolve(points, near, group, size, centre, order, starts):
+    """Dissolve every group where that saves something, and return what is saved.
+
+    `order` are the records by group and `starts` where each group begins, as they stood before: a group that records came to in
+    the meantime has to wait.
+    """
+    saved = 0.0
+    for one in range(size.shape[0]):
+        members = order[starts[one] : starts[one + 1]]
+        if members.shape[0] > 0 and size[one] == members.shape[0] and _still(group, members, one):
+            saved += _dissolved(points, members, near, group, size, centre)
+    return saved
+
+
 def refine(points, near, group, size, centre, k, passes, stop):
     """Move, exchange and dissolve until nothing is saved any more, or the passes are over; groups may become empty."""
     for _ in range(passes):
-        saved = 0.0
-        # single moves and exchanges
-        for record in range(points.shape[0]):
-            if stop[0]:
-                return group
-            saved += _moved(points, record, near, group, size, centre, k)
-        # whole groups
-        order = np.argsort(group, kind="mergesort")
-        # groups as they stood when they were sorted: one that records came to in the meantime has to wait
-        starts = np.zeros(size.shape[0] + 1, np.int64)
-        for one in range(size.shape[0]):
-            starts[one + 1] = starts[one] + size[one]
-        now = size.copy()
-        for one in range(now.shape[0]):
-            members = order[starts[one] : starts[one + 1]]
-            if now[one] > 0 and size[one] == now[one] and _still(group, members, one):
-                saved += _dissolved(points, members, near, group, size, centre)
+        saved = _pass(points, near, group, size, centre, k, stop)
+        if stop[0]:
+            break
+        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
+        saved += _dissolve(points, near, group, size, centre, np.argsort(group, kind="stable"), starts)
         if saved <= _ALIKE:
             break
     return group

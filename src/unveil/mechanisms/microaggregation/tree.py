@@ -1,0 +1,94 @@
+"""MDAV over numbers by a tree of the records: halves of halves, each with the box around its records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["RecordTree", "mdav", "sum_of", "tree_of"]
+
+_LEAF = 8
+"""So many records are in a leaf, or up to twice as many."""
+
+
+class RecordTree(NamedTuple):
+    """Records in the leaves of a balanced tree. Node 1 is the root, and the halves of a node n are 2n and 2n + 1.
+
+    Attributes
+    ----------
+    points, record, leaf
+        At each place: the numbers of the record that stands there, its number, and the leaf that the place is in.
+    place
+        Where each record stands.
+    starts
+        The first place of each leaf; as many leaves follow the other nodes.
+    left, first
+        How many records are left in each node, and the first of them.
+    low, high
+        The box around the records left in each node.
+    """
+
+    points: NDArray[np.float64]
+    record: NDArray[np.int64]
+    leaf: NDArray[np.int64]
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    left: NDArray[np.int64]
+    first: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the group of every record, a column of `points`, as `kernels.mdav` does; nothing of use once `stop` holds true."""
+    from unveil.mechanisms.microaggregation.tree_kernels import rounds
+
+    records, total = np.ascontiguousarray(points.T), sum_of(points)
+    tree, group, counts = tree_of(records), np.full(len(records), -1), np.array([len(records), 0])
+    while counts[0] >= 2 * k and not stop[0]:
+        left, centre = np.flatnonzero(group < 0), total / counts[0]
+        reach = np.sqrt(((records[left] - centre) ** 2).sum(axis=1))
+        order = np.argsort(-reach, kind="stable")
+        rounds(records, tree, total, group, counts, left[order], reach[order], centre, k, stop)
+    group[group < 0] = counts[1]
+    return group
+
+
+def sum_of(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of records, which are columns, in one order on every machine."""
+    return np.asarray(np.cumsum(points, axis=1)[:, -1].copy())
+
+
+def tree_of(points: NDArray[np.float64]) -> RecordTree:
+    """Return the tree of some records (records x attributes): each node is halved where it is widest."""
+    records, width = points.shape
+    depth = max(0, int(np.log2(max(1, records // _LEAF))))
+    leaves = 1 << depth
+    order = np.arange(records)
+    low, high = np.empty((2 * leaves, width)), np.empty((2 * leaves, width))
+    left, first = np.zeros(2 * leaves, dtype=np.int64), np.full(2 * leaves, records, dtype=np.int64)
+    for level in range(depth + 1):
+        nodes = 1 << level
+        edges = records * np.arange(nodes + 1) // nodes
+        here, there = points[order], slice(nodes, 2 * nodes)
+        low[there], high[there] = np.minimum.reduceat(here, edges[:-1]), np.maximum.reduceat(here, edges[:-1])
+        left[there], first[there] = np.diff(edges), np.minimum.reduceat(order, edges[:-1])
+        if level < depth:
+            order = order[_sorted_within(here, edges, np.argmax(high[there] - low[there], axis=1))]
+    place = np.empty(records, dtype=np.int64)
+    place[order] = np.arange(records)
+    leaf = np.repeat(np.arange(leaves), np.diff(edges))
+    return RecordTree(points[order], order, leaf, place, edges[:-1], left, first, low, high)
+
+
+def _sorted_within(points: NDArray[np.float64], edges: NDArray[np.int64], axis: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of records, those between two edges among themselves by their values on the axis given for them."""
+    size = np.diff(edges)
+    place = edges[:-1, None] + np.arange(size.max())
+    there = place < edges[1:, None]
+    values = np.where(there, points[np.minimum(place, len(points) - 1), axis[:, None]], np.inf)
+    return np.asarray((edges[:-1, None] + np.argsort(values, axis=1, kind="stable"))[there])
