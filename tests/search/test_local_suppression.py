@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -336,3 +338,80 @@ def test_strata_are_other_columns_than_the_key() -> None:
         unveil.suppress_locally(table, ["age"], 2, strata="age")
     with pytest.raises(ColumnNotFoundError):
         unveil.suppress_locally(table, ["age"], 2, strata="place")
+
+
+# an intruder who knows only some of the attributes
+
+
+def least(rows: Rows, true: Rows, size: int, figure: str) -> int:
+    """The least k of all subsets of a size, from the definition."""
+    found = []
+    for chosen in combinations(range(len(rows[0])), size):
+        released, known = ([tuple(row[at] for at in chosen) for row in one] for one in (rows, true))
+        found.append(min(covering(released, known) if figure == "k_known" else matching(released)))
+    return min(found)
+
+
+@pytest.mark.parametrize("against", ["truth", "release"])
+@given(table=tables(columns=4, max_rows=16), k=st.integers(1, 3), two=st.integers(2, 6), one=st.integers(2, 8))
+@settings(max_examples=40)
+def test_every_subset_of_a_size_meets_its_own_k(table: pl.DataFrame, k: int, two: int, one: int, against: str) -> None:
+    asked = {2: min(two, table.height), "1": min(one, table.height)}
+    if table.height < k:
+        return
+    keys = ["a", "b", "c", "d"]
+    found = unveil.suppress_locally(table, keys, k, against=against, subsets=asked, keep_order=True)
+    before, after = table.select(keys).rows(), found.data.select(keys).rows()
+    assert all(
+        new is None or new == old for one, other in zip(before, after, strict=True) for old, new in zip(one, other, strict=True)
+    )
+    lost = sum(
+        new is None and old is not None
+        for one, other in zip(before, after, strict=True)
+        for old, new in zip(one, other, strict=True)
+    )
+    assert found.details["cells"] == lost
+    figure = "k_known" if against == "truth" else "k"
+    for size, wanted in ((2, asked[2]), (1, asked["1"])):
+        told = found.details["subsets"][size]
+        assert told == {name: least(after, before, size, name) for name in ("k", "k_known")}
+        held = [row for row in after if any(cell is not None for cell in row)]
+        assert told[figure] >= wanted or not held
+        for chosen in combinations(range(4), size) if against == "truth" else ():
+            true = Counter(tuple(row[at] for at in chosen) for row in before)
+            for old, new in zip(before, after, strict=True):
+                complete = all(new[at] is not None for at in chosen)
+                assert not complete or true[tuple(old[at] for at in chosen)] >= wanted  # whoever stands out lost a cell
+    assert found.k_known >= k or against == "release"
+    assert found.met is all(one.met for one in found.models.values())
+
+
+def test_subsets_cost_what_is_asked_for_and_importance_keeps_an_attribute() -> None:
+    adult = unveil.datasets.adult().head(2000)
+    keys = ["age", "education", "race", "sex"]
+    whole, some = (unveil.suppress_locally(adult, keys, 3 - two, subsets={2: 3} if two else None) for two in (0, 2))
+    assert whole.details["cells"] > some.details["cells"] > 0
+    assert some.details["subsets"][2]["k_known"] >= 3
+    kept = unveil.suppress_locally(adult, keys, 1, subsets={2: 3}, importance={"age": 10})
+    assert kept.details["by_attribute"]["age"] < some.details["by_attribute"]["age"]
+    both = unveil.suppress_locally(adult, keys, 3, subsets={2: 3})
+    assert both.details["cells"] >= whole.details["cells"]
+
+
+def test_subsets_within_strata() -> None:
+    adult = unveil.datasets.adult().head(600).select("age", "education", "race", "sex")
+    keys = ["age", "education", "race"]
+    found = unveil.suppress_locally(adult, keys, 1, subsets={2: 4}, strata="sex", keep_order=True)
+    for sex in ("Male", "Female"):
+        rows = (adult["sex"] == sex).to_numpy()
+        before, after = (one.filter(rows).select(keys).rows() for one in (adult, found.data))
+        assert least(after, before, 2, "k_known") >= 4
+    with pytest.raises(ModelNotMetError, match="fewer than 500 records"):
+        unveil.suppress_locally(adult, keys, 1, subsets={1: 500}, strata="sex")
+
+
+@pytest.mark.parametrize("subsets", [{3: 2}, {0: 2}, {"two": 3}, {True: 2}, {2: 0}, {2: 99}])
+def test_subsets_that_mean_nothing_are_refused(subsets: Any) -> None:
+    table = pl.DataFrame({"a": [1, 1, 2], "b": [1, 2, 2], "c": [1, 1, 1]})
+    with pytest.raises(ArgumentError, match="subset"):
+        unveil.suppress_locally(table, KEYS, 1, subsets=subsets)

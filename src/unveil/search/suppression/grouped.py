@@ -23,13 +23,19 @@ from unveil.search.suppression.group_kernels import regroup
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["grouped"]
+__all__ = ["grouped", "numbered"]
 
 _PART, _WORK = 256, 1 << 24
 """This many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
 
 
-def grouped(codes: NDArray[np.int64], k: int, costs: NDArray[np.float64], tell: Callable[[int, int], None]) -> NDArray[np.bool_]:
+def grouped(
+    codes: NDArray[np.int64],
+    k: int,
+    costs: NDArray[np.float64],
+    tell: Callable[[int, int], None],
+    covered: NDArray[np.bool_] | None = None,
+) -> NDArray[np.bool_]:
     """Return the cells to suppress.
 
     From the cheapest set of cells to the dearest, records at risk that would be alike without these cells become a group, if they
@@ -44,10 +50,15 @@ def grouped(codes: NDArray[np.int64], k: int, costs: NDArray[np.float64], tell: 
         How many records must be alike; what a set of attributes, as bits, costs.
     tell
         Called with the records at risk that have a group and the number of all.
+    covered
+        Records that are safe though fewer than k are like them; none: no such.
     """
     bits = 1 << np.arange(codes.shape[1])
-    alike = _numbered(codes)
-    at_risk = np.bincount(alike)[alike] < k
+    alike = numbered(codes)
+    few = np.bincount(alike)[alike] < k
+    at_risk = few if covered is None else few & ~covered
+    if few.all() and np.count_nonzero(at_risk) < k:  # nobody else to go together with
+        at_risk = few
     lost = np.zeros(len(codes), dtype=np.int64)
     if at_risk.any():
         groups = _Groups.of(codes[at_risk])
@@ -55,12 +66,14 @@ def grouped(codes: NDArray[np.int64], k: int, costs: NDArray[np.float64], tell: 
             groups.grow(k, costs, np.flatnonzero(costs == price), tell)
         lost[at_risk] = groups.gone
         waiting = np.flatnonzero(at_risk)[groups.group_of < 0]
-        _taken_along(codes, lost, waiting, k, costs)
+        settled = at_risk | ~few
+        settled[waiting] = False
+        _taken_along(codes, lost, waiting, settled, k, costs)
     released = np.where(lost[:, None] & bits, -1, codes)
     return _needed(codes, released)
 
 
-def _numbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def numbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give records that are alike the same number."""
     if not codes.size:
         return np.zeros(len(codes), dtype=np.int64)
@@ -69,7 +82,7 @@ def _numbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _needed(codes: NDArray[np.int64], released: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return the cells suppressed, without those in which the members of a group agree after all."""
-    numbers = _numbered(released)
+    numbers = numbered(released)
     groups = int(numbers.max()) + 1
     needed = np.zeros(codes.shape, dtype=bool)
     for at, column in enumerate(codes.T):
@@ -125,7 +138,7 @@ class _Groups:
         active_run().check()
         waiting = np.flatnonzero(self.group_of < 0)
         kept = np.array([at for at in range(len(self.codes)) if not lost >> at & 1], dtype=np.int64)
-        numbers = _numbered(self.codes[np.ix_(kept, waiting)].T.astype(np.int64))
+        numbers = numbered(self.codes[np.ix_(kept, waiting)].T.astype(np.int64))
         sizes = np.bincount(numbers)
         return numbers, sizes, int(sizes[sizes >= k].sum())
 
@@ -144,19 +157,22 @@ class _Groups:
 
 
 def _taken_along(
-    codes: NDArray[np.int64], lost: NDArray[np.int64], waiting: NDArray[np.int64], k: int, costs: NDArray[np.float64]
+    codes: NDArray[np.int64],
+    lost: NDArray[np.int64],
+    waiting: NDArray[np.int64],
+    settled: NDArray[np.bool_],
+    k: int,
+    costs: NDArray[np.float64],
 ) -> None:
-    """Put each record that waits together with records of the group with which that costs least.
+    """Put each record that waits together with records, of those settled, of the group with which that costs least.
 
     A group of 2k - 1 or more lends k - 1 members; a smaller one is taken along whole.
     """
     bits = 1 << np.arange(codes.shape[1])
-    settled = np.ones(len(codes), dtype=bool)
-    settled[waiting] = False
     run = active_run()
     for row in waiting.tolist():
         run.check()
-        numbers = _numbered(np.where(lost[:, None] & bits, -1, codes))
+        numbers = numbered(np.where(lost[:, None] & bits, -1, codes))
         numbers[~settled] = -1
         sizes = np.bincount(numbers[settled])
         others = np.flatnonzero(settled)

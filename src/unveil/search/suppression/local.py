@@ -33,6 +33,7 @@ from unveil.search.splitting.labelling import Recoding
 from unveil.search.suppression.fewest_cells import MOST_CELLS, fewest_cells
 from unveil.search.suppression.grouped import grouped
 from unveil.search.suppression.matched import matched
+from unveil.search.suppression.subsets import asked_subsets, costs_of_sets, for_subsets, subsets_of
 from unveil.sources import Data, load
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     *,
     against: str = "truth",
     importance: Mapping[str, float] | None = None,
+    subsets: Mapping[Any, int] | None = None,
     strata: Names = (),
     follow: Mapping[str, str] | None = None,
     identifiers: Names = (),
@@ -111,7 +113,8 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
       It holds only against an intruder who has nothing but the release. Each record that lacks matches gets the cheapest set
       of nulls that lets it match k as things then are, and nulls that turn out not to be needed are taken back.
 
-    Tables of up to 24 key cells are searched through for the fewest cells. There a few emptied records may cover all others.
+    Tables of up to 24 key cells are searched through for the fewest cells, for the whole key. There a few emptied records may
+    cover all others.
 
     Parameters
     ----------
@@ -125,6 +128,9 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         "truth" or "release": what the intruder knows.
     importance
         What suppressing a cell of an attribute costs; 1 unless given. Dearer attributes keep their values longer.
+    subsets
+        A higher k for an intruder who knows only some of the key attributes, by how many: with ``{2: 10}`` the figure asked for
+        is at least 10 by any two of them. With ``k=1`` nothing is asked for the whole key.
     strata
         Columns that stay as they are and that an intruder may know as well, such as a region: records are compared within them
         only, and both figures are of the records of a stratum.
@@ -145,7 +151,8 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     Release
         `k` and `k_known`, both figures; `met` goes by the smaller. `details` holds the cells suppressed, in all and by attribute,
         the records touched, how many records were at risk and how many of these stay complete; `suppressed` counts the records
-        that lost every key value. `score`, the Loss, is the share of key cells suppressed.
+        that lost every key value. Under `subsets` there are the least `k` and `k_known` of all subsets of each size. `score`, the
+        Loss, is the share of key cells suppressed.
 
     Raises
     ------
@@ -193,12 +200,14 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     began = time.perf_counter()
     order = request.sorted_rows(chance)
     codes, places = np.repeat(_codes(request), request.cells.n, axis=0), np.argsort(order)
-    within = _stratum(request, names_of(strata), k)
+    sizes = asked_subsets(subsets or {}, keys, len(request.rows))
+    within = _stratum(request, names_of(strata), max([k, *sizes.values()]))
     nulled = np.zeros(codes.shape, dtype=bool)
     for one in np.unique(within):
         rows = np.flatnonzero(within[order] == one)
         nulled[rows] = _suppressed(codes[rows], k, price, against)
-    stayed = {"strata": list(names_of(strata))} if strata else {}
+        nulled[rows] = for_subsets(codes[rows], nulled[rows], sizes, price, against)
+    stayed = ({"subsets": sizes} if sizes else {}) | ({"strata": list(names_of(strata))} if strata else {})
     settings = {
         "k": k, "against": against, "importance": dict(importance or {}), **stayed, "follow": dict(follow or {}),
         "nulls": "wildcard", "keep_order": keep_order,
@@ -226,8 +235,7 @@ def _stratum(request: Request, strata: Sequence[str], k: int) -> NDArray[np.int6
 
 def _suppressed(codes: NDArray[np.int64], k: int, price: NDArray[np.float64], against: str) -> NDArray[np.bool_]:
     """Return which cells of the records are suppressed, the records being in the order of their keys."""
-    bits = 1 << np.arange(len(price))
-    costs = np.array([price[(bits & chosen) > 0].sum() for chosen in range(1 << len(price))])
+    costs = costs_of_sets(price)
     with active_run().stage("records") as tell:
         if against == "truth":
             small = codes.size <= MOST_CELLS
@@ -296,6 +304,7 @@ def _released(
     repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     k, released = settings["k"], np.column_stack([np.where(nulled, _NULL, codes), within])
     after = _measured(whole, known, released, true, k)
+    of_subsets = _of_subsets(whole, request.keys, released, true, settings.get("subsets", {}))
     figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}
     suppression = Suppression(
         method="local suppression",
@@ -303,10 +312,10 @@ def _released(
         score=float(nulled.mean()),
         classes=len(counts),
         suppressed=int(counts.n[suppressed_cells(counts, request.keys)].sum()),
-        models=after,
+        models={**after, **{place: one for found in of_subsets.values() for place, one in found.items()}},
         before=_measured(count_table(load(request.records.frame, known)), known, true, true, k),
         seconds=time.perf_counter() - began,
-        details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k)},
+        details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k), **_told(of_subsets)},
         against=settings["against"],
         **figures,
     )
@@ -329,6 +338,33 @@ def _measured(
     )
     classes = equivalence(counts, keys, wildcard=1.0, suppressed="class")
     return {("k_anonymity",): KAnonymity(k).measure(classes), ("k_known",): known}
+
+
+def _of_subsets(
+    counts: Counts, keys: Sequence[str], released: NDArray[np.int64], true: NDArray[np.int64], sizes: Mapping[int, int]
+) -> dict[int, dict[Place, Measured]]:
+    """Return k as both intruders find it who know some of the attributes: the least of all subsets of each size."""
+    found: dict[int, dict[Place, Measured]] = {}
+    apart = list(range(len(keys), released.shape[1]))  # the stratum
+    strata = [name for name in counts.names if name not in keys]
+    for places, k in subsets_of(sizes, len(keys)):
+        chosen, columns = [keys[at] for at in places], [*places, *apart]
+        now = _measured(counts, [*chosen, *strata], released[:, columns], true[:, columns], k)
+        worst = found.setdefault(len(places), {})
+        for (name,), one in now.items():
+            place = name, f"any {len(places)} of {len(keys)}"
+            if place not in worst or (one.value or 0) < (worst[place].value or 0):
+                worst[place] = one
+    return found
+
+
+def _told(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[str, Any]:
+    """Return the two figures of subsets by their size, under their short names."""
+    found = {
+        size: {"k" if place[0] == "k_anonymity" else place[0]: int(one.value or 0) for place, one in figures.items()}
+        for size, figures in of_subsets.items()
+    }
+    return {"subsets": found} if found else {}
 
 
 def _touched(codes: NDArray[np.int64], nulled: NDArray[np.bool_], k: int) -> dict[str, int]:

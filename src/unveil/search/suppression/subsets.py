@@ -1,0 +1,108 @@
+"""What if an intruder knows only some of the key attributes? Local suppression for every subset of the key of some sizes.
+
+Subsets are seen to one after the other, on what the earlier ones left. A null that is put in never takes a record away that
+covers a true one, so what holds against the truth holds still when the next subset is seen to. Against the release a record that
+has no value left in a subset says nothing there, and no longer counts for others; so the subsets are gone through again until
+nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unveil.arguments import checked_count
+from unveil.errors import ArgumentError
+from unveil.measures.coverage import covering
+from unveil.results.numbers import counted
+from unveil.run import active_run
+from unveil.search.suppression.grouped import grouped, numbered
+from unveil.search.suppression.matched import matched
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["asked_subsets", "costs_of_sets", "for_subsets", "subsets_of"]
+
+_NULL = -1
+
+
+def asked_subsets(given: Mapping[Any, int], keys: Sequence[str], records: int) -> dict[int, int]:
+    """Return the k that is asked for by the size of a subset, the largest subsets first; text is read as a number."""
+    read: dict[int, int] = {}
+    for text, k in given.items():
+        size = int(text) if isinstance(text, str) and text.isdecimal() else text
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < len(keys):
+            raise ArgumentError(
+                f"subsets says k by the number of key attributes that are known, which is at least 1 and less than the "
+                f"{counted(len(keys), 'key attribute')} named; for all of them say k."
+            )
+        read[size] = checked_count("k of a subset", k, least=1, most=records, of="records")
+    return dict(sorted(read.items(), reverse=True))
+
+
+def subsets_of(sizes: Mapping[int, int], width: int) -> Iterator[tuple[list[int], int]]:
+    """Give every subset of the attributes, by their places, with the k that is asked for there."""
+    for size, k in sizes.items():
+        for places in combinations(range(width), size):
+            yield list(places), k
+
+
+def costs_of_sets(price: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what every set of attributes, as bits, costs."""
+    bits = 1 << np.arange(len(price))
+    return np.array([price[(bits & chosen) > 0].sum() for chosen in range(1 << len(price))])
+
+
+def for_subsets(
+    codes: NDArray[np.int64], nulled: NDArray[np.bool_], sizes: Mapping[int, int], price: NDArray[np.float64], against: str
+) -> NDArray[np.bool_]:
+    """Return the cells to suppress so that every subset meets its k: those given, and what else must go.
+
+    Parameters
+    ----------
+    codes
+        The records in an order of their own, a null of the data being -1.
+    nulled
+        The cells that are suppressed already.
+    sizes
+        The k that is asked for, by the number of attributes in a subset.
+    price
+        What a cell of each attribute costs.
+    against
+        "truth" or "release".
+    """
+    wanted, gone = list(subsets_of(sizes, codes.shape[1])), nulled.copy()
+    again = True
+    while again:
+        before = int(gone.sum())
+        for places, k in active_run().each("subsets", wanted):
+            part, lost = codes[:, places], gone[:, places]
+            more = _covered(part, lost, k, price[places]) if against == "truth" else _matched(part, lost, k, price[places])
+            gone[:, places] |= more
+        again = against == "release" and int(gone.sum()) > before
+    return gone & (codes >= 0)
+
+
+def _covered(codes: NDArray[np.int64], lost: NDArray[np.bool_], k: int, price: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the cells to suppress so that k released records cover every true one; a null of the data is a value.
+
+    A record whose values fewer than k share does not stay complete, though records with nulls may cover it.
+    """
+    true = np.where(codes < 0, codes.max(axis=0, initial=0) + 1, codes)
+    released, alike = np.where(lost, _NULL, true), numbered(true)
+    shared = np.bincount(alike)[alike] >= k
+    covered = (covering(released, true) >= k) & (shared | lost.any(axis=1))
+    return np.zeros_like(lost) if covered.all() else grouped(released, k, costs_of_sets(price), _quiet, covered)
+
+
+def _matched(codes: NDArray[np.int64], lost: NDArray[np.bool_], k: int, price: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return the cells to suppress so that every record matches k."""
+    return matched(np.where(lost, _NULL, codes), k, price, costs_of_sets(price), _quiet)
+
+
+def _quiet(done: int, total: int) -> None:
+    """Say nothing: subsets are told one by one."""
