@@ -163,7 +163,7 @@ VALUES: dict[str, Draw] = {
     "--beta": _with_column("1.0", "enhanced:1"),
     "--delta": _with_column("1.5"),
     "--presence": _one_of("0:0.5"),
-    "--loglinear": _one_of("1", "2", "search"),
+    "--loglinear": _one_of("1", "2", "search", "pml:1", "ce:1"),
     "--suppressed": _one_of("apart", "class"),
     "--nulls": _one_of("category", "drop", "error", "wildcard", "keep"),
     "--objective": _one_of("loss", "entropy", "kl", "precision"),

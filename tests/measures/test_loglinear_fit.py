@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import poisson
 
 from unveil.measures.interval import Interval
-from unveil.measures.loglinear import LoglinearUniqueness, _expected_match, _products, loglinear_uniqueness
+from unveil.measures.loglinear import CellWeights, LoglinearUniqueness, _expected_match, _products, loglinear_uniqueness
 from unveil.measures.loglinear_fit import _derivatives_of_match, fit_of
 
 PEOPLE, SIZES = 20_000, (20, 15, 6, 4)
@@ -153,8 +153,8 @@ def test_a_table_too_large_to_check_says_so_and_has_no_interval() -> None:
 def test_a_record_that_stands_for_few_people_is_more_at_risk() -> None:
     codes, n = ([0, 0, 1], [0, 1, 1]), np.array([1, 6, 3])
     equal = loglinear_uniqueness(codes, [2, 2], n, sampling_fraction=0.1)
-    same = loglinear_uniqueness(codes, [2, 2], n, sampling_fraction=0.1, weights=10.0 * n)
-    few = loglinear_uniqueness(codes, [2, 2], n, sampling_fraction=0.1, weights=[2.0, 60.0, 30.0])
+    same = loglinear_uniqueness(codes, [2, 2], n, sampling_fraction=0.1, weights=CellWeights(10.0 * n))
+    few = loglinear_uniqueness(codes, [2, 2], n, sampling_fraction=0.1, weights=CellWeights(np.array([2.0, 60.0, 30.0])))
     assert same.uniqueness == pytest.approx(equal.uniqueness)
     assert same.expected == pytest.approx(equal.expected)
     assert few.uniqueness[0] == pytest.approx(math.exp(-0.7 * (2 - 1)))  # lambda is 10 * 0.7 * 0.1

@@ -10,7 +10,7 @@ import pytest
 
 import unveil
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.measures.loglinear import loglinear_uniqueness
+from unveil.measures.loglinear import CellWeights, loglinear_uniqueness
 
 SIZES = (3, 4, 2, 3)
 
@@ -50,12 +50,9 @@ def test_one_interaction_has_the_closed_form_of_its_margins() -> None:
     assert found.converged
 
 
-def test_interactions_without_a_closed_form_agree_with_newtons_method() -> None:
-    codes, n = cells(table(3))
-    terms = [[0, 1], [1, 2], [0, 2]]
+def by_newton(observed: np.ndarray, terms: list[list[int]], offset: np.ndarray) -> np.ndarray:
+    """Fit a Poisson regression to all cells of the table, by Newton's method."""
     grid = np.array(list(product(*(range(size) for size in SIZES))))
-    observed = np.zeros(len(grid))
-    observed[np.ravel_multi_index(tuple(codes), SIZES)] = n
     columns = [np.ones(len(grid))]
     for term in [[0], [1], [2], [3], *terms]:
         columns += [
@@ -64,14 +61,56 @@ def test_interactions_without_a_closed_form_agree_with_newtons_method() -> None:
         ]
     design = np.column_stack(columns)
     beta = np.zeros(design.shape[1])
-    beta[0] = np.log(observed.mean())
+    beta[0] = np.log(observed.sum() / np.exp(offset).sum())
     for _ in range(60):
-        mean = np.exp(design @ beta)
-        step = np.linalg.lstsq(design.T @ (mean[:, None] * design), design.T @ (observed - mean), rcond=None)[0]
-        beta += step
-    expected = np.exp(design @ beta)[np.ravel_multi_index(tuple(codes), SIZES)]
+        mean = np.exp(design @ beta + offset)
+        beta += np.linalg.lstsq(design.T @ (mean[:, None] * design), design.T @ (observed - mean), rcond=None)[0]
+    return np.asarray(np.exp(design @ beta + offset))
+
+
+def test_interactions_without_a_closed_form_agree_with_newtons_method() -> None:
+    codes, n = cells(table(3))
+    terms, at = [[0, 1], [1, 2], [0, 2]], np.ravel_multi_index(tuple(codes), SIZES)
+    observed = np.zeros(np.prod(SIZES))
+    observed[at] = n
+    expected = by_newton(observed, terms, np.zeros_like(observed))[at]
     found = loglinear_uniqueness(codes, SIZES, n, sampling_fraction=0.2, terms=terms)
     assert found.population_uniques == pytest.approx(uniques_of(expected, n, 0.2), rel=1e-4)
+
+
+@pytest.mark.parametrize("terms", [[], [[0, 1]], [[0, 1], [1, 2], [0, 2]]])
+def test_models_by_weights_agree_with_newtons_method(terms: list[list[int]]) -> None:
+    """Pseudo likelihood: of the sums of the weights. Clogg and Eliason: of the counts, the rates of the cells as offset."""
+    codes, n = cells(table(4, 150))
+    at, mean = np.ravel_multi_index(tuple(codes), SIZES), np.random.default_rng(4).uniform(2.0, 30.0, len(n))
+    sums, overall = mean * n, (mean * n).sum() / n.sum()
+    observed, people, rates = np.zeros(np.prod(SIZES)), np.zeros(np.prod(SIZES)), np.full(np.prod(SIZES), 1.0 / overall)
+    observed[at], people[at], rates[at] = n, sums, 1.0 / mean
+    alone = n == 1
+    assert alone.any()
+    outside = {
+        "pml": by_newton(people, terms, np.zeros_like(people))[at] * (1.0 - 1.0 / mean),
+        "ce": by_newton(observed, terms, np.log(rates))[at] * (mean - 1.0),
+        "cells": by_newton(observed, terms, np.zeros_like(people))[at] * (mean - 1.0),
+    }
+    for use, unsampled in outside.items():
+        weights = CellWeights(sums, use)  # type: ignore[arg-type]
+        found = loglinear_uniqueness(codes, SIZES, n, sampling_fraction=1.0 / overall, terms=terms, weights=weights)
+        assert found.converged
+        assert found.uniqueness == pytest.approx(np.exp(-unsampled[alone]), rel=1e-4)
+        assert (found.fit is None) is (use != "cells")
+
+
+def test_equal_weights_are_a_sampling_fraction() -> None:
+    frame = table(6, 300).with_columns(w=pl.lit(8.0))
+    plain = unveil.measure(frame, list("abcd"), sampling_fraction=0.125, loglinear="a * b").uniqueness["loglinear"]
+    for model in ("a * b", "pml: a * b", "ce:a * b"):
+        found = unveil.measure(frame, list("abcd"), weights="w", loglinear=model).uniqueness["loglinear"]
+        for figure in ("population_uniques", "correct_matches"):
+            assert found[figure] == pytest.approx(plain[figure], rel=1e-6)
+        assert found["interactions"] == [["a", "b"]]
+    searched = unveil.measure(frame, list("abcd"), weights="w", loglinear="pml:search").uniqueness["loglinear"]
+    assert searched["interval_reason"]
 
 
 def test_orders_are_formulas() -> None:
@@ -102,6 +141,10 @@ def test_formulas_that_mean_nothing_are_refused() -> None:
     for formula in ("a * ", "+", ""):
         with pytest.raises(ArgumentError, match="formula"):
             unveil.measure(frame, list("abcd"), sampling_fraction=0.1, loglinear=formula)
+    with pytest.raises(ArgumentError, match="pml goes by sampling weights"):
+        unveil.measure(frame, list("abcd"), sampling_fraction=0.1, loglinear="pml: a * b")
+    with pytest.raises(ArgumentError, match="sampling fraction, or sampling weights"):
+        unveil.measure(frame, list("abcd"), loglinear="a * b")
     with pytest.raises(ColumnNotFoundError, match="'e'"):
         unveil.measure(frame, list("abcd"), sampling_fraction=0.1, loglinear="a * e")
     with pytest.raises(ArgumentError, match="order 1"):

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import cast
 
 from unveil.attributes import require_columns
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
-from unveil.measures.loglinear import LoglinearUniqueness, loglinear_uniqueness
+from unveil.measures.loglinear import CellWeights, LoglinearUniqueness, WeightUse, loglinear_uniqueness
 
 __all__ = ["fitted_model"]
+
+_BY_WEIGHTS = ("pml", "ce")
 
 
 def fitted_model(cells: Counts, model: int | str, sampling_fraction: float) -> tuple[LoglinearUniqueness, list[list[str]]]:
@@ -23,26 +26,42 @@ def fitted_model(cells: Counts, model: int | str, sampling_fraction: float) -> t
     Parameters
     ----------
     cells
-        The count table of the key.
+        The count table of the key; its weights, if it has some, say how each cell is sampled.
     model
-        1: independence. 2: all pairs. "search": as many pairs as are needed. Else a formula, such as "age * sex + race".
+        1: independence. 2: all pairs. "search": as many pairs as are needed. Else a formula, such as "age * sex + race". With
+        "pml:" or "ce:" before, the model is fitted to the weights, or with the cells' rates as offset; a search is of the sample.
     sampling_fraction
         The share of the population that was sampled.
     """
     names = cells.names
+    use, text = _use_of(str(model), cells)
     pairs = [list(pair) for pair in combinations(range(len(names)), 2)]
-    if model == "search":
+    if text == "search":
         fitted, terms = _searched(cells, pairs, sampling_fraction)
+        fitted = _fitted(cells, terms, sampling_fraction, use) if use != "cells" else fitted
     else:
         known = {"1": [], "2": pairs}
-        terms = known[str(model)] if str(model) in known else _formula(str(model), names)
-        fitted = _fitted(cells, terms, sampling_fraction)
+        terms = known[text] if text in known else _formula(text, names)
+        fitted = _fitted(cells, terms, sampling_fraction, use)
     return fitted, [[names[at] for at in term] for term in terms]
 
 
-def _fitted(cells: Counts, terms: Sequence[Sequence[int]], sampling_fraction: float) -> LoglinearUniqueness:
+def _use_of(model: str, cells: Counts) -> tuple[WeightUse, str]:
+    """Return what the model does with weights, and the model itself."""
+    use, colon, text = model.partition(":")
+    if not colon or use.strip() not in _BY_WEIGHTS:
+        return "cells", model.strip()
+    if cells.weight is None:
+        raise ArgumentError(f"a log-linear model by {use.strip()} goes by sampling weights, and no column of `weights` is named.")
+    return cast("WeightUse", use.strip()), text.strip()
+
+
+def _fitted(
+    cells: Counts, terms: Sequence[Sequence[int]], sampling_fraction: float, use: WeightUse = "cells"
+) -> LoglinearUniqueness:
     sizes = [len(column.values) for column in cells.columns]
-    return loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, terms=terms)
+    weights = None if cells.weight is None else CellWeights(cells.weight, use)
+    return loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, terms=terms, weights=weights)
 
 
 def _formula(text: str, names: Sequence[str]) -> list[list[int]]:

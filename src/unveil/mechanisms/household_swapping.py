@@ -9,7 +9,7 @@ are drawn until a share of them has moved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,8 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     figures = _moved(moving, chosen, levels, risky, k, share)
     source = moving.source()
     columns = {name: chosen.column(name).gather(source) for name in chosen.names}
-    return treated("household swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
+    notes = _notes(figures, share)
+    return treated("household swapping", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,6 +263,19 @@ def _moved(moving: _Moving, chosen: Chosen, levels: Sequence[str], risky: Sequen
         "swapped_at": swapped,
         "skipped": chosen.skipped,
     }
+
+
+def _notes(figures: Mapping[str, Any], share: float) -> tuple[str, ...]:
+    """Say so where more than half of the households, and more than were asked for, move because they are at risk."""
+    households, swapped = figures["households"], figures["swapped"]
+    level, at_risk = max(figures["at_risk"].items(), key=lambda pair: pair[1], default=("", 0))
+    if 2 * swapped <= households or swapped <= round(share * households) + 1:
+        return ()
+    told = (
+        f"{swapped:,} of {counted(households, 'household')} move, {swapped / households:.0%} where {share:.0%} were asked for: "
+        f"{at_risk:,} are at risk by {shown(level)}; name fewer or coarser columns in `risk`, or a smaller `k`, to move fewer."
+    )
+    return (told,)
 
 
 def _filled(

@@ -210,8 +210,9 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     special
         Look for special uniques (SUDA): minimal sample uniques, scores and DIS-SUDA.
     loglinear
-        A log-linear model of population uniqueness (needs a sampling fraction): 1, the columns are independent; 2, all pairs of
-        them interact; "search", as many pairs as are needed; or a formula, such as "age * sex + race".
+        A log-linear model of population uniqueness (needs a sampling fraction, or weights): 1, the columns are independent; 2,
+        all pairs of them interact; "search", as many pairs as are needed; or a formula, such as "age * sex + race". With "pml:"
+        or "ce:" before it, the model is fitted to the weights, or to the sample with the rates of sampling as offset.
     threshold
         Records with a risk above it are counted as at risk.
     nulls

@@ -149,11 +149,12 @@ def risks(
 
 def _matches(cells: Counts) -> MatchRisk:
     """Return the risk of a record under a log-linear model of the key, each cell being sampled as its weights say."""
-    from unveil.measures.loglinear import loglinear_uniqueness
+    from unveil.measures.loglinear import CellWeights, loglinear_uniqueness
 
     fraction = min(1.0, cells.records / float(cells.mass.sum()))
     sizes = [len(column.values) for column in cells.columns]
-    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=fraction, weights=cells.mass)
+    weights = CellWeights(cells.mass)
+    fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=fraction, weights=weights)
     fit = None if fitted.fit is None else fitted.fit.to_dict()
     return MatchRisk(
         fitted.highest, fitted.expected / fitted.records, fitted.expected, fraction, fit, fit_reason=fitted.fit_reason
@@ -204,13 +205,14 @@ def uniqueness(
 
 
 def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str) -> UniqueByModel:
-    if sampling_fraction is None:
-        raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction.")
+    if sampling_fraction is None and cells.weight is None:
+        raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction, or sampling weights.")
     if not isinstance(model, str) and model not in (1, 2):
         raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {shown_number(model)}.")
     from unveil.measures.loglinear_search import fitted_model
 
-    fitted, terms = fitted_model(cells, model, sampling_fraction)
+    fraction = min(1.0, cells.records / float(cells.mass.sum())) if sampling_fraction is None else sampling_fraction
+    fitted, terms = fitted_model(cells, model, fraction)
     return UniqueByModel(
         order=fitted.order if isinstance(model, str) else model,
         interactions=terms,

@@ -77,7 +77,9 @@ class _RiskOptions:
     loglinear: Annotated[
         str | None,
         typer.Option(
-            "--loglinear", metavar="MODEL", help="Log-linear population uniqueness: 1, 2, search or a formula: 'a * b + c'."
+            "--loglinear",
+            metavar="MODEL",
+            help="Log-linear population uniqueness: 1, 2, search or a formula: 'a * b + c'; pml: or ce: before it: by --weights.",
         ),
     ] = None
     threshold: Annotated[float, typer.Option("--threshold", help="Records with a higher risk are at risk.")] = 0.2
