@@ -16,6 +16,7 @@ OPEN_MODULES = (
     "households",
     "individual",
     "itemsets",
+    "interval",
     "kinds",
     "loglinear",
     "loglinear_search",

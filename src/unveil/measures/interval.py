@@ -51,7 +51,7 @@ _LN2 = float(np.log(2.0))
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval of a figure of the population."""
+    """A confidence interval of a figure."""
 
     low: float
     high: float

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
-from unveil.project.toml_text import KeyPath, dotted
+from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
+from unveil.project.toml_text import KeyPath, dotted, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
-__all__ = ["TomlTable"]
+__all__ = ["TomlTable", "read_table"]
 
 _Word = TypeVar("_Word", bound=str)
 
@@ -133,3 +134,14 @@ class TomlTable:
 
 def _kind_of(value: Any) -> str:
     return next((words for kind, words in _KINDS if isinstance(value, kind)), "something else")
+
+
+def read_table(path: PathLike) -> TomlTable:
+    """Read a file of TOML whole; one that is not there or no TOML is refused, with its line."""
+    place = Path(path)
+    text = read_text(place, ProjectError)
+    try:
+        fields = parse_toml(text)
+    except DocumentError as problem:
+        raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
+    return TomlTable(place, lines_of(text), (), fields)

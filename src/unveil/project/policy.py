@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from unveil.arguments import checked_arguments
-from unveil.errors import ArgumentError, PartitionError, ProjectError, shown
+from unveil.errors import ArgumentError, PartitionError, shown
 from unveil.partitions import Partition
-from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
-from unveil.project._table import TomlTable
-from unveil.project.toml_text import lines_of, written
+from unveil.partitions.files import PathLike
+from unveil.project._table import TomlTable, read_table
+from unveil.project.toml_text import written
 
 __all__ = ["DISTANCE_WORDS", "RULES", "Form", "Policy", "Rule", "read_policy", "write_policy"]
 
@@ -276,13 +276,8 @@ class Policy:
         ProjectError
             If it is not TOML, or a rule is unknown or says what it must not; with line and key.
         """
-        place = Path(path)
-        text = read_text(place, ProjectError)
-        try:
-            fields = parse_toml(text)
-        except DocumentError as problem:
-            raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
-        return replace(read_policy(TomlTable(place, lines_of(text), (), fields), place.stem), path=place)
+        root = read_table(path)
+        return replace(read_policy(root, root.file.stem), path=root.file)
 
 
 def read_policy(table: TomlTable, name: str = "policy") -> Policy:

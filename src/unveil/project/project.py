@@ -10,8 +10,8 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import ROLES, Role
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text, write_whole
-from unveil.project._table import TomlTable
+from unveil.partitions.files import PathLike, read_text, write_whole
+from unveil.project._table import TomlTable, read_table
 from unveil.project.gates import GateSection
 from unveil.project.needs import Need
 from unveil.project.policy import Policy
@@ -95,13 +95,8 @@ class Project:
         ProjectError
             If it is not TOML, or a key is unknown or holds what it should not; with line and key.
         """
-        place = Path(path)
-        text = read_text(place, ProjectError)
-        try:
-            fields = parse_toml(text)
-        except DocumentError as problem:
-            raise ProjectError.at(place, problem.line, "TOML", problem.problem) from None
-        root = TomlTable(place, lines_of(text), (), fields)
+        root = read_table(path)
+        place = root.file
         root.only(SECTIONS, "section")
         return cls(place, **{name: section.read(root.table(name)) for name, section in SECTIONS.items()})
 

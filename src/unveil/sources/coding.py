@@ -7,19 +7,33 @@ whichever library held it. A NaN is a null: pandas cannot tell them apart, so no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import polars as pl
 
-from unveil.errors import DataChangedError, UnsupportedDataError
+from unveil.attributes import Nulls, checked_nulls
+from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coded", "KnownValues", "encode", "encode_values", "labelled", "require_countable", "smallest_unsigned", "without_nan"]
+__all__ = [
+    "Coded",
+    "CodedTable",
+    "KnownValues",
+    "coded_table",
+    "encode",
+    "encode_values",
+    "labelled",
+    "require_countable",
+    "smallest_unsigned",
+    "wanted_columns",
+    "without_nan",
+]
 
 _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
 """Distinct values in order, and the position of each record's value among them."""
@@ -39,6 +53,34 @@ class Coded:
     name: str
     values: Sequence[Any]
     codes: NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedTable:
+    """Coded columns of the records that the null policy keeps, or of their combinations with counts.
+
+    Attributes
+    ----------
+    columns
+        The columns, all with one code a row.
+    records, dropped
+        The records kept, and those that the null policy left out.
+    weights
+        The sampling weight of one record of each row; None: all weigh the same.
+    n
+        The records that each row stands for; None: one each.
+    """
+
+    columns: tuple[Coded, ...]
+    records: int
+    dropped: int = 0
+    weights: NDArray[np.float64] | None = None
+    n: NDArray[np.int64] | None = None
+
+    @property
+    def mass(self) -> NDArray[np.float64] | None:
+        """The weight of all records of each row; None where there are no weights."""
+        return self.weights if self.weights is None or self.n is None else self.weights * self.n
 
 
 class _SeriesValues(Sequence[Any]):
@@ -279,3 +321,61 @@ def _encode_objects(series: pl.Series) -> Coded:
         values.append(None)
     codes = np.fromiter((place[key] for key in keys), dtype=smallest_unsigned(len(values)), count=len(keys))
     return Coded(series.name, tuple(values), codes)
+
+
+def wanted_columns(columns: Sequence[str], weights: str | None) -> list[str]:
+    """Return the columns named and that of the weights, refusing one that is both."""
+    if weights in columns:
+        raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
+    return list(columns) if weights is None else [*columns, weights]
+
+
+def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
+    """Apply the null policy to rows, those of the columns named and of the weights, and code them."""
+    frame = tally.frame
+    for name in columns:
+        require_countable(name, frame[name])
+    # numbered, because Polars takes a name such as "^a$" for a pattern
+    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(wanted_columns(columns, weights))}))
+    records = _records(tally.n, numbered.height)
+    if not records:
+        raise EmptyDataError.no_records(place)
+    kept = _kept(numbered, tally.n, columns, checked_nulls(nulls))
+    n = tally.n
+    if kept is not None:
+        numbered, n = numbered.filter(kept), None if n is None else n[kept]
+    left = _records(n, numbered.height)
+    if not left:
+        raise EmptyDataError.no_records(place, dropped=records)
+    shares = None if weights is None else _checked_weights(numbered[str(len(columns))], n, weights)
+    coded = tuple(replace(encode(numbered[str(at)]), name=name) for at, name in enumerate(columns))
+    return CodedTable(coded, left, records - left, shares, n)
+
+
+def _records(n: NDArray[np.int64] | None, rows: int) -> int:
+    return rows if n is None else int(n.sum())
+
+
+def _kept(frame: pl.DataFrame, n: NDArray[np.int64] | None, columns: Sequence[str], nulls: Nulls) -> NDArray[np.bool_] | None:
+    """Return the rows that the null policy keeps, of a frame whose columns are numbered as those named; None: all."""
+    if nulls == "category":
+        return None
+    null = {column: frame[str(at)].is_null().to_numpy() for at, column in enumerate(columns) if frame[str(at)].null_count()}
+    if not null:
+        return None
+    if nulls == "error":
+        raise NullsError.present(
+            {column: int(np.count_nonzero(rows) if n is None else n[rows].sum()) for column, rows in null.items()}
+        )
+    return np.asarray(~np.logical_or.reduce(list(null.values())))
+
+
+def _checked_weights(series: pl.Series, n: NDArray[np.int64] | None, name: str) -> NDArray[np.float64]:
+    if not series.dtype.is_numeric():
+        raise UnsupportedDataError(f"the weights in column {shown(name)} are not numbers.")
+    weights = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    wrong = ~(np.isfinite(weights) & (weights > 0))
+    if wrong.any():
+        bad = int(np.count_nonzero(wrong) if n is None else n[wrong].sum())
+        raise ArgumentError.no_weights(name, bad)
+    return weights

@@ -12,9 +12,8 @@ from dataclasses import replace
 import polars as pl
 
 from unveil.errors import EmptyDataError, UnsupportedDataError
-from unveil.sources import Coded, CodedTable, coded_table, wanted_columns
 from unveil.sources.base import Source, Tally
-from unveil.sources.coding import encode, require_countable
+from unveil.sources.coding import Coded, CodedTable, coded_table, encode, require_countable, wanted_columns
 
 __all__ = ["HeldSource"]
 

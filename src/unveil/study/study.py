@@ -423,8 +423,9 @@ def _opened(
     if is_project(data):
         data = Project.read(data)
     if not isinstance(data, Project):
-        missing = () if project is None else project.data.missing  # as for the project's own data
-        return open_source(data, options or ReadOptions(missing=missing), held=held), project
+        if options is None and project is not None and project.data.missing:  # as for the project's own data
+            options = ReadOptions(missing=project.data.missing)
+        return open_source(data, options, held=held), project
     if project is not None:
         raise ArgumentError("two projects are given; give one, and the data.")
     return open_project(data, options, held=held), data

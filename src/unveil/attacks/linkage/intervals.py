@@ -26,9 +26,10 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, attributes_of, cells_of
-from unveil.attacks.linkage.rates import Bounds, share_bounds
+from unveil.attacks.linkage.rates import share_bounds
 from unveil.attacks.linkage.tables import Records, opened, rows_in
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
+from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 
@@ -64,7 +65,7 @@ class WidthDisclosure:
     width: float
     value: float
     baseline: float | None
-    interval: Bounds
+    interval: Interval
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.attacks.linkage.rates import Bounds, share_bounds
+from unveil.attacks.linkage.rates import share_bounds
 from unveil.errors import ArgumentError
+from unveil.measures.interval import Interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,7 +43,7 @@ class PersonRates:
     value: float
     persons: int
     baseline: float
-    interval: Bounds
+    interval: Interval
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""

@@ -22,9 +22,10 @@ from unveil.arguments import checked_arguments, shown_number
 from unveil.attacks.linkage.agreement import RecordCells, patterns_of
 from unveil.attacks.linkage.fellegi_sunter import Fit, decided, fitted, informed, links, share_of
 from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
-from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
+from unveil.attacks.linkage.rates import checked_truth, share_bounds
 from unveil.counts.grouping import Codes, summed
 from unveil.errors import ArgumentError
+from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 
@@ -74,7 +75,7 @@ class ProbabilisticLinkage(Result):
 
     linked: float
     baseline: float
-    interval: Bounds
+    interval: Interval
     informed: float
     originals: int
     releases: int

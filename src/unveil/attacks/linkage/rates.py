@@ -22,6 +22,7 @@ import numpy as np
 
 from unveil.arguments import checked_array
 from unveil.errors import ArgumentError
+from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 
@@ -30,20 +31,7 @@ if TYPE_CHECKING:
 
     from unveil.attacks.linkage.persons import PersonRates
 
-__all__ = ["Bounds", "Control", "LinkageRates", "checked_truth", "control_of", "link_chances", "rates_of", "share_bounds"]
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """A confidence interval of a share."""
-
-    low: float
-    high: float
-    confidence: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {"low": self.low, "high": self.high, "confidence": self.confidence}
+__all__ = ["Control", "LinkageRates", "checked_truth", "control_of", "link_chances", "rates_of", "share_bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +59,7 @@ class Control:
     linked: float
     expected: float
     records: int
-    interval: Bounds
+    interval: Interval
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
@@ -121,7 +109,7 @@ class LinkageRates(Result):
     records: int
     baseline: float
     control: Control | None
-    interval: Bounds
+    interval: Interval
     distance: str
     ties: int
     made: Mapping[str, Any]
@@ -186,7 +174,7 @@ class LinkageRates(Result):
         return View("Record linkage", tuple(figures), (Table(("Outcome", "Share"), rows, bars=frozenset({"Share"})),), (note,))
 
 
-def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> Bounds:
+def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> Interval:
     r"""Return the exact (Clopper-Pearson) confidence interval of a share.
 
     With :math:`B` the quantile function of the beta distribution, :math:`s` successes in :math:`n` trials and
@@ -224,7 +212,7 @@ def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> B
     tail, missed = (1.0 - confidence) / 2.0, max(trials - successes, 0.0)
     low = float(betaincinv(successes, missed + 1.0, tail)) if successes > 0.0 else 0.0
     high = float(betaincinv(successes + 1.0, missed, 1.0 - tail)) if missed > 0.0 else 1.0
-    return Bounds(low, high, confidence)
+    return Interval(low, high, confidence)
 
 
 def link_chances(
@@ -305,7 +293,7 @@ def control_of(chances: NDArray[np.float64], *, outsiders: int, searched: int, c
     """
     linked = float(chances.mean())
     bounds = share_bounds(float(chances.sum()), len(chances), confidence)
-    interval = Bounds(bounds.low / outsiders, bounds.high / outsiders, confidence)
+    interval = Interval(bounds.low / outsiders, bounds.high / outsiders, confidence)
     return Control(linked / outsiders, linked, outsiders / searched, outsiders, interval)
 
 

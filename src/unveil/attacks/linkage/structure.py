@@ -31,12 +31,13 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_array, checked_count, checked_seed
-from unveil.attacks.linkage.rates import Bounds, checked_truth, share_bounds
+from unveil.attacks.linkage.rates import checked_truth, share_bounds
 from unveil.counts.grouping import summed, tally
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.fitting import fits
 from unveil.measures.chance import adjusted_rate
 from unveil.measures.entropy import entropy_bits, entropy_by_class
+from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.run import active_run
@@ -93,11 +94,11 @@ class StructureLinkage(Result):
 
     inside: float
     inside_baseline: float
-    inside_interval: Bounds
+    inside_interval: Interval
     inside_at_best: float
     linked: float
     baseline: float
-    interval: Bounds
+    interval: Interval
     dr: float | None
     adjusted: float | None
     dr_reason: str | None
