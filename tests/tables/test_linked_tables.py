@@ -79,3 +79,28 @@ def test_hierarchies_of_different_leaves_are_refused() -> None:
         unveil.table(PEOPLE, "region", hierarchies={"region": [COUNTIES, other]})
     with pytest.raises(TableError, match="there is a hierarchy for"):
         unveil.table(PEOPLE, "region", hierarchies={"sex": COUNTIES})
+
+
+def test_differencing_is_found_in_protected_tables_too() -> None:
+    """All of a town work in one trade: what each table shows of the town says who does which work."""
+    rows = [("N", "steel", "f")] + [("N", "steel", "m")] * 4 + [("S", "food", "f")] * 5 + [("S", "steel", "m")] * 6
+    frame = pl.DataFrame([*rows, *[("S", "food", "m")] * 7], schema=["town", "trade", "sex"], orient="row")
+    linked = unveil.table(frame, ["town", "trade", "sex"], tables=[["town", "trade"], ["town", "sex"]])
+    found = {linked.name_of(one.cell) for one in unveil.attack_table(linked).found if one.attack == "differencing"}
+    assert "(N, steel, f)" in found
+    blank = linked.suppress("threshold=2")
+    assert "differencing" not in unveil.attack_table(blank).to_dict()["attacks"]
+    lax = linked.suppress("threshold=2", method="primary")
+    assert lax.primary == 1
+    assert "differencing" in unveil.attack_table(lax).to_dict()["attacks"]
+
+
+def test_groupings_over_the_finest_values_do_not_give_their_difference_away() -> None:
+    """Under 66 less under 65 is one person of 65: safe where both groupings are protected in one model."""
+    ages = ["64"] * 7 + ["65"] + ["66"] * 9
+    split = Hierarchy("age", [("64", "under 65", "Total"), ("65", "65 and over", "Total"), ("66", "65 and over", "Total")])
+    other = Hierarchy("age", [("64", "under 66", "Total"), ("65", "under 66", "Total"), ("66", "66 and over", "Total")])
+    table = unveil.table(pl.DataFrame({"age": ages}), "age", hierarchies={"age": [split, other]})
+    frame = table.suppress("threshold=3").to_frame()
+    groups = {row["age"]: row["n"] for row in frame.iter_rows(named=True)}
+    assert groups["under 65"] is None or groups["under 66"] is None

@@ -111,6 +111,18 @@ def test_levels_make_the_total_safe() -> None:
     assert DominanceRule(2, 85).level(table)[0] == pytest.approx(105 / 0.85 - 106)
 
 
+def test_a_whole_class_in_one_group_of_categories_is_group_disclosure() -> None:
+    """All of N have a cancer, of one kind or another: the group gives that away, the kinds do not."""
+    rows = [("N", "lung"), ("N", "skin"), ("S", "lung"), ("S", "flu"), ("S", "flu")]
+    tree = [("lung", "cancer", "Total"), ("skin", "cancer", "Total"), ("flu", "other", "Total"), ("cold", "other", "Total")]
+    data = pl.DataFrame(rows, schema=["town", "ill"], orient="row")
+    table = unveil.table(data, ["town", "ill"], hierarchies={"ill": tree})
+    marked = {table.name_of(cell) for cell in np.flatnonzero(rules_of("group")[0].primary(table)).tolist()}
+    assert marked == {"(N, cancer)", "(N, other)", "(N, flu)", "(N, cold)"}
+    flat = unveil.table(data, ["town", "ill"])
+    assert not rules_of("group")[0].primary(flat).any()
+
+
 def test_a_whole_class_in_one_category_is_group_disclosure() -> None:
     data = pl.DataFrame({"class": ["a"] * 4 + ["b"] * 4, "ill": ["yes"] * 4 + ["yes", "no", "no", "no"]})
     table = unveil.table(data, ["class", "ill"])

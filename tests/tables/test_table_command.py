@@ -25,8 +25,8 @@ ROWS = [
     ("E", "t", 3),
 ]
 FIRMS = pl.DataFrame(
-    [(a, b, 10 * (at + 1), f"{a}{b}{at}") for a, b, n in ROWS for at in range(n)],
-    schema=["region", "sector", "worth", "id"],
+    [(a, b, 10 * (at + 1), f"{a}{b}{at}", f"{a}{b}") for a, b, n in ROWS for at in range(n)],
+    schema=["region", "sector", "worth", "id", "group"],
     orient="row",
 )
 
@@ -168,6 +168,21 @@ def test_the_gate_for_tables(firms: str, tmp_path: Path) -> None:
     assert run(["check", str(good), "--policy", str(policy)]) == 1
 
 
+def test_the_gate_knows_how_a_table_was_made(firms: str, tmp_path: Path) -> None:
+    """Where each cell is one contributor's, and where intervals must be wider, more of it is sensitive."""
+    policy, good = tmp_path / "policy.toml", tmp_path / "good.csv"
+    assert (
+        run(["table", firms, *BY, "--value", "worth", "--rule", "threshold=3", "--protect", "suppress", "--out", str(good)]) == 0
+    )
+    asked = 'exposed_cells = { at_most = 0, by = ["region", "sector"], value = "worth", rule = ["threshold=3"]%s }\n'
+    check = ["check", str(good), "--policy", str(policy), "--original", firms]
+    for more, code in (("", 0), (', on = "count"', 0), (', holding = "group"', 1), (", width = 1e6", 1), (", level = 1e6", 1)):
+        policy.write_text(asked % more)
+        assert run(check) == code, more
+    policy.write_text(asked % ', zeros = "all"')
+    assert run(check) == 2
+
+
 ARGUS = (
     '<SEPARATOR> ","\nregion\n<RECODEABLE>\n<TOTCODE> "T"\nsector\n<RECODEABLE>\n<TOTCODE> "T"\nworth\n<NUMERIC>\n<RESPONSE>\n'
     "freq\n<NUMERIC>\n<FREQUENCY>\nfirst\n<MAXSCORE>\nsecond\n<MAXSCORE>\nstatus\n<STATUS>\n"
@@ -251,6 +266,11 @@ def test_empty_cells_that_are_shown_tell_that_blanks_are_not_empty(tmp_path: Pat
     lax = answer(capsys, *words, "--insiders", "none", "--method", "optimal")
     strict = answer(capsys, *words, "--insiders", "none", "--method", "optimal", "--attacker", "1:inf")
     assert lax["cost"] < strict["cost"]
+    table = unveil.table(str(tmp_path / "people.csv"), ["row", "column"])
+    options: dict[str, Any] = {"insiders": "none", "method": "optimal"}
+    assert len(table.suppress("threshold=3", **options).told_by_not_being_empty()) == 6  # four cells, and two totals of them
+    assert len(table.suppress("threshold=3", attacker="1:inf", **options).told_by_not_being_empty()) == 0
+    assert "known not to be empty" in " ".join(table.suppress("threshold=3", **options).view().notes)
     open_ones = [one for one in strict["cells"] if one["status"] == "primary"]
     assert all(one["low"] >= 1 and (one["high"] == "inf" or one["high"] - one["low"] >= 1) for one in open_ones)
 

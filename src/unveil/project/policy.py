@@ -152,7 +152,22 @@ RULES: dict[str, Form] = {
         0,
         math.inf,
         whole=True,
-        parameters={"by": None, "value": None, "rule": (), "attacker": None, "insiders": "singletons", "total": "Total"},
+        parameters={
+            "by": None,
+            "value": None,
+            "rule": (),
+            "holding": None,
+            "request": None,
+            "linked": (),
+            "signed": False,
+            "on": None,
+            "attacker": None,
+            "zeros": "publish",
+            "insiders": "singletons",
+            "level": "rule",
+            "width": None,
+            "total": "Total",
+        },
         about="cells of a published table that an attacker can compute too closely; `rule` needs the original",
     ),
 }
@@ -396,6 +411,11 @@ def _partitions(table: TomlTable, name: str) -> dict[str, Any]:
     return documents
 
 
+def _level(table: TomlTable, name: str) -> float | str | None:
+    """Read how far a sensitive cell must stay open: as its rule asks, not exactly known, or a number."""
+    return table.word(name, ("rule", "none")) if isinstance(table.fields[name], str) else table.number(name)
+
+
 _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "attribute": _text,
     "distance": lambda table, name: table.word(name, DISTANCE_WORDS),
@@ -415,6 +435,14 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "attacker": _text,
     "insiders": lambda table, name: table.word(name, ("singletons", "none")),
     "total": _text,
+    "holding": _text,
+    "request": _text,
+    "linked": _texts,
+    "signed": TomlTable.flag,
+    "on": lambda table, name: table.word(name, ("count", "value")),
+    "zeros": lambda table, name: table.word(name, ("publish", "suppress", "structural")),
+    "level": _level,
+    "width": TomlTable.number,
 }
 
 

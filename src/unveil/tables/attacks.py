@@ -27,6 +27,8 @@ from unveil.tables.cells import equations
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.elimination import directions
 from unveil.tables.perturbation.result import PerturbedTable
+from unveil.tables.problem import NARROW
+from unveil.tables.propagation import propagated
 from unveil.tables.rates import rate_interval
 from unveil.tables.rules.group_disclosure import GroupRule
 from unveil.tables.suppression.result import SuppressedTable, plain_number
@@ -236,7 +238,7 @@ def attack_table(
     inferred = [
         *_contributors(table, shown, share),
         *_groups(table, shown, sensitive, coalition),
-        *_differences(table, shown if protected is None else None),
+        *_differences(table, shown),
         *([] if protected is None else _insiders(protected)),
     ]
     rule = GroupRule(sensitive, coalition)
@@ -290,15 +292,18 @@ def _groups(table: CrossTable, shown: NDArray[np.bool_], sensitive: str | None, 
     ]
 
 
-def _differences(table: CrossTable, shown: NDArray[np.bool_] | None) -> list[CellAttack]:
-    """Return the cells of few contributors that no table shows and that follow from those shown."""
-    if table.shown is None or shown is None:
+def _differences(table: CrossTable, shown: NDArray[np.bool_]) -> list[CellAttack]:
+    """Return the cells of few contributors that no table shows and that follow from those published."""
+    if table.shown is None:
         return []
     unknown = np.flatnonzero(~shown)
     matrix = equations(table.dimensions)[:, unknown].tocsr()
-    determined = unknown[directions(matrix[np.diff(matrix.indptr) > 0]).determined()]
-    few = determined[(table.units[determined] > 0) & (table.units[determined] < _SMALL)]
+    matrix = matrix[np.diff(matrix.indptr) > 0]
     worth = table.n if table.value is None else table.value
+    least = np.full(len(unknown), -np.inf if table.signed and table.value is not None else 0.0)
+    low, high = propagated(matrix, matrix @ worth[unknown], least, np.full(len(unknown), np.inf))
+    determined = unknown[directions(matrix).determined() | (high - low <= NARROW * np.maximum(1.0, np.abs(worth[unknown])))]
+    few = determined[~table.shown[determined] & (table.units[determined] > 0) & (table.units[determined] < _SMALL)]
     return [
         CellAttack("differencing", cell, "anybody", "the cell", float(worth[cell]), float(worth[cell]), int(table.units[cell]))
         for cell in few.tolist()

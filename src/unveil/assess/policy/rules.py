@@ -342,21 +342,26 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
     words = list(rule.parameter("rule"))
     if words and case.original is None:
         return Outcome(rule, "the table", reason="its rule needs the records behind the table, and no original is given")
-    by = rule.parameter("by")
+    by, same = rule.parameter("by"), ("value", "signed", "on", "attacker", "zeros", "insiders", "level", "width", "total")
     audited = audit(
         case.study.source,
         by=by,
-        value=rule.parameter("value"),
         hierarchies={name: one for name, one in case.study.hierarchies.items() if by is None or name in by},
-        original=case.original.data if words and case.original is not None else None,
         rules=words,
-        attacker=rule.parameter("attacker"),
-        insiders=rule.parameter("insiders"),
-        total=rule.parameter("total"),
         intervals="enough",
+        **{name: rule.parameter(name) for name in same},
+        **({} if not words else _records_behind(case, rule)),
     )
     detail = next(iter(audited.reasons.values()), "") if words else "levels are not known without the original and a rule"
     return Outcome(rule, "the table", int(audited.exposed.sum()), detail=detail)
+
+
+def _records_behind(case: Case, rule: Rule) -> dict[str, Any]:
+    """Return the records of a table, and how they were tabulated."""
+    linked = [tuple(one.split(",")) for one in rule.parameter("linked")] or None
+    holders = {name: rule.parameter(name) for name in ("holding", "request")}
+    data = None if case.original is None else case.original.data
+    return {"original": data, "nulls": case.study.nulls, "tables": linked, **holders}
 
 
 BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")

@@ -55,18 +55,20 @@ class GroupRule:
         return cls(name or None, int(number))
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells that give a whole class away, and the empty ones beside them."""
+        """Return the cells that give a whole class away, groups of categories among them, and the empty ones beside them."""
         axis = self.axis(table)
         dimension = table.dimensions[axis]
         n = np.moveaxis(table.n.reshape([len(one) for one in table.dimensions]), axis, -1)
-        leaves = list(dimension.leaves)
-        size = n[..., leaves].sum(axis=-1, keepdims=True)
-        held = n[..., leaves]
-        telling = (held > 0) & (size - held <= self.coalition)
-        marked = np.zeros(n.shape, dtype=bool)
-        marked[..., leaves] = telling | ((held == 0) & telling.any(axis=-1, keepdims=True))
-        if len(leaves) < 2:  # noqa: PLR2004 - with one category there is nothing to disclose
-            marked[:] = False
+        size = n[..., list(dimension.leaves)].sum(axis=-1)
+        marked, telling = np.zeros(n.shape, dtype=bool), np.zeros(n.shape, dtype=bool)
+        below = [frozenset(some.tolist()) for some in dimension.members]
+        categories = [at for at, some in enumerate(below) if len(some) < len(dimension.leaves)]  # all but what holds everybody
+        for at in categories:
+            telling[..., at] = (n[..., at] > 0) & (size - n[..., at] <= self.coalition)
+        for at in categories:
+            apart = [other for other in categories if not below[at] & below[other]]
+            empty = (n[..., at] == 0) & telling[..., apart].any(axis=-1)
+            marked[..., at] = telling[..., at] | empty
         return np.ascontiguousarray(np.moveaxis(marked, -1, axis)).ravel()
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from unveil.errors import TableError
 from unveil.results import Figure, Mark, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.tables.crosstab import crosstab
+from unveil.tables.propagation import propagated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -277,6 +278,19 @@ class SuppressedTable(Result):
             return f"by {unit}; no pattern costs less"
         return f"by {unit}; no pattern costs less than {number(plain_number(self.bound))}"
 
+    def told_by_not_being_empty(self) -> NDArray[np.int64]:
+        """Return the sensitive cells that follow from single sums for somebody who thinks that no blank is empty.
+
+        That is so where empty cells are shown; bounds of the attacker that begin with 1 protect against it.
+        """
+        if self.on != "count" or self.aim.attacker is not None or self.aim.zeros == "suppress":
+            return np.zeros(0, dtype=np.int64)
+        hidden = np.flatnonzero(self.suppressed)
+        matrix = self.table.equations()[:, hidden].tocsr()
+        n = self.table.n[hidden].astype(np.float64)
+        low, high = propagated(matrix, matrix @ n, np.minimum(n, 1.0), np.full(len(n), np.inf))
+        return np.asarray(hidden[(high - low < 1 / 2) & (self.status[hidden] == _PRIMARY)])
+
     def _notes(self) -> tuple[str, ...]:
         who = "who is alone in a cell knows it" if self.aim.insiders == "singletons" else "nobody knows a cell beforehand"
         sentence = (
@@ -287,8 +301,13 @@ class SuppressedTable(Result):
             f"The only contributor of {self.table.name_of(other)} can compute {self.table.name_of(cell)}."
             for cell, other, _, _ in self.insiders[:5]
         ]
+        known = len(self.told_by_not_being_empty())
+        empty = (
+            f"Empty cells are shown, so a blank is known not to be empty; with that, {counted(known, 'sensitive cell')} can be "
+            "computed from single sums. Bounds of 1:inf for the attacker protect against it."
+        )
         late = ("The time was up: this is the best pattern that passed the audit by then.",) if self.timed_out else ()
-        return (*names, *late, *sentence)
+        return (*names, *late, *((empty,) if known else ()), *sentence)
 
 
 def plain_number(value: float) -> float | int:
