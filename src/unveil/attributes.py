@@ -103,20 +103,20 @@ def checked_nulls(nulls: str) -> Nulls:
 
 def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns of both sides of the question, each once, refusing a column on both."""
-    keys, secrets = names_of(key), names_of(sensitive)
+    keys, sensitive_names = names_of(key), names_of(sensitive)
     if not keys:
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
-    if sensitive is not None and not secrets:
+    if sensitive is not None and not sensitive_names:
         raise ArgumentError("the list of sensitive attributes is empty; name one, or none to measure record identity.")
-    for side, names in (("key", keys), ("sensitive", secrets)):
+    for side, names in (("key", keys), ("sensitive", sensitive_names)):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ArgumentError(f"column {shown(twice)} is named twice as {side}; name it once.")
     known = set(keys)
-    for name in secrets:
+    for name in sensitive_names:
         if name in known:
             raise ArgumentError.key_is_sensitive(name)
-    return keys, secrets
+    return keys, sensitive_names
 
 
 def require_columns(columns: Sequence[str], available: Sequence[str]) -> None:

@@ -201,7 +201,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 _MODELS = {
     f"models.{name}": getattr(models, name)
     for name in models.__all__
-    if name not in {"Model", "SecretModel", "Measured", "register"}  # bases, a result, and what changes every later case
+    if name not in {"Model", "SensitiveModel", "Measured", "register"}  # bases, a result, and what changes every later case
 }
 _BUILDERS = {
     f"builders.{name}": getattr(builders, name)

@@ -75,7 +75,7 @@ def test_the_k_of_other_models_is_one_of_persons_too(model: Any) -> None:
     frame = visits([(20 + at % 5, "ab"[at % 2], at // 3, "fgh"[at % 3]) for at in range(30)])
     release = unveil.anonymize(unveil.Study(frame, KEY, "disease", person="who"), KEY, [model], keep_order=True)
     assert min(persons_in(release, frame)) >= 3
-    assert "disease" in release.data.columns or model.secret is None
+    assert "disease" in release.data.columns or model.sensitive is None
 
 
 def test_the_record_says_k_in_persons_and_persons_may_be_kept() -> None:

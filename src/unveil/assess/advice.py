@@ -99,11 +99,11 @@ def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: b
     }
     sides += [word for name, column in owners.items() for word in (f"--{name}", column)]
     key = f", key={list(assessment.made.key)!r}" if named and roles else ""
-    secrets = f", sensitive={list(assessment.made.sensitive)!r}" if assessment.made.sensitive and roles else ""
+    sensitive = f", sensitive={list(assessment.made.sensitive)!r}" if assessment.made.sensitive and roles else ""
     data = "data" if assessment.place == "the data frame" else repr(assessment.place)
     if owners and roles:
         data = f"unveil.Study({data}, {', '.join(f'{name}={column!r}' for name, column in owners.items())})"
-    python = call.format(data=data, key=key, sides=key + secrets, names=repr(list(assessment.made.key)))
+    python = call.format(data=data, key=key, sides=key + sensitive, names=repr(list(assessment.made.key)))
     return Command(shlex.join(["unveil", verb, place, *(sides if roles else []), *words]), python)
 
 

@@ -414,9 +414,9 @@ def _attributes(measure: Measure, keys: Sequence[str]) -> tuple[AttributeRate, .
 def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> list[Question]:
     """Return the questions about disclosure: of each sensitive attribute as it is, then by each partition that touches it."""
     questions: list[Question] = []
-    for secret in study.sensitive:
-        touching = [(secret, name, blocks) for name, blocks in views.items() if set(blocks) & {secret, *study.key}]
-        questions += [(secret, None, {}), *touching]
+    for sensitive in study.sensitive:
+        touching = [(sensitive, name, blocks) for name, blocks in views.items() if set(blocks) & {sensitive, *study.key}]
+        questions += [(sensitive, None, {}), *touching]
     return questions
 
 
@@ -425,7 +425,7 @@ def _disclosures(measure: Measure, keys: Sequence[str], questions: Sequence[Ques
     if not questions:
         return ()
     step = active_run().counting("disclosure", len(questions) * (len(keys) + 1))
-    return tuple(disclosure(measure, keys, secret, name, blocks, step) for secret, name, blocks in questions)
+    return tuple(disclosure(measure, keys, sensitive, name, blocks, step) for sensitive, name, blocks in questions)
 
 
 def _measured(study: Study) -> Measurement:

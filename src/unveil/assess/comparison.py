@@ -253,13 +253,13 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         before = held.enter_context(studied(releases[original], key=key, sensitive=sensitive))
         rules = None if policy is None else policy_of(policy)[0]
         files = table_files(releases, original, before.project, rules, key_file)
-        keys, secrets = sides_of(before.key, before.sensitive or None)
+        keys, sensitive_names = sides_of(before.key, before.sensitive or None)
         others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
         trade = trade_off(
-            before, others, keys, secrets or None, privacy=privacy, needs=wanted, tasks=tasks, losses=losses,
+            before, others, keys, sensitive_names or None, privacy=privacy, needs=wanted, tasks=tasks, losses=losses,
             id=id, link=link, same_order=ordered, seed=seed, policy=policy, progress=active_run(),
         )  # fmt: skip
-        columns = tuple(dict.fromkeys([*keys, *secrets, *(name for need in wanted for name in need.given)]))
+        columns = tuple(dict.fromkeys([*keys, *sensitive_names, *(name for need in wanted for name in need.given)]))
         served = _degrees(before, wanted)
         changes = {
             name: _changes(before, one, columns, served, _degrees(one, wanted))

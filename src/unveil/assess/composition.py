@@ -276,19 +276,19 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     for name, most in (("max_identity", max_identity), ("max_homogeneity", max_homogeneity)):
         if most is not None:
             checked_share(name, most)
-    keys, secrets = sides_of(key, sensitive)
+    keys, sensitive_names = sides_of(key, sensitive)
     wanted = [needs] if isinstance(needs, Need) else [*needs]
     if not wanted:
         raise ArgumentError("no need is named; name what the release is to be good for, such as Need('study', 'income', 'age').")
     opened = open_microdata(data)
     require_columns(names_of(identifiers), opened.names)
     records = opened.without(names_of(identifiers))
-    named = [*keys, *secrets, *(name for need in wanted for name in (need.target, *need.given))]
+    named = [*keys, *sensitive_names, *(name for need in wanted for name in (need.target, *need.given))]
     require_columns(named, records.names)
     screened = screen(records.frame, records.names, named, opened.standing)
     records = records.without(list(screened.left_out)).deferred()
     screened = screened.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
-    judge = CompositionJudge.of(records, keys, secrets, wanted, partitions or {})
+    judge = CompositionJudge.of(records, keys, sensitive_names, wanted, partitions or {})
     trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
     singles = _given(candidates) if candidates is not None else judge.candidates(bounds or {})
     made = trial.all(singles, more=chains)
@@ -297,7 +297,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     tried = _marked(made)
     settings = {
         "key": list(keys),
-        "sensitive": list(secrets),
+        "sensitive": list(sensitive_names),
         "needs": [repr(need) for need in wanted],
         "prefer": prefer,
         "max_identity": max_identity,

@@ -82,21 +82,26 @@ class CompositionJudge:
 
     records: Microdata
     keys: tuple[str, ...]
-    secrets: tuple[str, ...]
+    sensitive: tuple[str, ...]
     needs: tuple[Need, ...]
     blocks: Mapping[str, Partition] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, records: Microdata, keys: Sequence[str], secrets: Sequence[str], needs: Sequence[Need], partitions: Mapping[str, Any]
+        cls,
+        records: Microdata,
+        keys: Sequence[str],
+        sensitive: Sequence[str],
+        needs: Sequence[Need],
+        partitions: Mapping[str, Any],
     ) -> CompositionJudge:
         """Find the blocks by which the numbers among the columns are read, unless they are given."""
-        columns = dict.fromkeys([*keys, *secrets, *(name for need in needs for name in (need.target, *need.given))])
+        columns = dict.fromkeys([*keys, *sensitive, *(name for need in needs for name in (need.target, *need.given))])
         blocks = {name: Partition.of(spec, column=name) for name, spec in partitions.items()}
         for name in columns:
             if name not in blocks and (deciles := _deciles(records.column(name))) is not None:
                 blocks[name] = deciles
-        return cls(records, tuple(keys), tuple(secrets), tuple(needs), blocks)
+        return cls(records, tuple(keys), tuple(sensitive), tuple(needs), blocks)
 
     @property
     def block_counts(self) -> dict[str, int]:
@@ -126,7 +131,7 @@ class CompositionJudge:
         alignment = Alignment("origin", origin, self.records.records, released.records)
         return ComposedFigures(
             identity=mean([self._identity(released, alignment, key) for key in self.keys]) or 0.0,
-            homogeneity={name: self._given(released, self.keys, name, {}) for name in self.secrets},
+            homogeneity={name: self._given(released, self.keys, name, {}) for name in self.sensitive},
             degrees={need.name: self._given(released, need.given, need.target, need.partitions) for need in self.needs},
         )
 

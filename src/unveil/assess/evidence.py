@@ -188,7 +188,7 @@ def _rules_in_hand(policy: Policy) -> InputFile:
 
 
 def input_files(
-    source: Source, project: Project | None, secrets: Iterable[str], key_file: str | os.PathLike[str] | None = None
+    source: Source, project: Project | None, sensitive: Iterable[str], key_file: str | os.PathLike[str] | None = None
 ) -> tuple[InputFile, ...]:
     """Return the files behind a source and a project: the data, the project file, and hierarchies of sensitive attributes.
 
@@ -206,7 +206,7 @@ def input_files(
     files = [_standard_input(key)] if source.place == "-" else _file("data", source.place, key)
     if project is not None:
         files += _file("project", str(project.path), key)
-        known = (project.attributes.get(name) for name in secrets)
+        known = (project.attributes.get(name) for name in sensitive)
         for attribute in known:
             if attribute is not None and attribute.hierarchy is not None:
                 files += _file(f"hierarchy of {attribute.name}", str(attribute.hierarchy), key)

@@ -173,11 +173,11 @@ class ComparedRelease:
     release: Study
     shared: Shared
     aligned: Mapping[str, Any]
-    secrets: tuple[str, ...]
+    sensitive: tuple[str, ...]
 
-    def filled(self, *, secrets: bool) -> Study:
+    def filled(self, *, sensitive: bool) -> Study:
         """Return the release with the columns it lacks as nulls: a column left out is suppressed throughout."""
-        return self.release.filled(self.original, () if secrets else self.secrets)
+        return self.release.filled(self.original, () if sensitive else self.sensitive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Asked:
     """What is to be measured of every release."""
 
     keys: tuple[str, ...]
-    secrets: tuple[str, ...]
+    sensitive: tuple[str, ...]
     privacy: tuple[str, ...]
     needs: tuple[Need, ...]
     tasks: tuple[Task, ...]
@@ -201,7 +201,7 @@ class Asked:
             for name in chosen:
                 if name not in known:
                     raise ArgumentError.not_one_of(what, name, known)
-        if not self.secrets and {"l", "t"} & set(self.privacy):
+        if not self.sensitive and {"l", "t"} & set(self.privacy):
             raise ArgumentError("l and t are about sensitive attributes; name one.")
         served = [*(need.name for need in self.needs), *(task.name for task in self.tasks)]
         if not self.privacy or not (served or self.losses):
@@ -223,7 +223,7 @@ class Asked:
     def of_original(self, original: Study) -> Readings:
         """Return the figures of the original itself, as far as they need no attack and no model: it loses nothing."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
-        itself = ComparedRelease(original, original, Shared((), (), ()), {}, self.secrets)
+        itself = ComparedRelease(original, original, Shared((), (), ()), {}, self.sensitive)
         readings = _guarded(models, lambda: self._models(itself)) if models else {}
         readings |= _guarded([need.name for need in self.needs], lambda: self._needs(itself)) if self.needs else {}
         readings |= dict.fromkeys((name for name in self.losses if name not in _NOT_FROM_ZERO), 0.0)
@@ -252,30 +252,30 @@ class Asked:
         return readings
 
     def _places(self, name: str) -> list[str]:
-        return [f"{name} of {secret}" for secret in self.secrets] if name in {"l", "t"} else [name]
+        return [f"{name} of {sensitive}" for sensitive in self.sensitive] if name in {"l", "t"} else [name]
 
     def _models(self, pair: ComparedRelease) -> Readings:
-        measured = measure(pair.filled(secrets=False), self.keys, self.secrets or None)
+        measured = measure(pair.filled(sensitive=False), self.keys, self.sensitive or None)
         readings: Readings = {"k": _value(measured, "k_anonymity"), "prosecutor": float(measured.risk["prosecutor"]["average"])}
-        for secret in self.secrets:
-            readings[f"l of {secret}"] = _value(measured, "distinct_l_diversity", secret)
-            readings[f"t of {secret}"] = _value(measured, "t_closeness", secret, "equal")
+        for sensitive in self.sensitive:
+            readings[f"l of {sensitive}"] = _value(measured, "distinct_l_diversity", sensitive)
+            readings[f"t of {sensitive}"] = _value(measured, "t_closeness", sensitive, "equal")
         return readings
 
     def _attack(self, pair: ComparedRelease) -> Readings:
-        tables = pair.original, pair.filled(secrets=False)
-        overall = attack(*tables, self.keys, self.secrets or None, **pair.aligned, link_records=False, seed=self.seed).overall
-        wanted = ("identity", "homogeneity") if self.secrets else ("identity",)
+        tables = pair.original, pair.filled(sensitive=False)
+        overall = attack(*tables, self.keys, self.sensitive or None, **pair.aligned, link_records=False, seed=self.seed).overall
+        wanted = ("identity", "homogeneity") if self.sensitive else ("identity",)
         if missing := [name for name in wanted if overall["risk"][name] is None]:
             return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}
         return {"attack": 1.0 - overall["overall_information_loss"]}
 
     def _needs(self, pair: ComparedRelease) -> Readings:
-        served = utility(pair.filled(secrets=True), self.needs).needs
+        served = utility(pair.filled(sensitive=True), self.needs).needs
         return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
 
     def _tasks(self, name: str, pair: ComparedRelease) -> Readings:
-        tables = pair.original.held(), pair.filled(secrets=True).held()
+        tables = pair.original.held(), pair.filled(sensitive=True).held()
         steps = active_run().under(f"{name}: tasks")
         scores = try_tasks(
             *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
@@ -292,7 +292,7 @@ class Asked:
             raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
         require_columns([] if identity is None else [identity], pair.original.names)
         wanted = [*pair.shared.held, *([] if identity is None else [identity])]
-        tables = (table.collected(wanted) for table in (pair.original, pair.filled(secrets=True)))
+        tables = (table.collected(wanted) for table in (pair.original, pair.filled(sensitive=True)))
         key = [name for name in self.keys if name in wanted]
         answer = loss(*tables, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed).to_dict()
         return {name: _found(answer, LOSSES[name]) for name in names}

@@ -169,12 +169,12 @@ class Measure:
 
     def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
         """Return the rate; a partition of a column that is not asked about is left out."""
-        keys, secrets = names_of(key), names_of(sensitive)
-        chosen = {name: block for name, block in blocks.items() if name in (*keys, *secrets)}
-        place = (keys, secrets, tuple((name, id(block)) for name, block in chosen.items()))
+        keys, sensitive_names = names_of(key), names_of(sensitive)
+        chosen = {name: block for name, block in blocks.items() if name in (*keys, *sensitive_names)}
+        place = (keys, sensitive_names, tuple((name, id(block)) for name, block in chosen.items()))
         if place not in self._known:
-            counts, made = counted_rate(self.study, keys, secrets, chosen)
-            self._known[place] = rate_of(counts, keys, secrets, made)
+            counts, made = counted_rate(self.study, keys, sensitive_names, chosen)
+            self._known[place] = rate_of(counts, keys, sensitive_names, made)
         return self._known[place]
 
 

@@ -312,36 +312,39 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         raise ArgumentError("there are no releases to compare; give at least one, by its name.")
     with ExitStack() as held:
         before = held.enter_context(studied(original, key=key, sensitive=sensitive))
-        keys, secrets = sides_of(before.key, before.sensitive or None)
+        keys, sensitive_names = sides_of(before.key, before.sensitive or None)
         pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
         pairing.check(original, releases)
         request = Asked(
-            keys, secrets, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses), folds, sample, seed,
-            {} if policy is None else _required(policy_of(policy)[0], secrets),
+            keys, sensitive_names, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses),
+            folds, sample, seed, {} if policy is None else _required(policy_of(policy)[0], sensitive_names),
         )  # fmt: skip
         axes = request.axes()
         opened = {name: _plain(held.enter_context(studied(data, partial=True))) for name, data in releases.items()}
         shared = Shared.of(before, opened, id)
         pairs = {
-            name: ComparedRelease(_plain(before), after, shared, pairing.of(name), secrets) for name, after in opened.items()
+            name: ComparedRelease(_plain(before), after, shared, pairing.of(name), sensitive_names)
+            for name, after in opened.items()
         }
         readings = {name: request.readings(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
         notes = () if before.nulls == "category" else (_NULLS.format(shown(before.nulls)),)
         first = {} if _ORIGINAL in releases else request.of_original(_plain(before))
-    made = Provenance(records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+    made = Provenance(records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
     return TradeOff(axes, _judged(readings, axes), made, itself, notes)
 
 
-def _required(policy: Policy, secrets: Sequence[str]) -> dict[str, float]:
+def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
     """Return what a policy asks of the figures that releases are compared by."""
     limits: dict[str, float] = {}
     for rule in policy.in_force():
         if rule.name in _OF_RULE and rule.threshold is not None:
             name, of = _OF_RULE[rule.name], rule.parameters.get("attribute")
             places = (
-                [name] if name in ("k", "prosecutor") else [f"{name} of {secret}" for secret in secrets if of in (None, secret)]
+                [name]
+                if name in ("k", "prosecutor")
+                else [f"{name} of {attribute}" for attribute in sensitive if of in (None, attribute)]
             )
             limits |= dict.fromkeys(places, float(rule.threshold))
     return limits

@@ -217,11 +217,11 @@ def _rows(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _drawn(sizes: NDArray[np.int64], totals: NDArray[np.int64], random: np.random.Generator) -> Iterator[NDArray[np.int64]]:
     """Draw assignments at random, some at a time, and yield their tables of counts."""
-    secrets, cell = np.repeat(np.arange(len(totals)), totals), np.repeat(np.arange(len(sizes)), sizes)
+    sensitive, cell = np.repeat(np.arange(len(totals)), totals), np.repeat(np.arange(len(sizes)), sizes)
     width = len(sizes) * len(totals)
     step = max(_CHUNK // max(width, len(cell)), 1)
     for start in range(0, _DRAWS, step):
         many = min(step, _DRAWS - start)
-        mixed = random.permuted(np.tile(secrets, (many, 1)), axis=1)
+        mixed = random.permuted(np.tile(sensitive, (many, 1)), axis=1)
         places = np.arange(many)[:, None] * width + cell[None, :] * len(totals) + mixed
         yield np.bincount(places.ravel(), minlength=many * width).reshape(many, len(sizes), len(totals))

@@ -126,8 +126,8 @@ class Attack(Result):
             ("skewness", self.skewness, "difference"),
             *((f"similarity {model}", section, "value") for model, section in self.similarity.items()),
         ):
-            for secret, entry in section["by_sensitive"].items():
-                rows += _rows(name, secret, key, entry, figure)
+            for sensitive, entry in section["by_sensitive"].items():
+                rows += _rows(name, sensitive, key, entry, figure)
         ways = {way: entry for way, entry in self.linkage.items() if isinstance(entry, Mapping)}
         rows += [(f"linkage, {way}", None, key, entry.get("linked", entry.get("value"))) for way, entry in ways.items()]
         rows += [(name.replace("_", " "), None, key, self.synthetic[name]["risk"]) for name in RISKS]
@@ -137,14 +137,14 @@ class Attack(Result):
     def masked(self, small: int = SMALL) -> Attack:
         """Return the answer without the values of fewer than `small` records, and of classes that disclose."""
         sections = ("identity", "homogeneity", "background", "skewness", "similarity", "linkage", "synthetic")
-        found, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
+        masked, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
         by_sensitive = {
             name: replace(entry, belief=replace(entry.belief, value=MASK))
             if (entry.belief.worst_class or {}).get("masked") or (entry.belief.value,) in hidden.get((name,), ())
             else entry
-            for name, entry in found["skewness"].by_sensitive.items()
+            for name, entry in masked["skewness"].by_sensitive.items()
         }
-        return replace(self, **{**found, "skewness": replace(found["skewness"], by_sensitive=by_sensitive)})
+        return replace(self, **{**masked, "skewness": replace(masked["skewness"], by_sensitive=by_sensitive)})
 
     def view(self) -> View:
         """Return what a person should see."""

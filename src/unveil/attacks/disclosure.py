@@ -88,10 +88,10 @@ def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> CountedClasses:
     return CountedClasses(int(which.sum()), int(classes.own[which].sum()), among / classes.every, persons)
 
 
-def background(found: Homogeneity, classes: Equivalence) -> Background:
+def background(rates: Homogeneity, classes: Equivalence) -> Background:
     """Say what is missing to full disclosure, and which single piece of knowledge would disclose most."""
     answer = {}
-    for name, entry in found.by_sensitive.items():
+    for name, entry in rates.by_sensitive.items():
         rows = [KeyMissing(row.release, _missing(row.rate)) for row in entry.by_attribute]
         known = knowledge(classes.spreads[name], missing_is_sensitive=entry.without_value.missing_is_sensitive)
         answer[name] = BackgroundOf(_missing(entry.rate), rows, known)
@@ -153,13 +153,13 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
-def skewness(pair: Pair, found: Homogeneity, classes: Equivalence) -> Skewness:
+def skewness(pair: Pair, sections: Homogeneity, classes: Equivalence) -> Skewness:
     """Compare the rates before with those after, which homogeneity found, and show the class in which belief shifts most."""
     before = [pair.original_of(name) for name in pair.sensitive]
     news = new_values(pair, list(zip(before, pair.sensitive, strict=True)))
     answer = {}
     for name, hidden, new in zip(pair.sensitive, before, news, strict=True):
-        whole, rows = _differences(pair, hidden, found.by_sensitive[name])
+        whole, rows = _differences(pair, hidden, sections.by_sensitive[name])
         answer[name] = SkewnessOf(whole, _shift(classes, classes.spreads[name]), new, rows)
     return Skewness(answer, _HOW_TO_READ)
 
@@ -196,8 +196,8 @@ def _by_value(pairs: Sequence[tuple[Any, Any, int]], before: tuple[str, RateFigu
         for old, new, n in pairs
         if old in rates_of[0] and new in rates_of[1]
     ]
-    told = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
-    return Rows(told, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])
+    compared = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
+    return Rows(compared, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])
 
 
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:

@@ -99,26 +99,26 @@ def _attributes(
     pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None
 ) -> list[tuple[RateFigures, str]]:
     """Measure original attributes, each given its protected one: within the original where it holds both, else by alignment."""
-    found: dict[ColumnPair, tuple[RateFigures, str]] = {}
+    by_pair: dict[ColumnPair, tuple[RateFigures, str]] = {}
     questions: dict[ColumnPair, Question] = {}
     own = {} if blocks is None else {**blocks, **{f"{name} of the original": block for name, block in blocks.items()}}
     beside = []
     for one in columns:
         generalised = one.release != one.original and one.release in pair.original.names
         if one.original not in pair.original.names:
-            found[one] = RateFigures.unmeasured("the original does not hold this attribute"), ""
+            by_pair[one] = RateFigures.unmeasured("the original does not hold this attribute"), ""
         elif generalised and (pair.alignment is None or one.release not in pair.release.names):
             questions[one] = (pair.original.table([one.original, one.release]), [one.release], [one.original])
         elif pair.alignment is None:
-            found[one] = RateFigures.unmeasured(_NEEDS_ALIGNMENT), ""
+            by_pair[one] = RateFigures.unmeasured(_NEEDS_ALIGNMENT), ""
         else:
             beside.append(one)
     within = set(questions)
     for one, table in zip(beside, pair.aligned_each([[one] for one in beside]), strict=True):
         questions[one] = (table, [one.release], [f"{one.original} of the original"])
     for one, measured in zip(questions, rates(list(questions.values()), partitions=own), strict=True):
-        found[one] = measured, "original" if one in within else ""
-    return [found[one] for one in columns]
+        by_pair[one] = measured, "original" if one in within else ""
+    return [by_pair[one] for one in columns]
 
 
 def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> RateFigures:
@@ -305,12 +305,12 @@ def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64]
 
 def _matches(common: Sequence[str], known: Counts, alike: NDArray[np.int64]) -> ExternalMatches:
     """Count the external records that find one record, or any; one that finds m is linked rightly with 1 / m at best."""
-    found = alike > 0
-    expected = float((known.n[found] / alike[found]).sum())
+    matched = alike > 0
+    expected = float((known.n[matched] / alike[matched]).sum())
     return ExternalMatches(
         common,
         external_records=known.records,
-        matched=int(known.n[found].sum()),
+        matched=int(known.n[matched].sum()),
         matched_once=int(known.n[alike == 1].sum()),
         expected_links=expected,
         expected_share=expected / known.records,

@@ -88,8 +88,8 @@ def by_structure(pair: Pair, external: Source, seed: int) -> StructureMatches:
     alignment = align(external, release, identity=identity)
     truth = () if alignment is None else alignment.truth
     one, other = (_placed_columns(source, identity) for source in (external, release))
-    found = structure_linkage(one, other, truth, seed=seed)
-    return StructureMatches([], found.originals, found.to_dict())
+    rates = structure_linkage(one, other, truth, seed=seed)
+    return StructureMatches([], rates.originals, rates.to_dict())
 
 
 def _placed_columns(source: Source, identity: str) -> list[NDArray[Any]]:

@@ -122,7 +122,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     with paired(original, release, key=key, sensitive=sensitive, mapping=mapping, hierarchies=hierarchies) as pair:
         if len(pair.sensitive) != 1:
             raise ArgumentError(f"the attack is on one sensitive attribute, and {len(pair.sensitive)} are named; name one.")
-        secret, known = pair.sensitive[0], _Known.of(pair)
+        attribute, known = pair.sensitive[0], _Known.of(pair)
     if rule.fails(known.held[None]).any():
         raise ArgumentError("the release does not meet the requirements that are stated; look at k, l and alpha.")
     below = [one for one in known.below if not rule.fails_by_size(np.bincount(one, known.sizes))]
@@ -131,7 +131,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     belief = beliefs(known.sizes, known.of_class, known.held, below, rule, random)
     if belief.possible <= 0.0:
         raise ArgumentError(_TOO_RARE if belief.drawn else _IMPOSSIBLE)
-    return _answer(secret, known, belief, len(known.below) - len(below))
+    return _answer(attribute, known, belief, len(known.below) - len(below))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,8 +199,8 @@ class _Known:
 
 def _held(released: Counts, names: Mapping[tuple[str | None, ...], int]) -> NDArray[np.int64]:
     """Return how many records of each released class have each sensitive value."""
-    *keys, secret = released.columns
-    held = np.zeros((len(set(names.values())), len(secret.values)), dtype=np.int64)
+    *keys, sensitive = released.columns
+    held = np.zeros((len(set(names.values())), len(sensitive.values)), dtype=np.int64)
     texts = [[_text(value) for value in column.values] for column in keys]
     rows = zip(
         *([text[code] for code in codes.tolist()] for text, codes in zip(texts, released.codes, strict=False)), strict=True

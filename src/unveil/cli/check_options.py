@@ -82,11 +82,11 @@ class TrialOptions:
         """Return whose record it is, which the original may say, and how values of sensitive attributes lie to one another."""
         from unveil.cli import requirements
 
-        secrets = inputs.sensitive or ()
+        sensitive = inputs.sensitive or ()
         return {
             "person": self.person,
-            "hierarchies": requirements.hierarchies(self.hierarchy, inputs.project, secrets),
-            "orders": requirements.orders(self.order, inputs.project, secrets),
+            "hierarchies": requirements.hierarchies(self.hierarchy, inputs.project, sensitive),
+            "orders": requirements.orders(self.order, inputs.project, sensitive),
         }
 
 

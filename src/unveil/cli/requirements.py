@@ -146,7 +146,7 @@ class ClassModelOptions(AskedModels):
         """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
         from unveil.partitions import Hierarchy
 
-        distant = [model.secret for model in models if model.secret is not None and model.needs_hierarchy]
+        distant = [model.sensitive for model in models if model.sensitive is not None and model.needs_hierarchy]
         wanted = [*(inputs.key or ()), *distant]
         single = trees(self.hierarchy, inputs.source.names)
         known = hierarchies(None, inputs.project, wanted)

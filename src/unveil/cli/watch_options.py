@@ -100,11 +100,11 @@ class WindowOptions:
         """Return the arguments of the window."""
         from unveil.stream.derived import parse_derived
 
-        sets, secrets = self.key_sets(plan), self.sensitive or _role(plan, "sensitive")
-        columns = [name for one in sets for name in one] + list(secrets)
+        sets, sensitive = self.key_sets(plan), self.sensitive or _role(plan, "sensitive")
+        columns = [name for one in sets for name in one] + list(sensitive)
         return {
             "key": sets,
-            "sensitive": secrets or None,
+            "sensitive": sensitive or None,
             **_extent(self.window, self.every, timed=self.time is not None),
             "time": self.time,
             "lateness": self.lateness,

@@ -197,22 +197,24 @@ def approximate_rate(
     """
     if max_distinct < 1:
         raise ArgumentError(f"max_distinct is how many combinations may be held, so not {shown_number(max_distinct)}.")
-    keys, secrets = sides_of(key, sensitive)
+    keys, sensitive_names = sides_of(key, sensitive)
     source = open_source(data)
     if not isinstance(source, StreamSource | EngineSource):
-        return discrimination_rate(source, keys, secrets or None)
-    require_columns([*keys, *secrets], source.names)
-    sampled = sample(source, keys, secrets, max_distinct, seed)
+        return discrimination_rate(source, keys, sensitive_names or None)
+    require_columns([*keys, *sensitive_names], source.names)
+    sampled = sample(source, keys, sensitive_names, max_distinct, seed)
     if not sampled.level:
-        return discrimination_rate(TallySource("the data", sampled.cells), keys, secrets or None)
-    made = Provenance(sampled.records, "category", key=keys, sensitive=secrets, seed=seed, version=__version__)
+        return discrimination_rate(TallySource("the data", sampled.cells), keys, sensitive_names or None)
+    made = Provenance(sampled.records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     return _estimated(sampled, made, max_distinct)
 
 
 def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:
     """SampleEstimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
     share, records = 2.0**-sampled.level, sampled.records
-    entropy = math.log2(records) if sampled.secrets is None or sampled.secrets.n is None else entropy_bits(sampled.secrets.n)
+    entropy = (
+        math.log2(records) if sampled.sensitive is None or sampled.sensitive.n is None else entropy_bits(sampled.sensitive.n)
+    )
     if entropy == 0:
         raise UndefinedMeasureError("the Discrimination Rate is undefined: the sensitive column holds one value only.")
     drawn, large = (_uncertain(tally, made.key, made.sensitive) for tally in (sampled.cells, sampled.certain))
@@ -238,13 +240,13 @@ def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> Approxi
     )
 
 
-def _uncertain(tally: Tally, keys: Sequence[str], secrets: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _uncertain(tally: Tally, keys: Sequence[str], sensitive: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return of every class the records, and these times the uncertainty that stays among them."""
     if tally.frame.is_empty():
         return np.empty(0), np.empty(0)
-    counts = count(TallySource("the data", tally), [*keys, *secrets])
+    counts = count(TallySource("the data", tally), [*keys, *sensitive])
     classes = counts.classes(keys)
     uncertain = classes.mass * np.log2(classes.mass)
-    if secrets:
+    if sensitive:
         uncertain -= summed(classes.of_cell, counts.mass * np.log2(counts.mass), len(classes))
     return classes.mass, uncertain

@@ -26,7 +26,7 @@ _TAIL = 50.0
 """Hypergeometric terms beyond a distance whose probability is bounded by exp(-_TAIL) < 1e-21 are left out."""
 
 
-def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], secrets: NDArray[np.int64]) -> float | None:
+def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], sensitive: NDArray[np.int64]) -> float | None:
     r"""Return :math:`(DR - E[DR]) / (1 - E[DR])`, with the expectation over random relabellings of the records.
 
     0: no more than chance. 1: the key determines the sensitive attribute. Below 0: less than chance. None where a random
@@ -44,7 +44,7 @@ def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], secrets:
     ----------
     .. [1] Vinh, Epps, Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11, 2837-2854.
     """
-    expected = expected_information_bits(keys, secrets) / entropy
+    expected = expected_information_bits(keys, sensitive) / entropy
     if 1.0 - expected < 1e-12:  # noqa: PLR2004
         return None
     return (rate - expected) / (1.0 - expected)

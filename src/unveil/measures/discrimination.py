@@ -275,32 +275,32 @@ def discrimination_rate(
     0.7632...
     """
     with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
-        keys, secrets = sides_of(study.key, sensitive if sensitive is not None else study.roles.one_sensitive() or None)
-        checked_partitions(partitions, (*keys, *secrets))
-        _check_interval(confidence, interval=interval, against_records=not secrets)
-        counts, made = counted_rate(study, keys, secrets)
-        split = counts.split(keys, secrets)
+        keys, sensitive_names = sides_of(study.key, sensitive if sensitive is not None else study.roles.one_sensitive() or None)
+        checked_partitions(partitions, (*keys, *sensitive_names))
+        _check_interval(confidence, interval=interval, against_records=not sensitive_names)
+        counts, made = counted_rate(study, keys, sensitive_names)
+        split = counts.split(keys, sensitive_names)
         result = replace(split_rate(split, made), distortion=distortion_of(split))
         return _with_interval(result, split, confidence) if interval else result
 
 
 def counted_rate(
-    study: Study, keys: Sequence[str], secrets: Sequence[str], partitions: Mapping[str, Partition] | None = None
+    study: Study, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Partition] | None = None
 ) -> tuple[Counts, Provenance]:
     """Return the count table that a rate follows from, and how it was made; no partitions are given: the study's."""
-    columns = [*keys, *secrets]
+    columns = [*keys, *sensitive]
     blocks = study.blocks(columns) if partitions is None else partitions
     table = study.table(columns, weights=study.weights)
     if table.weights is None:
         counts = study.counts(columns, partitions=blocks)
     else:
-        counts = count_table(table if secrets else _with_weight_column(table, table.weights), blocks)
+        counts = count_table(table if sensitive else _with_weight_column(table, table.weights), blocks)
     made = Provenance(
         records=counts.records,
         nulls=study.nulls,
         dropped=table.dropped,
         key=tuple(keys),
-        sensitive=tuple(secrets),
+        sensitive=tuple(sensitive),
         partitions={name: block.to_dict() for name, block in blocks.items()},
         weights=study.weights,
         person=study.person,
@@ -310,10 +310,10 @@ def counted_rate(
 
 
 def rate_of(
-    counts: Counts, keys: Sequence[str], secrets: Sequence[str], made: Provenance, *, adjust: bool = True
+    counts: Counts, keys: Sequence[str], sensitive: Sequence[str], made: Provenance, *, adjust: bool = True
 ) -> DiscriminationRate:
     """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records where there are none."""
-    return split_rate(counts.split(keys, secrets), made, adjust=adjust)
+    return split_rate(counts.split(keys, sensitive), made, adjust=adjust)
 
 
 def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: bool = True) -> DiscriminationRate:
@@ -338,18 +338,18 @@ def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: b
     return replace(result, adjusted=adjusted, adjusted_reason=reason)
 
 
-def undefined_reason(counts: Counts, secrets: Sequence[str]) -> str | None:
+def undefined_reason(counts: Counts, sensitive: Sequence[str]) -> str | None:
     """Return why H(X) is zero, or None where it is not."""
-    if not secrets:
+    if not sensitive:
         one = "there is one record only, an anonymity set of one: anyone who knows it is there has identified it directly"
         return one if counts.records == 1 else None
-    for at in (counts.names.index(name) for name in secrets):
+    for at in (counts.names.index(name) for name in sensitive):
         if len(counts.columns[at].values) > 1:
             return None
-    plural = "columns hold" if len(secrets) > 1 else "column holds"
+    plural = "columns hold" if len(sensitive) > 1 else "column holds"
     return (
-        f"the sensitive {plural} one value only ({listed(secrets)}), an anonymity set of one: everybody in the table is known to "
-        "have it, directly and without any key, so there is nothing left to refine"
+        f"the sensitive {plural} one value only ({listed(sensitive)}), an anonymity set of one: everybody in the table is known "
+        "to have it, directly and without any key, so there is nothing left to refine"
     )
 
 
@@ -413,9 +413,9 @@ def _check_interval(confidence: float, *, interval: bool, against_records: bool)
 
 
 def _with_interval(result: DiscriminationRate, split: Split, confidence: float) -> DiscriminationRate:
-    keys, secrets, counts = split.known, split.hidden, split.counts
-    if secrets is None:
+    keys, sensitive, counts = split.known, split.hidden, split.counts
+    if sensitive is None:
         return result
-    if reason := refused_interval(counts, keys, secrets):
+    if reason := refused_interval(counts, keys, sensitive):
         return replace(result, interval_reason=reason)
-    return replace(result, interval=rate_interval(keys, secrets, counts.n, rate=result.value, confidence=confidence))
+    return replace(result, interval=rate_interval(keys, sensitive, counts.n, rate=result.value, confidence=confidence))

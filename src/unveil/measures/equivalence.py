@@ -181,7 +181,7 @@ class Equivalence:
 def equivalence(
     counts: Counts,
     keys: Sequence[str],
-    secrets: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
     *,
     wildcard: float | None = None,
     suppressed: str = "apart",
@@ -222,7 +222,7 @@ def equivalence(
         every = len(counts.columns[counts.names.index(person)].values)
         owners = Owners.of(classes.of_cell, kept.codes[at], len(classes), len(kept.columns[at].values), every)
         size = owners.sizes.astype(np.float64) if wildcard is None else _matching_owners(classes, owners, wildcard)
-    wanted = [[name] for name in secrets] + ([list(secrets)] if len(secrets) > 1 else [])
+    wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
     spreads = [_spread(kept, classes, names, wildcard, counts if reference is None else reference) for names in wanted]
     gone_records = counts.records - kept.records
     by_name = {spread.name: spread for spread in spreads}

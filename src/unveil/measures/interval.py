@@ -81,7 +81,7 @@ class _Groups:
         return cls(held.astype(np.float64), times.astype(np.float64))
 
 
-def refused_interval(counts: Counts, keys: Classes, secrets: Classes) -> str | None:
+def refused_interval(counts: Counts, keys: Classes, sensitive: Classes) -> str | None:
     """Return why no interval is given that could be trusted, or None where one is."""
     if counts.weight is not None:
         return "with weights the records are no simple random sample, and how far the weights are from one is not known"
@@ -89,12 +89,14 @@ def refused_interval(counts: Counts, keys: Classes, secrets: Classes) -> str | N
         return _too_few(
             counts.records, len(keys), "classes of the key", _FEWEST_PER_CLASS, "name fewer or coarser key attributes"
         )
-    if counts.records < _FEWEST_PER_VALUE * len(secrets):
-        return _too_few(counts.records, len(secrets), "sensitive values", _FEWEST_PER_VALUE, "partition the sensitive attribute")
+    if counts.records < _FEWEST_PER_VALUE * len(sensitive):
+        return _too_few(
+            counts.records, len(sensitive), "sensitive values", _FEWEST_PER_VALUE, "partition the sensitive attribute"
+        )
     return None
 
 
-def rate_interval(keys: Classes, secrets: Classes, n: NDArray[np.int64], *, rate: float, confidence: float) -> Interval:
+def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, rate: float, confidence: float) -> Interval:
     """Return the interval of a rate from the cells of a count table.
 
     Parameters
@@ -113,10 +115,10 @@ def rate_interval(keys: Classes, secrets: Classes, n: NDArray[np.int64], *, rate
     .. [1] Miller (1955), Note on the bias of information estimates, Information theory in psychology, 95-100.
     .. [2] Paninski (2003), Estimation of entropy and mutual information, Neural computation 15(6), 1191-1253.
     """
-    entropy = entropy_bits(secrets.mass)
-    by_chance = expected_information_bits(keys.n, secrets.n) / entropy
-    reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * _standard_error(keys, secrets, n, max(0.0, rate - by_chance))
-    shares = secrets.n / secrets.n.sum()
+    entropy = entropy_bits(sensitive.mass)
+    by_chance = expected_information_bits(keys.n, sensitive.n) / entropy
+    reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * _standard_error(keys, sensitive, n, max(0.0, rate - by_chance))
+    shares = sensitive.n / sensitive.n.sum()
     theta = np.linspace(0.0, 1.0, _RATES)
     most = np.maximum(_even_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=False))
     scale = by_chance / max(float(most[0]), _TINY)  # of records drawn without replacement; the curves are with
@@ -136,18 +138,18 @@ def _too_few(records: int, count: int, what: str, fewest: int, hint: str) -> str
     )
 
 
-def _standard_error(keys: Classes, secrets: Classes, n: NDArray[np.int64], rate: float) -> float:
+def _standard_error(keys: Classes, sensitive: Classes, n: NDArray[np.int64], rate: float) -> float:
     r"""Return the standard error of the rate by the delta method.
 
     A record (x, y) moves the rate by :math:`(\log_2 p(x|y) - (1 - DR) \log_2 p(x)) / H(X)`, of which this is the standard
     deviation over the root of the records. So that a pure class does not count as certain, :math:`p(x|y)` has one record
     more in every class, spread as the sensitive values are. Values absent from a class follow from those of the whole.
     """
-    share = secrets.n / secrets.n.sum()
+    share = sensitive.n / sensitive.n.sum()
     bits = -np.log2(share)
     entropy = float(share @ bits)
     size = keys.n + 1.0
-    own, of_class, value = share[secrets.of_cell], keys.of_cell, bits[secrets.of_cell]
+    own, of_class, value = share[sensitive.of_cell], keys.of_cell, bits[sensitive.of_cell]
     p = (n + own) / size[of_class]
     held = -np.log2(p) - (1.0 - rate) * value
     unseen = rate * value + np.log2(size)[of_class]

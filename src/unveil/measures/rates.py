@@ -80,16 +80,16 @@ def rates(
     adjust: bool = True,
 ) -> list[RateFigures]:
     """Measure several rates; one that is undefined is a null with its reason."""
-    found: list[RateFigures] = []
+    sections: list[RateFigures] = []
     made = Provenance(0, "category", version=__version__)
     for (table, _, _), split in zip(questions, split_each(questions, partitions or {}), strict=True):
         try:
             one = split_rate(split, made, adjust=adjust, values=values)
         except UndefinedMeasureError as error:
-            found.append(RateFigures(None, records=table.records, by_value=[], reason=str(error)))
+            sections.append(RateFigures(None, records=table.records, by_value=[], reason=str(error)))
         else:
-            found.append(RateFigures(one.value, one.kind, one.adjusted, table.records, one.by_value if values else None))
-    return found
+            sections.append(RateFigures(one.value, one.kind, one.adjusted, table.records, one.by_value if values else None))
+    return sections
 
 
 def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:

@@ -201,9 +201,9 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
         hidden = sensitive if sensitive is not None else study.roles.one_sensitive() or None
         left_out = {*names_of(hidden), study.weights, *study.identifiers}
-        keys, secrets = sides_of(study.key or [name for name in study.names if name not in left_out], hidden)
-        checked_partitions(partitions, (*keys, *secrets))
-        subject = study.changed(key=keys, sensitive=secrets)
+        keys, sensitive_names = sides_of(study.key or [name for name in study.names if name not in left_out], hidden)
+        checked_partitions(partitions, (*keys, *sensitive_names))
+        subject = study.changed(key=keys, sensitive=sensitive_names)
         largest = _checked_size(len(keys), max_size)
         if threads is not None:
             checked_count("threads", threads, least=1, most=_MOST_THREADS)
@@ -227,23 +227,23 @@ def scan_study(study: Study, max_size: int | None) -> Scan:
 
 def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
     """Measure every subset of a study's key attributes, as large as the way says."""
-    keys, secrets = study.key, study.sensitive
+    keys, sensitive = study.key, study.sensitive
     counts, dropped, within = _counted(study)
-    if reason := undefined_reason(counts, secrets) or undefined_reason(counts, ()):
+    if reason := undefined_reason(counts, sensitive) or undefined_reason(counts, ()):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
     made = Provenance(
         records=counts.records,
         nulls=study.nulls,
         dropped=dropped,
         key=keys,
-        sensitive=secrets,
-        partitions={name: block.to_dict() for name, block in study.blocks((*keys, *secrets)).items()},
+        sensitive=sensitive,
+        partitions={name: block.to_dict() for name, block in study.blocks((*keys, *sensitive)).items()},
         weights=study.weights,
         person=study.person,
         version=__version__,
     )
     place = {name: at for at, name in enumerate(keys)}
-    subsets = Walk(counts, keys, Rates(counts, secrets, within), way.largest, way.kept).run(way.threads)
+    subsets = Walk(counts, keys, Rates(counts, sensitive, within), way.largest, way.kept).run(way.threads)
     if way.kept is not None:
         way.kept.remove()
     subsets.sort(key=lambda subset: (-subset.dr, len(subset.key), [place[name] for name in subset.key]))

@@ -79,12 +79,12 @@ def subsets_up_to(attributes: int, largest: int) -> int:
 class Rates:
     """Turns the sums of a refinement into rates and kinds."""
 
-    def __init__(self, counts: Counts, secrets: Sequence[str], within: float) -> None:
+    def __init__(self, counts: Counts, sensitive: Sequence[str], within: float) -> None:
         self.mass = float(counts.mass.sum())
         self.within = within  # the sum of w log2 w over the records
         self.identity_uncertainty = self.mass * math.log2(self.mass) - self.within
-        self.secret_names = tuple(secrets)
-        self.secret_entropy = entropy_bits(counts.classes(secrets).mass) if secrets else None
+        self.secret_names = tuple(sensitive)
+        self.secret_entropy = entropy_bits(counts.classes(sensitive).mass) if sensitive else None
         self.all_single = _all_single(counts.records, self.within)
 
     def of(self, refinement: Refinement) -> tuple[float, IdentifierKind, float]:

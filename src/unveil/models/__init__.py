@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unveil.models.base import Measured, Model, SecretModel
+from unveil.models.base import Measured, Model, SensitiveModel
 from unveil.models.classes import (
     AlphaK,
     BasicBetaLikeness,
@@ -43,7 +43,7 @@ __all__ = [
     "PopulationUniques",
     "RecursiveLDiversity",
     "SampleUniques",
-    "SecretModel",
+    "SensitiveModel",
     "TCloseness",
     "register",
 ]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from unveil.models.orders import Scale
     from unveil.models.population import Population
 
-__all__ = ["TOLERANCE", "EarthMover", "Measured", "Model", "Place", "SecretModel", "bounded_share", "check_threshold"]
+__all__ = ["TOLERANCE", "EarthMover", "Measured", "Model", "Place", "SensitiveModel", "bounded_share", "check_threshold"]
 
 Place: TypeAlias = tuple[str, ...]
 """Where a model is in an answer: its name, its sensitive attribute, and its distance or l where there are several."""
@@ -154,7 +154,7 @@ class Model:
         return self.asked_of in ("population", "presence")
 
     @property
-    def secret(self) -> str | None:
+    def sensitive(self) -> str | None:
         """The sensitive attribute that it is about, several joined by " + "; None: the key alone."""
         return None
 
@@ -166,7 +166,7 @@ class Model:
     @property
     def place(self) -> Place:
         """Where it is in an answer."""
-        return (self.name,) if self.secret is None else (self.name, self.secret)
+        return (self.name,) if self.sensitive is None else (self.name, self.sensitive)
 
     @property
     def needs_hierarchy(self) -> bool:
@@ -238,18 +238,18 @@ class Model:
 
 
 @dataclass(frozen=True)
-class SecretModel(Model):
+class SensitiveModel(Model):
     """A model of one sensitive attribute (or of several jointly, their names joined by " + ")."""
 
     attribute: str
 
     @property
-    def secret(self) -> str | None:
+    def sensitive(self) -> str | None:
         """The sensitive attribute."""
         return self.attribute
 
     @classmethod
-    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SecretModel]:  # noqa: ARG003 - one for all
+    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - one for all
         """Give the measures of this kind that an attribute has, without a threshold."""
         yield cls(attribute)
 

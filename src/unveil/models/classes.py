@@ -14,7 +14,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count
 from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.base import TOLERANCE, Model, Place, SecretModel, bounded_share
+from unveil.models.base import TOLERANCE, Model, Place, SensitiveModel, bounded_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ class KAnonymity(Model):
 
 @checked_arguments
 @dataclass(frozen=True)
-class DistinctLDiversity(SecretModel):
+class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l distinct sensitive values (Machanavajjhala et al. 2007)."""
 
     l: int | None = None  # noqa: E741 - the model's own letter
@@ -94,7 +94,7 @@ class DistinctLDiversity(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class PSensitiveKAnonymity(SecretModel):
+class PSensitiveKAnonymity(SensitiveModel):
     """k-anonymity with at least p distinct sensitive values in every class (Truta and Vinay 2006); its figure is p."""
 
     p: int | None = None
@@ -140,7 +140,7 @@ class PSensitiveKAnonymity(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class EntropyLDiversity(SecretModel):
+class EntropyLDiversity(SensitiveModel):
     """The entropy of the sensitive values in every class is at least log2 l; the figure 2^H compares with l directly."""
 
     l: float | None = None  # noqa: E741 - the model's own letter
@@ -167,7 +167,7 @@ class EntropyLDiversity(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class RecursiveLDiversity(SecretModel):
+class RecursiveLDiversity(SensitiveModel):
     """In every class the most frequent value is rarer than c times all but the l - 1 most frequent: r_1 < c (r_l + ... + r_m).
 
     The figure is the infimum of the c that would do for l; the requirement is strict.
@@ -220,7 +220,7 @@ class RecursiveLDiversity(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class AlphaK(SecretModel):
+class AlphaK(SensitiveModel):
     """(alpha, k)-anonymity: no value has a share above alpha in a class, and every class holds k records (Wong et al. 2006)."""
 
     alpha: float | None = None
@@ -268,7 +268,7 @@ class AlphaK(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class BasicBetaLikeness(SecretModel):
+class BasicBetaLikeness(SensitiveModel):
     """No value gains more than beta in a class, relative to its share in the whole table (Cao and Karras 2012)."""
 
     beta: float | None = None
@@ -289,7 +289,7 @@ class BasicBetaLikeness(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class EnhancedBetaLikeness(SecretModel):
+class EnhancedBetaLikeness(SensitiveModel):
     """As basic beta-likeness, and no value gains more than -ln q, so that frequent values are protected as well."""
 
     beta: float | None = None
@@ -314,7 +314,7 @@ class EnhancedBetaLikeness(SecretModel):
 
 @checked_arguments
 @dataclass(frozen=True)
-class DeltaDisclosure(SecretModel):
+class DeltaDisclosure(SensitiveModel):
     """In every class every value's share is within a factor e^delta of the whole table's (Brickell and Shmatikov 2008)."""
 
     delta: float | None = None

@@ -12,7 +12,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.base import TOLERANCE, EarthMover, Place, SecretModel, bounded_share
+from unveil.models.base import TOLERANCE, EarthMover, Place, SensitiveModel, bounded_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ DISTANCES: tuple[Distance, ...] = get_args(Distance)
 
 @checked_arguments
 @dataclass(frozen=True)
-class TCloseness(SecretModel):
+class TCloseness(SensitiveModel):
     """In no class is the distribution of the sensitive attribute farther than t from the whole table's (Li et al. 2007).
 
     The distance is an earth mover distance with values equally far apart, apart by rank, by value or by the height of their

@@ -21,7 +21,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.base import SecretModel
+from unveil.models.base import SensitiveModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ __all__ = ["GrassbergerLDiversity"]
 
 @checked_arguments
 @dataclass(frozen=True)
-class GrassbergerLDiversity(SecretModel):
+class GrassbergerLDiversity(SensitiveModel):
     """The entropy of every class, estimated by Grassberger's formula, is at least ln l; the figure e^H compares with l directly.
 
     Examples
@@ -50,7 +50,7 @@ class GrassbergerLDiversity(SecretModel):
     closed: ClassVar[bool] = False
 
     @classmethod
-    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SecretModel]:  # noqa: ARG003 - asked for only
+    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - asked for only
         """Give nothing: entropy l-diversity is what a table is measured by."""
         yield from ()
 

@@ -249,24 +249,24 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     meant: dict[str, Any] = {"hierarchies": hierarchies, "orders": orders, "partitions": partitions, "population": population}
     roles: dict[str, Any] = {"weights": weights, "person": person, "household": household}
     with studied(data, key=key, sensitive=sensitive, nulls=nulls, **roles, **meant) as study:
-        keys, secrets = sides_of(study.key, study.sensitive or None)
-        _check_hierarchies(hierarchies, orders, secrets)
-        checked_partitions(partitions, (*keys, *secrets))
+        keys, sensitive_names = sides_of(study.key, study.sensitive or None)
+        _check_hierarchies(hierarchies, orders, sensitive_names)
+        checked_partitions(partitions, (*keys, *sensitive_names))
         return measured_study(study, options)
 
 
 def measured_study(study: Study, options: MeasureOptions) -> Measurement:
     """Measure every privacy model and disclosure risk of a study."""
     options.check(study)
-    keys, secrets = study.key, study.sensitive
+    keys, sensitive = study.key, study.sensitive
     every, dropped = _counted(study)
-    counts = every.over([*keys, *secrets])
+    counts = every.over([*keys, *sensitive])
     compared = None if options.reference is None else _reference(options.reference, study)
     wildcard = options.alpha if study.nulls == "wildcard" else None
     classes = equivalence(
-        every, keys, secrets, wildcard=wildcard, suppressed=options.suppressed, reference=compared, person=study.person
+        every, keys, sensitive, wildcard=wildcard, suppressed=options.suppressed, reference=compared, person=study.person
     )
-    scales = {name: Scale(name, study.orders.get(name), study.hierarchy(name)) for name in secrets}
+    scales = {name: Scale(name, study.orders.get(name), study.hierarchy(name)) for name in sensitive}
     whole = None if study.population is None else _population(study.population, study, every, classes)
     kept = without_suppressed(counts, keys) if options.suppressed == "apart" else counts
     plain = {model.place: model for model in measures(classes, scales, population=whole is not None)}
@@ -276,8 +276,8 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
         nulls=study.nulls,
         dropped=dropped,
         key=keys,
-        sensitive=secrets,
-        partitions={name: block.to_dict() for name, block in study.blocks((*keys, *secrets)).items()},
+        sensitive=sensitive,
+        partitions={name: block.to_dict() for name, block in study.blocks((*keys, *sensitive)).items()},
         weights=study.weights,
         person=study.person,
         household=study.household,
@@ -327,12 +327,12 @@ def _class_size(worst: Mapping[str, Any] | None) -> float | None:
 
 
 def _check_hierarchies(
-    hierarchies: Mapping[str, Hierarchy] | None, orders: Mapping[str, Sequence[Any]] | None, secrets: Sequence[str]
+    hierarchies: Mapping[str, Hierarchy] | None, orders: Mapping[str, Sequence[Any]] | None, sensitive: Sequence[str]
 ) -> None:
     for what, given in (("hierarchy", hierarchies), ("order", orders)):
         for name in given or {}:
-            if name not in secrets:
-                known = listed(secrets) or "none"
+            if name not in sensitive:
+                known = listed(sensitive) or "none"
                 raise ArgumentError(f"{what} is given for column {shown(name)}, not among the sensitive attributes: {known}.")
 
 

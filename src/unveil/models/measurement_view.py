@@ -36,8 +36,8 @@ def view_of(measurement: Measurement) -> View:
     tables += [
         _models(f"Sensitive: {name}", [(p, m) for p, m in measurement.models.items() if name in p[1:2]]) for name in attributes
     ]
-    secrets = " + ".join(measurement.made.sensitive)
-    title = f"Privacy models and risk: {' + '.join(measurement.made.key)}" + (f" -> {secrets}" if secrets else "")
+    sensitive = " + ".join(measurement.made.sensitive)
+    title = f"Privacy models and risk: {' + '.join(measurement.made.key)}" + (f" -> {sensitive}" if sensitive else "")
     return View(title, tuple(_figures(measurement)), tuple(tables), tuple(_notes(measurement)))
 
 

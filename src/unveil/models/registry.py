@@ -1,4 +1,4 @@
-"""Every privacy model there is. A new one is a subclass of `Model` or `SecretModel` in a file of its own, and a line here.
+"""Every privacy model there is. A new one is a subclass of `Model` or `SensitiveModel` in a file of its own, and a line here.
 
 The order is that of an answer: first what is said of the key alone, then what is said of each sensitive attribute.
 """
@@ -12,7 +12,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.fitting import kind_of
 from unveil.measures.equivalence import Equivalence
-from unveil.models.base import Model, SecretModel
+from unveil.models.base import Model, SensitiveModel
 from unveil.models.classes import (
     AlphaK,
     BasicBetaLikeness,
@@ -71,9 +71,9 @@ def register(kind: _Kind) -> _Kind:
 
 def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:
     """Give every measure that a table has; those that compare with a population only where there is one."""
-    about_secrets = [kind for kind in MODELS if issubclass(kind, SecretModel)]
+    about_secrets = [kind for kind in MODELS if issubclass(kind, SensitiveModel)]
     for kind in MODELS:
-        if not issubclass(kind, SecretModel):
+        if not issubclass(kind, SensitiveModel):
             yield from (one for one in kind.measures() if population or not one.needs_population)
     for name, spread in classes.spreads.items():
         for kind in about_secrets:

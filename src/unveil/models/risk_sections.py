@@ -141,10 +141,10 @@ def risks(
     outsider = intruder_risk(classes, alike, threshold)
     if population is None:
         outsider = replace(outsider, note="no population is given: the file is taken for it")
-    found = Risks(intruder_risk(classes, classes.size, threshold), outsider, outsider)
+    sections = Risks(intruder_risk(classes, classes.size, threshold), outsider, outsider)
     if cells is None:
-        return found if homes is None else replace(found, household=homes.risk(homes.member_risk(classes), OF_MEMBERS))
-    return _with_individual(replace(found, loglinear=_matches(cells)), classes, homes)
+        return sections if homes is None else replace(sections, household=homes.risk(homes.member_risk(classes), OF_MEMBERS))
+    return _with_individual(replace(sections, loglinear=_matches(cells)), classes, homes)
 
 
 def _matches(cells: Counts) -> MatchRisk:
@@ -181,27 +181,27 @@ def uniqueness(
 ) -> Uniqueness:
     """Return sample uniqueness, and what the further inputs allow."""
     alone = classes.among(classes.size <= 1.0)
-    found = Uniqueness(UniqueInSample(alone, alone / classes.number, *_told_apart(classes)))
+    section = Uniqueness(UniqueInSample(alone, alone / classes.number, *_told_apart(classes)))
     if population is not None:
         from unveil.measures.individual import simple_uniqueness
 
         simple = simple_uniqueness(classes.own if classes.owners is None else classes.owners.sizes, population.size)
         both = UniqueInBoth(simple.sample_uniques, simple.population_uniques, simple.share, float(simple.risk.max()))
-        found = replace(found, simple=both)
+        section = replace(section, simple=both)
     sampling_fraction = options.sampling_fraction
     if sampling_fraction is not None:
         from unveil.measures.population import population_uniqueness
 
         estimated = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
-        found = replace(found, population=estimated)
+        section = replace(section, population=estimated)
     if options.loglinear is not None:
-        found = replace(found, loglinear=_loglinear(counts.over(keys), sampling_fraction, options.loglinear))
+        section = replace(section, loglinear=_loglinear(counts.over(keys), sampling_fraction, options.loglinear))
     if options.special:
         from unveil.measures.special_uniqueness import special_uniqueness
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
-        found = replace(found, special=special_uniqueness(counts, keys, dis_fraction=fraction).to_dict())
-    return found
+        section = replace(section, special=special_uniqueness(counts, keys, dis_fraction=fraction).to_dict())
+    return section
 
 
 def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str) -> UniqueByModel:

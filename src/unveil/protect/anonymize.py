@@ -22,7 +22,7 @@ from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, in_hand, screen
 from unveil.run import Progress, in_run
-from unveil.search.checks import keys_of, require_apart, secrets_of
+from unveil.search.checks import keys_of, require_apart, sensitive_of
 from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.generalisation import Generalisation
@@ -234,7 +234,7 @@ def _checked_stream(
         )
     keys = keys_of(attributes)
     require_columns([*identifiers, *keys], stream.names)
-    require_apart(identifiers, keys, secrets_of(models, keys))
+    require_apart(identifiers, keys, sensitive_of(models, keys))
     write = to.require_records_elsewhere(stream)
     to.require_other_files(stream.source.stream.path if isinstance(stream.source, StreamSource) else None)
     return write
@@ -254,7 +254,7 @@ def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any]
     if not options.pseudonyms:
         return
     keys = keys_of(attributes)
-    taken = {*keys, *secrets_of(models, keys), *options.identifiers}
+    taken = {*keys, *sensitive_of(models, keys), *options.identifiers}
     if both := [name for name in options.pseudonyms if name in taken]:
         raise ArgumentError(
             f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."

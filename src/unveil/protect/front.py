@@ -159,18 +159,20 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     >>> front.chosen.data["age"].to_list()
     ['20-29', '20-29', '30-39', '30-39']
     """
-    required, secrets = _named(needs), names_of(sensitive)
+    required, sensitive_names = _named(needs), names_of(sensitive)
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     keys, given = hierarchies_of(attributes, hierarchies)
     opened = open_microdata(data)
-    standing = opened.naming(*(name for need in required.values() for name in (need.target, *need.given)), *secrets).standing
+    standing = opened.naming(
+        *(name for need in required.values() for name in (need.target, *need.given)), *sensitive_names
+    ).standing
     in_force = in_persons(models, standing.person)
-    columns = further_columns(opened, keys, secrets, required, in_force)
+    columns = further_columns(opened, keys, sensitive_names, required, in_force)
     records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), checked_nulls(nulls))
     began = time.perf_counter()
     request = _request((keys, given, columns), (records, rows), in_force, orders, names_of(identifiers))
-    question = question_of(request, required, secrets, thresholds, suppression=suppression, levels=levels)
+    question = question_of(request, required, sensitive_names, thresholds, suppression=suppression, levels=levels)
     reasons = undefined_figures(question, required)
     maker = _Maker(request, models, suppression, orders, keep_order, chance, standing)
     explored = frontier(question, budget)
@@ -178,7 +180,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         maker.require_models(levels, explored)
         raise thresholds_not_met(question, frontier(question.without_thresholds(), budget))
     settings = {
-        "key": list(keys), "sensitive": list(secrets), "needs": [repr(need) for need in required.values()],
+        "key": list(keys), "sensitive": list(sensitive_names), "needs": [repr(need) for need in required.values()],
         "models": [model.requirement for model in models], "suppression": suppression,
         "prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity,
         "levels": {name: list(pair) for name, pair in (levels or {}).items()}, "nulls": nulls, "keep_order": keep_order,

@@ -19,7 +19,7 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hierarchies_of", "keys_of", "limit_of", "records_of", "require_apart", "require_thresholds", "secrets_of"]
+__all__ = ["hierarchies_of", "keys_of", "limit_of", "records_of", "require_apart", "require_thresholds", "sensitive_of"]
 
 
 def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
@@ -43,17 +43,17 @@ def hierarchies_of(
     return keys, trees
 
 
-def secrets_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:
+def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:
     """Return the sensitive attributes that the models name."""
     if not models:
         raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
     require_thresholds(models)
-    parts = [part for model in models if model.secret is not None for part in model.secret.split(" + ")]
-    secrets = tuple(dict.fromkeys(parts))
-    for name in secrets:
+    parts = [part for model in models if model.sensitive is not None for part in model.sensitive.split(" + ")]
+    sensitive = tuple(dict.fromkeys(parts))
+    for name in sensitive:
         if name in keys:
             raise ArgumentError.key_is_sensitive(name)
-    return secrets
+    return sensitive
 
 
 def require_thresholds(models: Sequence[Model]) -> None:
@@ -63,30 +63,30 @@ def require_thresholds(models: Sequence[Model]) -> None:
             raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
 
 
-def require_apart(identifiers: Sequence[str], keys: Sequence[str], secrets: Sequence[str]) -> None:
+def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Sequence[str]) -> None:
     """Refuse an identifier, which is left out, that is also a key or sensitive attribute."""
-    if both := [name for name in identifiers if name in (*keys, *secrets)]:
+    if both := [name for name in identifiers if name in (*keys, *sensitive)]:
         raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
 
 
 def records_of(
-    data: Data, keys: Sequence[str], secrets: Sequence[str], identifiers: Sequence[str], nulls: str
+    data: Data, keys: Sequence[str], sensitive: Sequence[str], identifiers: Sequence[str], nulls: str
 ) -> tuple[Microdata, NDArray[np.int64]]:
     """Return the records to protect, without identifiers, and the rows of the data that they are."""
     records = open_microdata(data)
-    require_columns([*keys, *secrets, *identifiers], records.names)
-    require_apart(identifiers, keys, secrets)
+    require_columns([*keys, *sensitive, *identifiers], records.names)
+    require_apart(identifiers, keys, sensitive)
     records = records.without(identifiers)
     rows = np.arange(records.records)
     if nulls == "category":
         return records, rows
-    complete = records.complete([*keys, *secrets])
+    complete = records.complete([*keys, *sensitive])
     missing = int(np.count_nonzero(~complete))
     if missing and nulls == "error":
-        columns = listed([*keys, *secrets])
+        columns = listed([*keys, *sensitive])
         raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
     if missing == len(rows):
-        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *secrets])}; none is left.")
+        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *sensitive])}; none is left.")
     return records.taken(rows[complete]), rows[complete]
 
 

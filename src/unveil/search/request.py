@@ -30,7 +30,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.randomness import Chance
 from unveil.results.numbers import number
-from unveil.search.checks import hierarchies_of, records_of, secrets_of
+from unveil.search.checks import hierarchies_of, records_of, sensitive_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.nesting import Nested, PlaceColumn, nested_places
 from unveil.sources import Data, coded_table, load, tallied
@@ -63,8 +63,8 @@ class Request:
 
     Attributes
     ----------
-    keys, secrets
-        The key attributes, and the sensitive ones that the models name.
+    keys, counted
+        The key attributes, and those counted besides: the sensitive ones that the models name, and the column of persons.
     hierarchies
         The hierarchies given, by attribute.
     table, rows
@@ -87,7 +87,7 @@ class Request:
     """
 
     keys: tuple[str, ...]
-    secrets: tuple[str, ...]
+    counted: tuple[str, ...]
     hierarchies: Mapping[str, Hierarchy]
     table: Microdata | BatchedRecords
     rows: NDArray[np.int64]
@@ -102,7 +102,7 @@ class Request:
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes that the models name, without the column of persons, which is counted like one of them."""
-        return tuple(name for name in self.secrets if name != self.person)
+        return tuple(name for name in self.counted if name != self.person)
 
     @property
     def records(self) -> Microdata:
@@ -151,13 +151,13 @@ class Request:
     def sorted_rows(self, chance: Chance) -> NDArray[np.int64]:
         """Return the rows by their cells, equal ones in a drawn order: no place in the file decides what becomes of them."""
         fingerprint = self.records.fingerprint() if chance.keyed else b""
-        ties = chance.draws("ties", {"key": self.keys, "sensitive": self.secrets}, fingerprint).random(len(self.of_row))
+        ties = chance.draws("ties", {"key": self.keys, "sensitive": self.counted}, fingerprint).random(len(self.of_row))
         return np.lexsort((ties, self.of_row))
 
-    def secret_groups(self) -> list[tuple[str, ...]]:
+    def sensitive_groups(self) -> list[tuple[str, ...]]:
         """Return the sensitive attributes that models name, alone or several jointly."""
-        named = [model.secret for model in self.models.values() if model.secret is not None]
-        return [(name,) if name in self.secrets else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
+        named = [model.sensitive for model in self.models.values() if model.sensitive is not None]
+        return [(name,) if name in self.counted else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
 
     def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
         """Return what the models say of a count table over key and sensitive attributes, and of its population over the key."""
@@ -167,9 +167,9 @@ class Request:
 
     def _classes(self, counts: Counts) -> Equivalence:
         try:
-            return equivalence(counts, self.keys, self.secrets)
+            return equivalence(counts, self.keys, self.counted)
         except EmptyDataError:  # nothing is left of any key: one class
-            return equivalence(counts, self.keys, self.secrets, suppressed="class")
+            return equivalence(counts, self.keys, self.counted, suppressed="class")
 
     def require_reachable(self) -> None:
         """Refuse models that fail even if all records look alike."""
@@ -204,24 +204,26 @@ def request_of(
             f"column {shown(person)} is named as identifier and as person, which is left out as well; name it once."
         )
     models = in_persons(models, person)
-    secrets = secrets_of(models, keys)
-    also = tuple(name for name in beside.further if name not in secrets)
+    sensitive = sensitive_of(models, keys)
+    also = tuple(name for name in beside.further if name not in sensitive)
     table: Microdata | BatchedRecords
     if isinstance(data, BatchedRecords):
         table, rows = data.without(gone), _NO_ROWS
-        counted, coded = tallied(data.frame, [*keys, *secrets, *also], nulls=nulls), None
+        counted, coded = tallied(data.frame, [*keys, *sensitive, *also], nulls=nulls), None
     else:
-        table, rows = records_of(data, keys, (*secrets, *also), gone, checked_nulls(nulls))
-        counted = coded = coded_table(table.place, Tally(table.frame), [*keys, *secrets, *also], "category", None)
+        table, rows = records_of(data, keys, (*sensitive, *also), gone, checked_nulls(nulls))
+        counted = coded = coded_table(table.place, Tally(table.frame), [*keys, *sensitive, *also], "category", None)
     cells, whole = count_table(counted), None
     if population is not None:
         whole, cells = _within(population, keys, cells)
-    scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in secrets}
+    scales = {
+        name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in sensitive
+    }
     required = completed(models, scales)
     if whole is None and any(model.needs_population for model in required.values()):
         raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
     require_persons(cells, person)
-    return Request(keys, secrets, given, table, rows, coded, cells, required, gone, whole, also, person)
+    return Request(keys, sensitive, given, table, rows, coded, cells, required, gone, whole, also, person)
 
 
 def person_of(data: Data | BatchedRecords) -> str | None:

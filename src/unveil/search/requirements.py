@@ -34,7 +34,7 @@ from unveil.models.base import TOLERANCE, Model
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
 from unveil.search.lattice.closeness_kernel import ruler_of
 from unveil.search.lattice.rollup import ClassTable
-from unveil.search.lattice.space import Node, Secret, Space
+from unveil.search.lattice.space import Node, SensitiveColumn, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +114,7 @@ class NodeRequirements(Requirements):
         super().__init__(models)
         self._space, self._limit = space, limit
         self._rulers = (
-            {model: ruler_of(model, space.secrets[model.secret]) for model in self.of_classes if model.secret is not None}
+            {model: ruler_of(model, space.sensitive[model.sensitive]) for model in self.of_classes if model.sensitive is not None}
             if space.dense
             else {}
         )
@@ -175,8 +175,8 @@ class NodeRequirements(Requirements):
             if not len(classes):
                 return
             ruler = self._rulers.get(model)
-            if ruler is not None and model.secret is not None:
-                ruler.mark(table.n, self._space.held(table, model.secret), violating, lasting, self._limit)
+            if ruler is not None and model.sensitive is not None:
+                ruler.mark(table.n, self._space.held(table, model.sensitive), violating, lasting, self._limit)
             else:
                 equivalence = equivalence or self._equivalence(node, table, classes)
                 figures = model.by_class(equivalence)
@@ -196,10 +196,10 @@ class NodeRequirements(Requirements):
 
     def _dense_spreads(self, table: ClassTable, classes: NDArray[np.int64]) -> dict[str, Spread]:
         spreads = {}
-        for secret in self._space.secrets.values():
-            held = self._space.held(table, secret.name)[classes]
+        for sensitive in self._space.sensitive.values():
+            held = self._space.held(table, sensitive.name)[classes]
             of_class, value = np.nonzero(held)
-            spreads[secret.name] = _spread(secret, of_class, value, held[of_class, value])
+            spreads[sensitive.name] = _spread(sensitive, of_class, value, held[of_class, value])
         return spreads
 
     def _sparse_spreads(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> dict[str, Spread]:
@@ -208,10 +208,10 @@ class NodeRequirements(Requirements):
         of_part, codes, n = self._space.joint(node, table)
         parts = np.flatnonzero(place[of_part] >= 0)
         spreads = {}
-        for secret in self._space.secrets.values():
-            sizes = [len(classes), len(secret.values)]
-            of_pair, (of_class, value) = group([place[of_part[parts]], codes[secret.name][parts]], sizes)
-            spreads[secret.name] = _spread(secret, of_class, value, summed(of_pair, n[parts], len(of_class)))
+        for sensitive in self._space.sensitive.values():
+            sizes = [len(classes), len(sensitive.values)]
+            of_pair, (of_class, value) = group([place[of_part[parts]], codes[sensitive.name][parts]], sizes)
+            spreads[sensitive.name] = _spread(sensitive, of_class, value, summed(of_pair, n[parts], len(of_class)))
         return spreads
 
 
@@ -230,8 +230,10 @@ class PartRequirements(Requirements):
 
     def __init__(self, request: Request, of_unit: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         super().__init__(request.models.values())
-        known = [Secret.of(request.cells, names) for names in request.secret_groups()]
-        self._secrets: Mapping[str, tuple[Secret, NDArray[np.int64]]] = {one.name: (one, one.of_cell[of_unit]) for one in known}
+        known = [SensitiveColumn.of(request.cells, names) for names in request.sensitive_groups()]
+        self._sensitive: Mapping[str, tuple[SensitiveColumn, NDArray[np.int64]]] = {
+            one.name: (one, one.of_cell[of_unit]) for one in known
+        }
         self._n = n
 
     @property
@@ -256,7 +258,7 @@ class PartRequirements(Requirements):
         size = summed(of_unit, n, number)
         violated = size < self.smallest
         if self.of_classes:
-            spreads = {name: _spread_of(one, of_unit, codes[units], n, number) for name, (one, codes) in self._secrets.items()}
+            spreads = {name: _spread_of(one, of_unit, codes[units], n, number) for name, (one, codes) in self._sensitive.items()}
             bare = Classes(np.zeros(0, dtype=np.int64), (), (), size.astype(np.int64), size)
             classes = Equivalence(bare, size, size, spreads, int(size.sum()), 0)
             for model in self.of_classes:
@@ -264,13 +266,15 @@ class PartRequirements(Requirements):
         return violated
 
 
-def _spread_of(secret: Secret, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int) -> Spread:
+def _spread_of(
+    sensitive: SensitiveColumn, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int
+) -> Spread:
     """Return how a sensitive attribute spreads over parts, given the part and the value of every unit."""
-    of_pair, (parts, value) = group([of_unit, codes], [number, len(secret.values)])
-    return _spread(secret, parts, value, summed(of_pair, n, len(parts)))
+    of_pair, (parts, value) = group([of_unit, codes], [number, len(sensitive.values)])
+    return _spread(sensitive, parts, value, summed(of_pair, n, len(parts)))
 
 
-def _spread(secret: Secret, of_class: NDArray[Any], value: NDArray[Any], n: NDArray[Any]) -> Spread:
+def _spread(sensitive: SensitiveColumn, of_class: NDArray[Any], value: NDArray[Any], n: NDArray[Any]) -> Spread:
     rows = of_class.astype(np.int64)
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    return Spread(secret.name, secret.values, rows, value.astype(np.int64), n.astype(np.float64), starts, secret.share)
+    return Spread(sensitive.name, sensitive.values, rows, value.astype(np.int64), n.astype(np.float64), starts, sensitive.share)

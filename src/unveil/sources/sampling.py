@@ -53,7 +53,7 @@ class Sampled:
 
     cells: Tally
     certain: Tally
-    secrets: Tally | None
+    sensitive: Tally | None
     records: int
     level: int
 
@@ -141,10 +141,10 @@ class _Pass:
         codes, n = self.counter.cells([coder.size for coder in self._coders])
         large = is_among(hashed(codes[: self._key], self.counter.seed), self.counter.certain)
         parts = [decoded(self._names, self._coders, [c[kept] for c in codes], n[kept]) for kept in (~large, large)]
-        hidden, secrets = self._coders[self._key :], None
+        hidden, sensitive = self._coders[self._key :], None
         if hidden:
-            secrets = decoded(self._names[self._key :], hidden, *self._secrets.cells([coder.size for coder in hidden]))
-        return Sampled(parts[0], parts[1], secrets, self.counter.records, self.counter.level)
+            sensitive = decoded(self._names[self._key :], hidden, *self._secrets.cells([coder.size for coder in hidden]))
+        return Sampled(parts[0], parts[1], sensitive, self.counter.records, self.counter.level)
 
     def _large(self, most: int) -> NDArray[np.uint64]:
         """Return the hashes of the classes that were drawn often, at most this many that they leave room for others."""

@@ -37,12 +37,12 @@ def _among(codes: Any, chosen: Any, number: int, code: int) -> bool:
 
 
 @compiled_in_place
-def _short_of(secrets: Any, chosen: Any, number: int, diverse: int) -> int:
+def _short_of(sensitive: Any, chosen: Any, number: int, diverse: int) -> int:
     """Return a sensitive attribute of which the rows chosen hold too few values; -1 where there is none."""
-    for attribute in range(secrets.shape[0]):
+    for attribute in range(sensitive.shape[0]):
         distinct = 0
         for at in range(number):
-            if not _among(secrets[attribute], chosen, at, secrets[attribute, chosen[at]]):
+            if not _among(sensitive[attribute], chosen, at, sensitive[attribute, chosen[at]]):
                 distinct += 1
         if distinct < diverse:
             return attribute
@@ -50,7 +50,7 @@ def _short_of(secrets: Any, chosen: Any, number: int, diverse: int) -> int:
 
 
 @compiled_in_place
-def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: int, chosen: Any) -> int:
+def _gathered(far: Any, persons: Any, sensitive: Any, due: Any, k: int, diverse: int, chosen: Any) -> int:
     """Choose the nearest rows until they are of k persons and diverse; return how many, 0 where there are not enough.
 
     `far` holds the distances, infinite for rows that are taken. A row of a person chosen before comes along if it must leave.
@@ -59,7 +59,7 @@ def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: i
     while True:
         # enough persons: is an attribute still short of values?
         if people >= k:
-            missing = _short_of(secrets, chosen, number, diverse)
+            missing = _short_of(sensitive, chosen, number, diverse)
             if missing < 0:
                 return number
         # the nearest row that is left
@@ -72,7 +72,7 @@ def _gathered(far: Any, persons: Any, secrets: Any, due: Any, k: int, diverse: i
         far[best] = np.inf
         # it joins if it adds what is missing, a person or a value, or if it must leave anyway
         new = not _among(persons, chosen, number, persons[best])
-        helps = new if missing < 0 else not _among(secrets[missing], chosen, number, secrets[missing, best])
+        helps = new if missing < 0 else not _among(sensitive[missing], chosen, number, sensitive[missing, best])
         if helps or (due[best] and missing < 0):
             people += 1 if new else 0
             chosen[number] = best
@@ -120,7 +120,7 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
     The first is the row farthest from the first that waits, then always the one farthest from the last. A row for which there are
     not enough neighbours left joins the group of the nearest that leaves; where no group does, it is suppressed.
     """
-    persons, secrets = codes[0], codes[1:]
+    persons, sensitive = codes[0], codes[1:]
     chosen, far = np.empty(len(x), dtype=np.int64), np.empty(len(x))
     lost = np.zeros(len(x), dtype=np.bool_)
     groups, last = 0, 0
@@ -140,7 +140,7 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
             taken = group[row] != WAITING_ROW or lost[row]
             far[row] = np.inf if taken else -1.0 if row == seed else _distance(x, seed, row, span, flat)
         # its group, or none where too few rows are left
-        number = _gathered(far, persons, secrets, due, k, diverse, chosen)
+        number = _gathered(far, persons, sensitive, due, k, diverse, chosen)
         if number == 0:
             lost[seed] = True
             continue

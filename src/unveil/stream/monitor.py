@@ -24,14 +24,14 @@ class Monitor:
         self._proven: set[_Labels] = set()
 
     def check(
-        self, labels: Sequence[_Labels], persons: Sequence[Any], secrets: Sequence[Sequence[Any]], alone: Sequence[bool]
+        self, labels: Sequence[_Labels], persons: Sequence[Any], sensitive: Sequence[Sequence[Any]], alone: Sequence[bool]
     ) -> tuple[int, int]:
         """Return the persons of the smallest class, and the classes; refuse a publication with one that is too small.
 
         A record that leaves alone must have the label of a class that was proven in an earlier publication.
         """
         smallest, classes = _fewest(labels, persons, alone)
-        if classes and (smallest < self._k or any(_fewest(labels, one, alone)[0] < self._diverse for one in secrets)):
+        if classes and (smallest < self._k or any(_fewest(labels, one, alone)[0] < self._diverse for one in sensitive)):
             raise UnsafePublicationError("a publication would hold a class of too few persons; it is not written.")
         if any(row not in self._proven for row, one in zip(labels, alone, strict=True) if one):
             raise UnsafePublicationError("a record would leave alone with a label that no earlier class had; it is not written.")

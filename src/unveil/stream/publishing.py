@@ -283,11 +283,11 @@ class Tumbling:
 
     def _protecting(self, labels: pl.DataFrame, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which records are in a class of enough persons, with enough values of every sensitive attribute."""
-        secrets = {f"\x00s{at}": secret for at, secret in enumerate(codes[1:])}
-        table = labels.with_columns(pl.Series("\x00p", codes[0]), *(pl.Series(name, codes) for name, codes in secrets.items()))
+        sensitive = {f"\x00s{at}": attribute for at, attribute in enumerate(codes[1:])}
+        table = labels.with_columns(pl.Series("\x00p", codes[0]), *(pl.Series(name, codes) for name, codes in sensitive.items()))
         enough = table.select(
             (pl.col("\x00p").n_unique().over(list(self.key)) >= self.k).alias("\x00k"),
-            *((pl.col(name).n_unique().over(list(self.key)) >= self.diverse) for name in secrets),
+            *((pl.col(name).n_unique().over(list(self.key)) >= self.diverse) for name in sensitive),
         )
         return np.asarray(np.all([enough[name].to_numpy() for name in enough.columns], axis=0))
 

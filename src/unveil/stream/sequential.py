@@ -204,8 +204,8 @@ def _intersection(sensitive: str, known: Counts, persons: Classes, sides: Sequen
     n = known.n[kept].astype(np.float64)
     of_cell = persons.of_cell[kept]
     left = one.held & other.held
-    secret = known.classes([sensitive])
-    frame = pl.DataFrame({"secret": secret.of_cell[kept], "one": one.signature[of_cell], "other": other.signature[of_cell]})
+    attribute = known.classes([sensitive])
+    frame = pl.DataFrame({"secret": attribute.of_cell[kept], "one": one.signature[of_cell], "other": other.signature[of_cell]})
     records = frame[np.repeat(np.arange(len(of_cell)), known.n[kept])]
     seen = [
         _seen(side, of_cell, n, records, columns)
@@ -258,10 +258,10 @@ class _Side:
         """Look up for every true key value the records of a release that cover it; its last column is the sensitive one."""
         *keys, sensitive = counts.names
         classes = counts.classes(keys)
-        secret = counts.classes([sensitive])
-        place = places_among(values, secret.values(0))
+        attribute = counts.classes([sensitive])
+        place = places_among(values, attribute.values(0))
         holds = np.zeros((len(classes), len(values)), dtype=bool)
-        holds[classes.of_cell, place[secret.of_cell]] = True
+        holds[classes.of_cell, place[attribute.of_cell]] = True
         covering = [
             _covering(column.values, true.values, tree)
             for column, true, tree in zip(classes.columns, persons.columns, trees, strict=True)

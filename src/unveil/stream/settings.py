@@ -56,14 +56,14 @@ def key_sets(
     """Return the keys that are measured; a list of lists is several."""
     several = not isinstance(key, str) and any(not isinstance(one, str) for one in key)
     sides = [sides_of(names_of(one), sensitive) for one in (key if several else [key])]
-    everything = [name for keys, secrets in sides for name in (*keys, *secrets)]
+    everything = [name for keys, sensitive_names in sides for name in (*keys, *sensitive_names)]
     blocks = checked_partitions(partitions, everything)
     if person is not None and person in everything:
         raise ArgumentError(f"column {shown(person)} names persons, so it is neither key nor sensitive.")
     sets = []
-    for keys, secrets in sides:
+    for keys, sensitive_names in sides:
         of_person = None if person is None else fields.label(person, None)
-        sets.append(KeySet(keys, fields.labels(keys, blocks), fields.labels(secrets, blocks), of_person))
+        sets.append(KeySet(keys, fields.labels(keys, blocks), fields.labels(sensitive_names, blocks), of_person))
     return sets
 
 

@@ -103,23 +103,23 @@ class Pair:
     ) -> None:
         one = original if isinstance(original, Study) else Study(original)
         other = release if isinstance(release, Study) else Study(release)
-        secrets = names_of(sensitive) or _held(other, other.sensitive or one.sensitive)
-        _require(secrets, other, "the release has no sensitive column")
+        sensitive_names = names_of(sensitive) or _held(other, other.sensitive or one.sensitive)
+        _require(sensitive_names, other, "the release has no sensitive column")
         alignment = align(one.held(), other.held(), identity=id, link=link, same_order=same_order)
         explicit = _explicit(mapping, one, other)
-        wanted = names_of(key) or _planned(one, other, explicit, secrets)
-        apart = {*secrets, id, one.person, one.household, other.person, other.household}
+        wanted = names_of(key) or _planned(one, other, explicit, sensitive_names)
+        apart = {*sensitive_names, id, one.person, one.household, other.person, other.household}
         columns = tuple(dict.fromkeys([*explicit, *_by_name(wanted, one, other, explicit, apart)]))
         keys = tuple(dict.fromkeys(pair.release for pair in columns if pair.release in other.names))
         if not columns or not keys:
             raise ArgumentError(
                 "original and release have no key attribute in common; map the original's columns to the release's."
             )
-        if doubled := [name for name in secrets if name in keys]:
+        if doubled := [name for name in sensitive_names if name in keys]:
             raise ArgumentError.key_is_sensitive(doubled[0])
         values = {
             "original": one.changed(hierarchies=hierarchies, nulls=nulls),
-            "release": other.changed(key=keys, sensitive=secrets, nulls=nulls),
+            "release": other.changed(key=keys, sensitive=sensitive_names, nulls=nulls),
             "columns": columns,
             "alignment": alignment,
             "told": {"id": id, "link": link, "same_order": same_order},
@@ -307,12 +307,12 @@ def _explicit(mapping: Mapped, original: Study, release: Study) -> list[ColumnPa
     return pairs
 
 
-def _planned(original: Study, release: Study, explicit: Sequence[ColumnPair], secrets: Sequence[str]) -> tuple[str, ...]:
+def _planned(original: Study, release: Study, explicit: Sequence[ColumnPair], sensitive: Sequence[str]) -> tuple[str, ...]:
     """Return the key attributes of the studies that both tables hold, or that the map names."""
     mapped = {pair.original for pair in explicit}
     held = {*release.names, *mapped}
     names = dict.fromkeys([*release.key, *original.key])
-    return tuple(name for name in names if name in original.names and name in held and name not in secrets)
+    return tuple(name for name in names if name in original.names and name in held and name not in sensitive)
 
 
 def _held(study: Study, names: Sequence[str]) -> tuple[str, ...]:

@@ -145,13 +145,13 @@ def _named(said: Mapping[str, Any]) -> set[str]:
 
 def _require_apart(said: Mapping[str, Any]) -> None:
     """Refuse a column that is named on both sides of the question, or as the person and as something else."""
-    keys, secrets = names_of(said.get("key")), names_of(said.get("sensitive"))
-    for name in secrets:
+    keys, sensitive = names_of(said.get("key")), names_of(said.get("sensitive"))
+    for name in sensitive:
         if name in keys:
             raise ArgumentError.key_is_sensitive(name)
     for field in ("person", "household"):
         for name in names_of(said.get(field)):
-            if name in (*keys, *secrets):
+            if name in (*keys, *sensitive):
                 side = "key" if name in keys else "sensitive"
                 raise ArgumentError(f"column {shown(name)} is named as {side} and as {field}; it can be one of them.")
     if said.get("person") is not None and said.get("person") == said.get("household"):

@@ -154,17 +154,17 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Conti
     (2, 0.25)
     """
     changed = [column.original != column.release for column in columns]
-    found: dict[str, ContingencyLoss] = {}
+    losses: dict[str, ContingencyLoss] = {}
     for size in range(1, min(ways, len(columns)) + 1):
         if (number := math.comb(len(columns), size)) > _MOST_TABLES:
             why = f"{number:,} tables of {size} attributes, more than {_MOST_TABLES:,}: not compared"
-            found[str(size)] = ContingencyLoss(number, None, None, [], why)
+            losses[str(size)] = ContingencyLoss(number, None, None, [], why)
             continue
         chosen = [*combinations(range(len(columns)), size)]
         tables = [_table(columns, changed, some) for some in active_run().each(f"tables, {size}-way", chosen)]
         mean = sum(table.normalised for table in tables) / len(tables)
-        found[str(size)] = ContingencyLoss(len(tables), sum(table.difference for table in tables), mean, tables)
-    return found
+        losses[str(size)] = ContingencyLoss(len(tables), sum(table.difference for table in tables), mean, tables)
+    return losses
 
 
 def _ranks(values: Sequence[Any], order: Sequence[Any]) -> NDArray[np.float64]:

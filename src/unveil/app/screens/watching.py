@@ -59,8 +59,8 @@ def _course(desk: Desk, job: Job | None, request: dict[str, Any]) -> Any:
 def _window(desk: Desk, request: dict[str, Any]) -> dict[str, Any]:
     """Return the requested window."""
     names = desk.opened.columns
-    secrets = [name for name in desk.project.names("sensitive") if name in names]
-    about = secrets[0] if secrets and request["about"] is None else request["about"] or None
+    sensitive = [name for name in desk.project.names("sensitive") if name in names]
+    about = sensitive[0] if sensitive and request["about"] is None else request["about"] or None
     keys = request["key"] or [name for name in desk.project.names("key") if name in names]
     return {"key": keys, "sensitive": about, "size": request["size"], "every": request["every"]}
 

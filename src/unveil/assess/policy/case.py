@@ -61,21 +61,21 @@ class Case:
         return self.study.key
 
     @property
-    def secrets(self) -> tuple[str, ...]:
+    def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes."""
         return self.study.sensitive
 
     @cached_property
     def table(self) -> CodedTable:
         """The combinations of the columns named, with their counts."""
-        return self.study.table([*self.keys, *self.secrets])
+        return self.study.table([*self.keys, *self.sensitive])
 
     @cached_property
     def classes(self) -> Equivalence:
         """The classes of the key."""
         wildcard = 1.0 if self.study.nulls == "wildcard" else None
-        counts, person = self._counted([*self.keys, *self.secrets])
-        return equivalence(counts, self.keys, self.secrets, wildcard=wildcard, person=person)
+        counts, person = self._counted([*self.keys, *self.sensitive])
+        return equivalence(counts, self.keys, self.sensitive, wildcard=wildcard, person=person)
 
     def _counted(self, columns: Sequence[str]) -> tuple[Counts, str | None]:
         """Return the count table, and which of its columns says whose record it is: by the release itself, or by its original."""
@@ -109,7 +109,7 @@ class Case:
         before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
         correspondence = self.original.told
         before = before if self.original.person is None else before.changed(person=self.original.person)
-        return Pair(before, release, sensitive=self.secrets or None, nulls=plain, hierarchies=trees, **correspondence)
+        return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=trees, **correspondence)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:

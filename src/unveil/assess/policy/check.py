@@ -225,7 +225,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         nulls=case.study.nulls,
         dropped=case.table.dropped if gate.keyed else 0,
         key=case.keys if gate.keyed else (),
-        sensitive=case.secrets if gate.keyed else (),
+        sensitive=case.sensitive if gate.keyed else (),
         seed=None if case.original is None else case.original.seed,
         version=__version__,
     )
@@ -311,12 +311,12 @@ def _with_rules(policy: Policy, place: str) -> Policy:
 def _sides(study: Study, rules: Sequence[Rule]) -> tuple[Study, bool]:
     """Return the study with the sensitive attributes that rules name, and a key; and whether the key was not named."""
     named = [rule.parameters.get(name) for rule in rules for name in ("attribute", "sensitive")]
-    secrets = tuple(dict.fromkeys([*study.sensitive, *(name for name in named if isinstance(name, str))]))
+    sensitive = tuple(dict.fromkeys([*study.sensitive, *(name for name in named if isinstance(name, str))]))
     others = [name for rule in rules for name in rule.parameters.get("key", ())]
     excepted = [name for rule in rules for name in rule.parameters.get("except", ())]
-    require_columns([*study.key, *secrets, *others, *excepted], study.names)
-    taken = {*secrets, study.person, study.household}
-    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], secrets or None)
+    require_columns([*study.key, *sensitive, *others, *excepted], study.names)
+    taken = {*sensitive, study.person, study.household}
+    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], sensitive or None)
     return study.changed(key=keys, sensitive=hidden), not study.key
 
 

@@ -55,7 +55,7 @@ def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Un
     named = {name for rule in rules for name in rule.parameters.get("key") or ()}
     named |= {str(rule.parameters.get(word)) for rule in rules for word in ("attribute", "sensitive")}
     study, keys = case.study, case.keys if keyed else ()
-    named |= {*keys, *(case.secrets if keyed else ()), str(study.person), str(study.weights)}
+    named |= {*keys, *(case.sensitive if keyed else ()), str(study.person), str(study.weights)}
     return tuple(singled_out(study, [name for name in study.names if name not in named], study.person, keys).values())
 
 

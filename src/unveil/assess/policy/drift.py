@@ -150,12 +150,12 @@ def _of_measure(document: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
     yield Rule("prosecutor_average"), prosecutor["average"]
     yield Rule("records_at_risk", None, {"above": prosecutor["threshold"]}), prosecutor["records_above_threshold"]
     yield Rule("sample_uniqueness"), document["uniqueness"]["sample"]["share"]
-    secrets = document["made"]["sensitive"]
+    sensitive = document["made"]["sensitive"]
     for name, by_attribute in document["models"].items():
         if name not in RULES or "attribute" not in RULES[name].parameters:
             continue
         for attribute, figures in by_attribute.items():
-            if attribute in secrets:  # several taken together have no rule
+            if attribute in sensitive:  # several taken together have no rule
                 yield from _of_model(name, attribute, figures)
 
 

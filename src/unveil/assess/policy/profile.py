@@ -110,8 +110,8 @@ def standing_rules(case: Case, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         Rule("prosecutor_average"),
         Rule("records_at_risk", None, {"above": above}),
     ]
-    for secret in case.secrets:
-        named += [Rule(name, None, {"attribute": secret}) for name in ("distinct_l_diversity", "certain_disclosure")]
+    for sensitive in case.sensitive:
+        named += [Rule(name, None, {"attribute": sensitive}) for name in ("distinct_l_diversity", "certain_disclosure")]
     taken = {rule.place for rule in rules}
     return tuple(rule for rule in named if rule.place not in taken)
 
@@ -132,9 +132,9 @@ def profile_of(case: Case, records: int) -> Profile:
 def _telling(case: Case) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column (see `telling_values`)."""
     telling: dict[str, set[Any]] = {}
-    for secret in case.secrets if case.keys else ():
-        whole = case.study.counts([*case.keys, secret], nulls="category", partitions={})
-        for name, values in telling_values(whole, case.keys, secret).items():
+    for sensitive in case.sensitive if case.keys else ():
+        whole = case.study.counts([*case.keys, sensitive], nulls="category", partitions={})
+        for name, values in telling_values(whole, case.keys, sensitive).items():
             telling.setdefault(name, set()).update(values)
     return telling
 

@@ -105,7 +105,7 @@ def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:
     for rule in rules:
         target = next((name for name in _TARGETS if name in rule.form.parameters), None)
         one_only = target is None or rule.parameters.get(target) != (True if target == "sensitive" else None)
-        names = () if one_only else tuple(ITEMS) if target == "item" else case.secrets
+        names = () if one_only else tuple(ITEMS) if target == "item" else case.sensitive
         if not names:
             yield rule
         for name in names:
@@ -225,27 +225,27 @@ def _certain(case: Case, rule: Rule) -> Outcome:
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
     said = rule.parameter("missing_is_sensitive")
-    secret = name in case.study.missing_is_sensitive if said is None else bool(said)
+    declared = name in case.study.missing_is_sensitive if said is None else bool(said)
     classes, spread = case.classes, case.classes.spreads[name]
-    disclosed, gaps = classes.among(spread.certain(missing_is_sensitive=secret)), classes.among(spread.valueless)
+    disclosed, gaps = classes.among(spread.certain(missing_is_sensitive=declared)), classes.among(spread.valueless)
     detail = f"the key tells it for certain of {people(disclosed, case.unit)}"
     if gaps:
         apart = f"; {gaps:,} more have no value, which is not treated as sensitive"
-        detail += f", {gaps:,} of which have no value" if secret else apart
+        detail += f", {gaps:,} of which have no value" if declared else apart
     return Outcome(rule, name, disclosed / classes.number, detail=detail)
 
 
 def _rate(case: Case, rule: Rule) -> Outcome:
     """Read a Discrimination Rate: of the key or of columns named, against record identity or a sensitive attribute."""
-    secret = rule.parameter("sensitive")
-    if secret is True:
+    sensitive = rule.parameter("sensitive")
+    if sensitive is True:
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
     keys = rule.parameter("key") or case.keys
     blocks = {name: Partition.from_document(document) for name, document in (rule.parameter("partitions") or {}).items()}
-    known, hidden = sides_of(keys, secret)
+    known, hidden = sides_of(keys, sensitive)
     counts, made = counted_rate(case.study, known, hidden, checked_partitions(blocks, (*known, *hidden)))
     rate = rate_of(counts, known, hidden, made)
-    of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {secret or 'record identity'}"
+    of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {sensitive or 'record identity'}"
     if not rule.parameter("adjusted"):
         return Outcome(rule, of, rate.value, detail=rate.kind)
     reason = None if rate.adjusted is not None else f"not adjusted for chance: {rate.adjusted_reason}"

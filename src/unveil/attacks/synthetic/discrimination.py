@@ -29,10 +29,10 @@ def discrimination(trio: Trio, people: Side, others: Side, guesses: list[Guesses
 
     rows, moves = [], ([], [])  # type: ignore[var-annotated]
     for one in guesses:
-        sides = [_rate(trio, one.secret, *side) for side in ((people, one.people), (others, one.others))]
+        sides = [_rate(trio, one.sensitive, *side) for side in ((people, one.people), (others, one.others))]
         if any(value is None for value, _ in sides):
             continue
-        rows.append({"secret": trio.names[one.secret], "value": sides[0][0], "control": sides[1][0]})
+        rows.append({"secret": trio.names[one.sensitive], "value": sides[0][0], "control": sides[1][0]})
         for kept, (_, move) in zip(moves, sides, strict=True):
             kept.append(move)
     if not rows:
@@ -61,9 +61,9 @@ def _error(moves: NDArray[np.float64]) -> float:
     return float(np.std(moves) / np.sqrt(len(moves)))
 
 
-def _rate(trio: Trio, secret: int, targets: Side, taken: NDArray[np.int64]) -> tuple[float | None, NDArray[np.float64]]:
+def _rate(trio: Trio, sensitive: int, targets: Side, taken: NDArray[np.int64]) -> tuple[float | None, NDArray[np.float64]]:
     """Return the adjusted rate, and how far each person moves it (the delta method)."""
-    x, y = _blocks(trio, secret, targets, np.arange(len(targets))), _blocks(trio, secret, trio.release, taken)
+    x, y = _blocks(trio, sensitive, targets, np.arange(len(targets))), _blocks(trio, sensitive, trio.release, taken)
     pair = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True, return_counts=True)
     n_x, n_y = np.bincount(x), np.bincount(y)
     p_x, p_y = n_x[x] / len(x), n_y[y] / len(y)
@@ -77,11 +77,11 @@ def _rate(trio: Trio, secret: int, targets: Side, taken: NDArray[np.int64]) -> t
     return adjusted, (gain - rate * surprise) / entropy
 
 
-def _blocks(trio: Trio, secret: int, side: Side, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _blocks(trio: Trio, sensitive: int, side: Side, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the block of each value: numbers of many values by tenths of the original, all else by value; a null is one."""
-    codes = side.codes[rows, secret].astype(np.int64)
-    known = trio.original.codes[:, secret]
-    if not trio.ordered[secret] or len(np.unique(known)) <= _BLOCKS:
+    codes = side.codes[rows, sensitive].astype(np.int64)
+    known = trio.original.codes[:, sensitive]
+    if not trio.ordered[sensitive] or len(np.unique(known)) <= _BLOCKS:
         return np.asarray(codes + 1)
     edges = np.unique(np.quantile(known[known >= 0], np.arange(1, _BLOCKS) / _BLOCKS, method="higher"))
     return np.asarray(np.where(codes < 0, 0, np.searchsorted(edges, codes, side="right") + 1))

@@ -38,7 +38,7 @@ class Guesses:
         For each person attacked, of the original and of the hold-out, the release record that the guess was read off.
     """
 
-    secret: int
+    sensitive: int
     people: NDArray[np.int64]
     others: NDArray[np.int64]
 
@@ -46,14 +46,14 @@ class Guesses:
 def guessed(trio: Trio, people: Side, others: Side, random: np.random.Generator) -> list[Guesses]:
     """Guess every sensitive attribute of those attacked."""
     guesses = []
-    secrets = trio.secrets or trio.known
-    for secret in active_run().each("sensitive attributes guessed", secrets):
-        known = [at for at in trio.known if at != secret]
+    sensitive = trio.sensitive or trio.known
+    for attribute in active_run().each("sensitive attributes guessed", sensitive):
+        known = [at for at in trio.known if at != attribute]
         if not known:
             continue
         index = Nearest(trio.release, known, trio.ordered)
         taken = [index.drawn(index.find(targets)[0], random) for targets in (people, others)]
-        guesses.append(Guesses(secret, taken[0], taken[1]))
+        guesses.append(Guesses(attribute, taken[0], taken[1]))
     return guesses
 
 
@@ -62,10 +62,12 @@ def inference(trio: Trio, people: Side, others: Side, guesses: list[Guesses]) ->
     if not guesses:
         reason = "a guess needs a known column besides the sensitive one"
         return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
-    right = [(_right(trio, one.secret, people, one.people), _right(trio, one.secret, others, one.others)) for one in guesses]
-    by_chance = [_by_chance(trio, one.secret, people) for one in guesses]
+    right = [
+        (_right(trio, one.sensitive, people, one.people), _right(trio, one.sensitive, others, one.others)) for one in guesses
+    ]
+    by_chance = [_by_chance(trio, one.sensitive, people) for one in guesses]
     by_secret = [
-        {"secret": trio.names[one.secret], **_compared([pair], chance)}
+        {"secret": trio.names[one.sensitive], **_compared([pair], chance)}
         for one, pair, chance in zip(guesses, right, by_chance, strict=True)
     ]
     whole = _compared(right, float(np.mean(by_chance)))
@@ -81,24 +83,24 @@ def _compared(right: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]], chance: 
     return compared(rates[0], rates[1], chance, len(people))
 
 
-def _right(trio: Trio, secret: int, targets: Side, taken: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _right(trio: Trio, sensitive: int, targets: Side, taken: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which guesses are right."""
-    equal = trio.release.codes[taken, secret] == targets.codes[:, secret]
-    if not trio.numeric[secret]:
+    equal = trio.release.codes[taken, sensitive] == targets.codes[:, sensitive]
+    if not trio.numeric[sensitive]:
         return np.asarray(equal)
-    true = targets.values[:, secret]
+    true = targets.values[:, sensitive]
     with np.errstate(invalid="ignore"):
-        near = np.abs(trio.release.values[taken, secret] - true) <= _TOLERANCE * np.abs(true)
+        near = np.abs(trio.release.values[taken, sensitive] - true) <= _TOLERANCE * np.abs(true)
     return np.asarray(equal | near)
 
 
-def _by_chance(trio: Trio, secret: int, targets: Side) -> float:
+def _by_chance(trio: Trio, sensitive: int, targets: Side) -> float:
     """Return how often the sensitive value of a random synthetic record is right, in expectation."""
-    if not trio.numeric[secret]:
-        sizes = np.bincount(trio.release.codes[:, secret] + 1, minlength=int(targets.codes[:, secret].max()) + 2)
-        return float(sizes[targets.codes[:, secret] + 1].mean() / len(trio.release))
-    released = np.sort(trio.release.values[:, secret])  # nulls last
-    true = targets.values[:, secret]
+    if not trio.numeric[sensitive]:
+        sizes = np.bincount(trio.release.codes[:, sensitive] + 1, minlength=int(targets.codes[:, sensitive].max()) + 2)
+        return float(sizes[targets.codes[:, sensitive] + 1].mean() / len(trio.release))
+    released = np.sort(trio.release.values[:, sensitive])  # nulls last
+    true = targets.values[:, sensitive]
     reach = _TOLERANCE * np.abs(true)
     inside = np.searchsorted(released, true + reach, side="right") - np.searchsorted(released, true - reach, side="left")
     return float(inside.mean() / len(released))

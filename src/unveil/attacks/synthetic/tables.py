@@ -76,7 +76,7 @@ class Trio:
     release: Side
     control: Side
     known: tuple[int, ...]
-    secrets: tuple[int, ...]
+    sensitive: tuple[int, ...]
     equal: int
     expected: float
 
@@ -91,8 +91,8 @@ def trio_of(pair: Pair, control: Source) -> Trio:
         hold-out holds records of the original.
     """
     known = {one.original: one.release for one in pair.whole}
-    secrets = {before: name for name in pair.sensitive if (before := pair.original_of(name)) is not None}
-    columns = {**known, **secrets}
+    sensitive = {before: name for name in pair.sensitive if (before := pair.original_of(name)) is not None}
+    columns = {**known, **sensitive}
     for name in columns:
         if name not in control.names:
             raise ColumnNotFoundError(f"the control: {ColumnNotFoundError.among(name, control.names)}")
@@ -110,7 +110,7 @@ def trio_of(pair: Pair, control: Source) -> Trio:
     )
     names, numeric = tuple(columns), np.array([tables[0][name].dtype.is_numeric() for name in columns])
     ordered = np.array([_kind(tables[0][name]) != "category" for name in columns])
-    places = [tuple(names.index(name) for name in some) for some in (known, secrets)]
+    places = [tuple(names.index(name) for name in some) for some in (known, sensitive)]
     return Trio(names, ordered, numeric, first, second, third, places[0], places[1], equal, expected)
 
 

@@ -58,11 +58,11 @@ class _AttackedOptions:
         from unveil.stream.sequential import intersect_releases
 
         one, other = gather_two(self.original, self.release, self.reading)
-        keys, secrets = tuple(self.key or one.key), tuple(self.sensitive or one.sensitive)
-        if not keys or len(secrets) != 1:
+        keys, sensitive = tuple(self.key or one.key), tuple(self.sensitive or one.sensitive)
+        if not keys or len(sensitive) != 1:
             raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
         return intersect_releases(
-            one.source, self.reading.source(earlier, "earlier release"), other.source, keys, secrets[0],
+            one.source, self.reading.source(earlier, "earlier release"), other.source, keys, sensitive[0],
             mapping=self.match.pairs(one.names), hierarchies={**one.hierarchies, **trees(self.hierarchy, one.names)},
         )  # fmt: skip
 

@@ -41,14 +41,14 @@ class _EstimateOptions:
         from unveil.measures.approximate import approximate_rate
         from unveil.measures.discrimination import discrimination_rate
 
-        secrets = study.sensitive or None
+        sensitive = study.sensitive or None
         if self.max_distinct is None:
-            return discrimination_rate(study, sensitive=secrets, interval=self.interval, confidence=self.confidence)
+            return discrimination_rate(study, sensitive=sensitive, interval=self.interval, confidence=self.confidence)
         if study.partitions or study.weights or self.interval or study.nulls != "category":
             raise ArgumentError(
                 "--max-distinct does not go with --partition, --weights, --interval or another --nulls than category."
             )
-        return approximate_rate(study.source, study.key, secrets, max_distinct=self.max_distinct, seed=self.seed)
+        return approximate_rate(study.source, study.key, sensitive, max_distinct=self.max_distinct, seed=self.seed)
 
 
 @app.command(epilog="Example: unveil dr adult --key age --key sex --sensitive occupation")

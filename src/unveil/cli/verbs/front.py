@@ -74,13 +74,13 @@ def front(
 
     to.check()
     inputs = table.gathered()
-    keys, secrets = inputs.required_key(), inputs.required_sensitive()
+    keys, sensitive = inputs.required_key(), inputs.required_sensitive()
     if weighed.mechanisms:
         return composed(inputs, weighed.need, (models, search, order, to), weighed.bounded_limits(), as_json=as_json)
     required = models.required(inputs) or inputs.planned_models()
     options = {**weighed.options(inputs), **models.options(inputs, required), **search.options(inputs), **order.options()}
     with showing_progress():
-        result = anonymize_front(inputs.study, keys, sensitive=secrets, models=required, **options)
+        result = anonymize_front(inputs.study, keys, sensitive=sensitive, models=required, **options)
     if to.out is not None or to.link is not None:
         to.write(result.chosen)
     return give(result, as_json=as_json, out=None)

@@ -56,11 +56,11 @@ class _ModelOptions(AskedModels):
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of the call."""
-        secrets = inputs.sensitive or ()
+        sensitive = inputs.sensitive or ()
         return {
-            "models": self.named(secrets) or inputs.planned_models(),
-            "hierarchies": hierarchies(self.hierarchy, inputs.project, secrets),
-            "orders": orders(self.order, inputs.project, secrets),
+            "models": self.named(sensitive) or inputs.planned_models(),
+            "hierarchies": hierarchies(self.hierarchy, inputs.project, sensitive),
+            "orders": orders(self.order, inputs.project, sensitive),
         }
 
 

@@ -63,7 +63,7 @@ class Lattice:
     ) -> Lattice:
         """Lay the lattice of a request out; the other arguments are those of `anonymize`."""
         attributes, target = request.key_attributes(levels), target_of(objective)
-        groups = dict.fromkeys([*request.secret_groups(), *([(target,)] if target else [])])
+        groups = dict.fromkeys([*request.sensitive_groups(), *([(target,)] if target else [])])
         space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)

@@ -20,7 +20,7 @@ import numpy as np
 
 from unveil.compilation import compiled
 from unveil.models.base import TOLERANCE, Model
-from unveil.search.lattice.space import Secret
+from unveil.search.lattice.space import SensitiveColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,14 +74,14 @@ class Ruler:
         )  # fmt: skip
 
 
-def ruler_of(model: Model, secret: Secret) -> Ruler | None:
+def ruler_of(model: Model, sensitive: SensitiveColumn) -> Ruler | None:
     """Return the ruler of a model that bounds an earth mover distance; None for any other."""
     if model.threshold is None:
         return None
-    distance = model.earth_mover(secret.values)
+    distance = model.earth_mover(sensitive.values)
     if distance is None:
         return None
-    return Ruler(model.threshold + TOLERANCE, secret.share, distance.groups, distance.order, distance.gaps).with_farthest()
+    return Ruler(model.threshold + TOLERANCE, sensitive.share, distance.groups, distance.order, distance.gaps).with_farthest()
 
 
 @compiled

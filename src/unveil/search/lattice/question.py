@@ -36,19 +36,19 @@ def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None
 
 
 def further_columns(
-    records: Microdata, keys: Sequence[str], secrets: Sequence[str], needs: Mapping[str, Need], models: Sequence[Model]
+    records: Microdata, keys: Sequence[str], sensitive: Sequence[str], needs: Mapping[str, Need], models: Sequence[Model]
 ) -> tuple[str, ...]:
     """Return the columns that are counted besides the key: those that are sensitive, of the models, and of the needs."""
-    for name in secrets:
+    for name in sensitive:
         if name in keys:
             raise ArgumentError.key_is_sensitive(name)
     for need in needs.values():
         for name in (need.target, *need.given):
             if name not in records.names:
                 raise ColumnNotFoundError(f"need {shown(need.name)}: {ColumnNotFoundError.among(name, records.names)}")
-    named = [part for model in models if model.secret is not None for part in model.secret.split(" + ")]
+    named = [part for model in models if model.sensitive is not None for part in model.sensitive.split(" + ")]
     used = [name for need in needs.values() for name in (*need.given, need.target)]
-    return tuple(name for name in dict.fromkeys([*secrets, *named, *used]) if name not in keys)
+    return tuple(name for name in dict.fromkeys([*sensitive, *named, *used]) if name not in keys)
 
 
 def question_of(
@@ -66,7 +66,7 @@ def question_of(
     if strange := [model.name for model in models if model.needs_population]:
         raise ArgumentError(f"{strange[0]} compares the table with its population, which a front does not know; use anonymize.")
     counts, known = request.cells, request.key_attributes(levels)
-    space = Space(counts, known, request.secret_groups())
+    space = Space(counts, known, request.sensitive_groups())
     limit = limit_of(suppression, space.records) * bool(models)  # without a model there is nothing to suppress for
     loss = objective_of("loss", known, space.records)
     if not isinstance(loss, Separable):

@@ -25,7 +25,7 @@ from unveil.search.lattice.rollup import ClassTable, CodeField, RollUp, classes_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KeyAttribute", "Node", "Secret", "Space", "key_attributes"]
+__all__ = ["KeyAttribute", "Node", "SensitiveColumn", "Space", "key_attributes"]
 
 Node: TypeAlias = tuple[int, ...]
 
@@ -91,7 +91,7 @@ def _attribute(counts: Counts, name: str, tree: Hierarchy, bounds: tuple[int, in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Secret:
+class SensitiveColumn:
     """A sensitive attribute, or several taken jointly.
 
     Attributes
@@ -112,7 +112,7 @@ class Secret:
     of_cell: NDArray[np.int64]
 
     @classmethod
-    def of(cls, counts: Counts, names: Sequence[str]) -> Secret:
+    def of(cls, counts: Counts, names: Sequence[str]) -> SensitiveColumn:
         """Find the values of one attribute, or the combinations of several, in a count table."""
         classes = counts.classes(names)
         columns = [classes.values(at) for at in range(len(names))]
@@ -140,11 +140,11 @@ class Space:
         self,
         counts: Counts,
         attributes: Sequence[KeyAttribute],
-        secrets: Sequence[Sequence[str]] = (),
+        sensitive: Sequence[Sequence[str]] = (),
         population: Counts | None = None,
     ) -> None:
         self.attributes = tuple(attributes)
-        self.secrets = {secret.name: secret for secret in (Secret.of(counts, names) for names in secrets)}
+        self.sensitive = {attribute.name: attribute for attribute in (SensitiveColumn.of(counts, names) for names in sensitive)}
         self.records = counts.records
         self.shape = tuple(one.highest - one.lowest + 1 for one in attributes)
         self.size = math.prod(self.shape)
@@ -154,27 +154,29 @@ class Space:
         everyone = own if population is None else population
         amounts = [own.n] if population is None else [population_sizes(population, own), population.n]
         self._first = len(amounts)
-        width = sum(len(secret.values) for secret in self.secrets.values())
+        width = sum(len(attribute.values) for attribute in self.sensitive.values())
         self.dense = width * len(everyone) <= _MOST_DENSE and width <= _WIDEST
         table = _columns(amounts, width if self.dense else 0)
-        if self.dense and self.secrets:
+        if self.dense and self.sensitive:
             self._spread_out(table, places if population is None else _places(counts, everyone, names), counts.n)
         self._classes = self._rolled(everyone, table, names, [])
-        self._joint = None if self.dense else self._rolled(counts, _columns([counts.n]), names, list(self.secrets.values()))
+        self._joint = None if self.dense else self._rolled(counts, _columns([counts.n]), names, list(self.sensitive.values()))
 
-    def _rolled(self, counts: Counts, amounts: NDArray[Any], names: Sequence[str], secrets: Sequence[Secret]) -> RollUp:
+    def _rolled(
+        self, counts: Counts, amounts: NDArray[Any], names: Sequence[str], sensitive: Sequence[SensitiveColumn]
+    ) -> RollUp:
         at = [counts.names.index(name) for name in names]
         levels = [[one.levels.groups[level] for level in range(one.lowest, one.highest + 1)] for one in self.attributes]
-        codes = [*(counts.codes[i] for i in at), *(secret.of_cell for secret in secrets)]
-        sizes = [*(len(counts.columns[i].values) for i in at), *(len(secret.values) for secret in secrets)]
-        return RollUp(codes, sizes, amounts, levels, distinct=not secrets)
+        codes = [*(counts.codes[i] for i in at), *(attribute.of_cell for attribute in sensitive)]
+        sizes = [*(len(counts.columns[i].values) for i in at), *(len(attribute.values) for attribute in sensitive)]
+        return RollUp(codes, sizes, amounts, levels, distinct=not sensitive)
 
     def _spread_out(self, table: NDArray[Any], places: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         """Add, for every value of every sensitive attribute, how many records of each cell over the key hold it."""
         cells, records, at = table.ravel(), n.astype(table.dtype), self._first
-        for secret in self.secrets.values():
-            np.add.at(cells, places * table.shape[1] + (secret.of_cell + at), records)
-            at += len(secret.values)
+        for sensitive in self.sensitive.values():
+            np.add.at(cells, places * table.shape[1] + (sensitive.of_cell + at), records)
+            at += len(sensitive.values)
 
     @property
     def top(self) -> Node:
@@ -208,14 +210,14 @@ class Space:
         """Return how many records of the population each class stands for; those of the table where there is none."""
         return table.amounts[:, self._first - 1]
 
-    def held(self, table: ClassTable, secret: str) -> NDArray[np.integer[Any]]:
+    def held(self, table: ClassTable, sensitive: str) -> NDArray[np.integer[Any]]:
         """Return how often each class holds each value of a sensitive attribute, where the space is dense."""
         at = self._first
-        for name, one in self.secrets.items():
-            if name == secret:
+        for name, one in self.sensitive.items():
+            if name == sensitive:
                 return table.amounts[:, at : at + len(one.values)]
             at += len(one.values)
-        raise ArgumentError.not_one_of("sensitive attribute", secret, tuple(self.secrets))
+        raise ArgumentError.not_one_of("sensitive attribute", sensitive, tuple(self.sensitive))
 
     def joint(self, node: Node, table: ClassTable) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], NDArray[np.int64]]:
         """Return the classes of a node split by the sensitive values, where the space is not dense.
@@ -227,7 +229,7 @@ class Space:
         split = self._joint.table(node)
         keys = tuple(np.concatenate(pair) for pair in zip(table.keys, split.keys, strict=False))
         of_row, _ = classes_of(keys, self.fields)
-        codes = zip(self.secrets, self._joint.fields[len(self.attributes) :], strict=True)
+        codes = zip(self.sensitive, self._joint.fields[len(self.attributes) :], strict=True)
         return of_row[len(table) :], {name: split.codes(field) for name, field in codes}, split.n.astype(np.int64)
 
     def transformation(self, node: Node) -> dict[str, int]:

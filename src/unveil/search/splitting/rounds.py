@@ -17,7 +17,7 @@ from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.full_domain import search
 from unveil.search.lattice.objectives import objective_of
 from unveil.search.lattice.rollup import ClassTable
-from unveil.search.lattice.space import KeyAttribute, Node, Secret, Space
+from unveil.search.lattice.space import KeyAttribute, Node, SensitiveColumn, Space
 from unveil.search.request import Request
 from unveil.search.requirements import NodeRequirements
 
@@ -58,9 +58,11 @@ def round_of(
     """
     counts = request.cells.where(_mask(cells, len(request.cells)))
     own = tuple(_restricted(one, request.codes(one.name)[cells], request.cells.n[cells]) for one in known)
-    space = Space(counts, own, request.secret_groups())
-    whole = [Secret.of(request.cells, names) for names in request.secret_groups()]
-    requirements = _RequirementsOfPart(space, list(request.models.values()), limit, {secret.name: secret for secret in whole})
+    space = Space(counts, own, request.sensitive_groups())
+    whole = [SensitiveColumn.of(request.cells, names) for names in request.sensitive_groups()]
+    requirements = _RequirementsOfPart(
+        space, list(request.models.values()), limit, {sensitive.name: sensitive for sensitive in whole}
+    )
     goal = objective_of("loss", own, space.records, factor=factor)
     best = search(space, requirements, goal, limit, budget=budget)
     if best.node is None:
@@ -73,11 +75,11 @@ def round_of(
 class _RequirementsOfPart(NodeRequirements):
     """The requirements of a part of a table, whose classes are compared with the whole of it."""
 
-    def __init__(self, space: Space, models: Sequence[Model], limit: int, whole: Mapping[str, Secret]) -> None:
+    def __init__(self, space: Space, models: Sequence[Model], limit: int, whole: Mapping[str, SensitiveColumn]) -> None:
         super().__init__(space, models, limit)
         self._rulers = {}  # they know the part's shares only
         self._whole = whole
-        self._places = {name: places_among(one.values, space.secrets[name].values) for name, one in whole.items()}
+        self._places = {name: places_among(one.values, space.sensitive[name].values) for name, one in whole.items()}
 
     def _equivalence(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> Equivalence:
         equivalence = super()._equivalence(node, table, classes)

@@ -34,9 +34,9 @@ def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[str,
 
     `numeric` also says how many digits the table grants them behind their point, where it does.
     """
-    found = {name: answer.to_series(at) for at, name in enumerate(columns)}
+    series = {name: answer.to_series(at) for at, name in enumerate(columns)}
     return pl.DataFrame(
-        {name: _usual(name, _numbers(held, numeric[name]) if name in numeric else held) for name, held in found.items()}
+        {name: _usual(name, _numbers(held, numeric[name]) if name in numeric else held) for name, held in series.items()}
     )
 
 
