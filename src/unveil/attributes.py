@@ -51,7 +51,7 @@ CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is said of the columns that no mechanism is given: whether a release may have them.
+    """What is said about the columns that no mechanism is given: whether a release may have them.
 
     Attributes
     ----------

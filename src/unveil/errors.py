@@ -122,7 +122,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def several_sensitive(cls, columns: Sequence[str]) -> ArgumentError:
-        """Report a study of several sensitive attributes in the place of one."""
+        """Report a study of several sensitive attributes in place of one."""
         return cls(f"the study has several sensitive attributes ({listed(columns)}); name in the call the one that is meant.")
 
     @classmethod

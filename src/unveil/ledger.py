@@ -169,7 +169,7 @@ class Ledger:
         return self._known[1].hex() if self._known[0] else ""
 
     def forget(self) -> None:
-        """Read the ledger anew from its first row at the next turn."""
+        """Read the ledger again from its first row at the next turn."""
         self._known = (0, _START)
 
     def history(self, analyst: str | None = None) -> list[Entry]:

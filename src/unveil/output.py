@@ -123,7 +123,7 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
 
 @contextlib.contextmanager
 def failures_reported(path: str | os.PathLike[str], written: Path | None = None) -> Iterator[None]:
-    """Turn what the system, or a library that writes for us, says of a file that cannot be written into one line about `path`.
+    """Turn what the system, or a library that writes for us, says about a file that cannot be written into one line about `path`.
 
     An error that names another file than the one `written` passes through: it is the block's own trouble.
     """

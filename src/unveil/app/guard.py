@@ -1,6 +1,6 @@
 """The guard of a server on this machine: one layer around every page, asset, upload and stream decides who may connect.
 
-Any page in the browser can send requests to a port of this machine, so each request is held against, in this order:
+Any page in the browser can send requests to a port of this machine, so each request is checked, in this order, for:
 
 - its `Host`, exactly: a foreign name that was made to lead here (DNS rebinding) is refused;
 - its `Origin`, where it changes something: a form or script of another page is refused. A page without a referrer, as ours are,

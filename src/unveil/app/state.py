@@ -48,7 +48,7 @@ class Opened:
         What opens it again: a path, the name of a built-in data set, or an address; an address may hold a password, and is never
         shown (`place` is).
     project
-        What is said of it, as it was saved last.
+        What is said about it, as it was saved last.
     whole
         The study of all columns without roles: its counts outlive every change of the project.
     kept
@@ -233,7 +233,7 @@ class Desk:
             self.log(said)
 
     def change_attributes(self, changes: Mapping[str, Mapping[str, Any]], said: str) -> None:
-        """Change what the project says of some columns: by column, fields of its `Attribute`."""
+        """Change what the project says about some columns: by column, fields of its `Attribute`."""
         known = self.project.attributes
         changed = {name: replace(known.get(name) or Attribute(name), **dict(fields)) for name, fields in changes.items()}
         together = {**known, **changed}

@@ -28,7 +28,7 @@ __all__ = ["AlikeColumns", "alike_columns"]
 
 _LAMBDA = 0.95
 _OWN = 0.5
-"""Share of the persons from which values are too many: nearly everybody has an own one."""
+"""Share of the persons from which values are too many: nearly everybody has one of their own."""
 _WIDE = 80
 """With more columns only exact twins, and those whose names share a word, are compared."""
 _STRAIGHT = 0.99

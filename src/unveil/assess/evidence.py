@@ -148,7 +148,7 @@ def verdict_files(
     places
         By role ("release", "record", "original", "earlier result"); one that is not a file is left out.
     project, policy
-        The project, and the rules held against the release. A project that names a data base with a password has no plain hash.
+        The project, and the rules applied to the release. A project that names a data base with a password has no plain hash.
     key_file
         The secret key of the hashes; none: plain ones, and none of the original.
     """
@@ -195,7 +195,7 @@ def input_files(
     Parameters
     ----------
     source, project
-        Where the data is, and what is known of it.
+        Where the data is, and what is known about it.
     secrets
         The sensitive attributes.
     key_file

@@ -109,14 +109,14 @@ class Pairing:
     same_order: tuple[str, ...]
 
     def check(self, original: Data, releases: Mapping[str, Data]) -> None:
-        """Refuse what is said of a release that there is not, and row numbers of tables that have no order."""
+        """Refuse what is said about a release that there is not, and row numbers of tables that have no order."""
         for name in (*self.link, *self.same_order):
             if name not in releases:
                 raise ArgumentError.not_one_of("the release", name, list(releases))
             require_order(original, releases[name])
 
     def of(self, name: str) -> dict[str, Any]:
-        """Return the arguments of one release; what is said of it alone goes before the id."""
+        """Return the arguments of one release; what is said about it alone goes before the id."""
         said = {"link": self.link[name]} if name in self.link else {}
         said |= {"same_order": True} if name in self.same_order else {}
         return said or {"id": self.identity}

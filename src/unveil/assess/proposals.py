@@ -124,7 +124,7 @@ class ColumnProposal:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What is known of the whole table before a column is judged.
+    """What is known about the whole table before a column is judged.
 
     Attributes
     ----------

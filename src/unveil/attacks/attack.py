@@ -219,7 +219,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         release need not have it where it is known which record is which.
     missing_is_sensitive
         Whether it is sensitive information that a sensitive value is missing. If not, a class in which nobody has a value
-        discloses nothing for certain, and its records are counted apart. None: of the attributes of which the project says so.
+        discloses nothing for certain, and its records are counted separately. None: of the attributes of which the project says
+        so.
     link_records
         Whether to link records (it takes longest on large tables).
     seed
@@ -259,7 +260,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """What an attack takes besides the two tables: other data, people who are not in the release, what is known of its making."""
+    """What an attack takes besides the two tables: other data, people outside the release, what is known about its making."""
 
     external: Data | None = None
     control: Data | None = None

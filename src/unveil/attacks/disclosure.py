@@ -66,7 +66,7 @@ def homogeneity(
 ) -> Homogeneity:
     """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain.
 
-    Classes in which nobody has a value disclose none: they are counted apart, unless a missing value is itself sensitive.
+    Classes in which nobody has a value disclose none: they are counted separately, unless a missing value is itself sensitive.
     """
     sections = {}
     for name in sensitive:

@@ -3,7 +3,8 @@
 White box: the intruder knows the original and the protected columns but not which record is which: the Discrimination Rate of
 each original attribute given the protected one. Black box: only the release: its key against the identity of its records.
 Grey box: the release and other data with some columns in common: how many of its records find their match; or with none in
-common, linked by structure alone. Known records: the true key of a person, held against the records of the release that cover it.
+common, linked by structure alone. Known records: the true key of a person, compared with the records of the release that cover
+it.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     )
     random = np.random.default_rng(checked_seed(seed))
     if rule == ClassRule(1, 1, 1.0):
-        raise ArgumentError("nothing is said of what the release had to meet; give k, l or alpha.")
+        raise ArgumentError("nothing is said about what the release had to meet; give k, l or alpha.")
     with paired(original, release, key=key, sensitive=sensitive, mapping=mapping, hierarchies=hierarchies) as pair:
         if len(pair.sensitive) != 1:
             raise ArgumentError(f"the attack is on one sensitive attribute, and {len(pair.sensitive)} are named; name one.")

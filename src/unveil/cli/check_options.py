@@ -49,7 +49,7 @@ def _sheet(place: Path | None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class TrialOptions:
-    """The release, the policy that it is held against, and how it is read."""
+    """The release, the policy that it is checked against, and how it is read."""
 
     release: Data = None
     policy: Annotated[

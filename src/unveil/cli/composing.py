@@ -35,7 +35,9 @@ def composed(
     models, search, order, to = groups
     _refuse_unfit(models, search)
     if inputs.key is None or inputs.sensitive is None:
-        raise ArgumentError("mechanisms are judged by what the key tells of the sensitive columns; name --key and --sensitive.")
+        raise ArgumentError(
+            "mechanisms are judged by what the key tells about the sensitive columns; name --key and --sensitive."
+        )
     wanted = [*inputs.planned_needs(), *(Need.parse(text) for text in needs or ())]
     options = {"identifiers": search.options(inputs)["identifiers"], "time_limit": search.time_limit or _SECONDS, **limits}
     with showing_progress():

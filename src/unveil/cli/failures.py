@@ -45,7 +45,7 @@ _NO_MEMORY = (
 
 
 def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
-    """Return what is said of a failure, nothing where nothing is, and the exit code."""
+    """Return what is said about a failure, nothing where nothing is, and the exit code."""
     unexpected = (
         f"unexpected failure of {_verb(words)!r}: {type(error).__name__}{_place(error)}; {_written()}. "
         "The same command with --debug shows the traceback."
@@ -54,7 +54,7 @@ def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
 
 
 def _foreseen(error: BaseException) -> tuple[str, int] | None:
-    """Return what is said of an interrupt, of what this package refuses, and of a reader who has gone."""
+    """Return what is said about an interrupt, of what this package refuses, and of a reader who has gone."""
     if isinstance(error, KeyboardInterrupt | StoppedError) or (isinstance(error, CancelledError) and was_heard()):
         word, code = ending()
         return f"{word}; {error if isinstance(error, StoppedError) else f'{_written()}.'}", code

@@ -73,7 +73,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True, slots=True)
 class NamedRoles:
-    """What a command line says of the columns of its table."""
+    """What a command line says about the columns of its table."""
 
     key: Sequence[str] | None = None
     sensitive: Sequence[str] | None = None

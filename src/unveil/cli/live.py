@@ -19,7 +19,7 @@ __all__ = ["LiveView", "PlainView", "sparkline", "view_of"]
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _POINTS = 60
 _CLASSES = 5
-_NO_CLASSES = "Which classes disclose most is not known of a sample of them."
+_NO_CLASSES = "Which classes disclose most cannot be known from a sample of them."
 
 
 def sparkline(values: list[float | None]) -> str:
@@ -71,7 +71,7 @@ class PlainView:
 
 
 class LiveView:
-    """A view that is drawn anew with every window."""
+    """A view that is redrawn with every window."""
 
     def __init__(self) -> None:
         from rich.console import Console

@@ -14,7 +14,7 @@ __all__ = ["check_parameters", "check_read"]
 _WRITTEN = ("out", "link", "junit", "checkpoint", "sheet")
 """What names a file to write, where it is a path; a correspondence to read comes as text."""
 _UPDATED = ("baseline",)
-"""What may be read and then written anew."""
+"""What may be read and then written again."""
 _TEXTS = ("separator", "missing", "settings")
 """What names no file, and may be a dash."""
 _outputs: ContextVar[tuple[Path, ...]] = ContextVar("outputs", default=())

@@ -73,7 +73,7 @@ class TableOptions:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
-        """Return what the command line and the project file say of the table."""
+        """Return what the command line and the project file say about the table."""
         roles = NamedRoles(
             self.key, self.sensitive, nulls=self.nulls, person=self.person, household=self.household, keep=self.keep,
             only_roles=self.only_roles,

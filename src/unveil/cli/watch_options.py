@@ -167,7 +167,7 @@ class AlarmOptions:
     )
 
     def judge(self, plan: Project | None, settings: Mapping[str, Any]) -> Judge | None:
-        """Return what says of a window which rules of a policy it breaks, if there is a policy."""
+        """Return the judge that says which rules of a policy it breaks, if there is a policy."""
         from unveil.assess.policy.check import check, policy_of
 
         if self.policy is None and (plan is None or not plan.policy):

@@ -221,7 +221,7 @@ class Counts:
         return self._combined(other, sign=-1)
 
     def as_source(self) -> Source:
-        """Return the table as data that can be counted: every measure of counts takes it in the place of data."""
+        """Return the table as data that can be counted: every measure of counts takes it instead of data."""
         if self.weight is not None:
             raise CountsError("a weighted count table cannot be counted again: the weights of single records are lost.")
         pairs = zip(self.columns, self.codes, strict=True)

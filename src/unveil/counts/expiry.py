@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ByNumber", "ByTime", "Expiry", "Never", "hold_to_limit"]
 
 _MOST_RUNS = 256
-"""Runs of records that are kept apart, each in the order of time, before they are put together."""
+"""Runs of records that are kept separate, each in the order of time, before they are put together."""
 
 
 class Expiry(Protocol):

@@ -335,7 +335,7 @@ def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0
                     uncertainty += term
                 balanced_runs += balanced
             continue
-        # what each new class says of the sensitive attribute
+        # what each new class says about the sensitive attribute
         for new in range(first_run, runs):
             class_n = 0
             class_mass = 0.0

@@ -107,7 +107,7 @@ def slide_records(
             n[place] = 0
             used += 1
         n[place] += 1
-        # the record joins the ring, in the place of the oldest once the ring is full
+        # the record joins the ring, in place of the oldest once the ring is full
         if held < size:
             ring[(oldest + held) % size] = place
             held += 1

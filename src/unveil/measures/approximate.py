@@ -2,8 +2,8 @@
 
 A large file, or a table of an engine, is read twice: first to find the largest classes of the key, from records drawn at random,
 then to keep all records of these and of a random share of the other classes. Such a class is in or out by a hash of its values,
-so the share is a random sample, and what it says of the others carries a standard error. Nothing is estimated where the limit is
-not reached, and an estimate always says so.
+so the share is a random sample, and what it says about the others carries a standard error. Nothing is estimated where the limit
+is not reached, and an estimate always says so.
 """
 
 from __future__ import annotations

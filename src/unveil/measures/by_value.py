@@ -33,7 +33,7 @@ class ByValue:
     posterior
         :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
     telling
-        Whether the value gives a sensitive value of those who hold it away (`results.masking`); not said of record identity.
+        Whether the value gives a sensitive value of those who hold it away (`results.masking`); not said about record identity.
     hidden, small
         Which values are masked, and below how many records the count is given nevertheless; None: nothing is masked.
     """
@@ -119,7 +119,7 @@ def _called(name: str) -> str:
 
 
 def _without(values: list[Any], which: NDArray[np.bool_], instead: Any) -> list[Any]:
-    """Return values with something else in the place of some."""
+    """Return values with something else in place of some."""
     for at in np.flatnonzero(which).tolist():
         values[at] = instead
     return values

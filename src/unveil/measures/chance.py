@@ -51,7 +51,7 @@ def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], sensitiv
 
 
 def beyond_chance(adjusted: float | None) -> float:
-    """Return what a threshold is held against: the adjusted rate, 0 where it is below chance or nothing can be said."""
+    """Return what a threshold is compared with: the adjusted rate, 0 where it is below chance or nothing can be said."""
     return 0.0 if adjusted is None else max(adjusted, 0.0)
 
 

@@ -2,8 +2,9 @@
 
 A class is a combination of values of the key; its records look alike to an intruder. Where a column says whose record it is, the
 size of a class is the number of persons in it: somebody with three records there is in it once, and may be in others as well.
-Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted apart
-and form no class unless requested. With nulls as wildcards a class holds every record whose key matches, so classes overlap.
+Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted
+separately and form no class unless requested. With nulls as wildcards a class holds every record whose key matches, so classes
+overlap.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class HouseholdRisks(Figures):
     households
         How many there are.
     highest, rate, expected, note
-        The risk of the household that is worst off, the mean, how many an intruder gets right, and what is to be said of them.
+        The risk of the household that is worst off, the mean, how many an intruder gets right, and the notes on them.
     k, k_whole, unique_households
         The households in the smallest class, one member being known; that look alike, all members being known; and those alike no
         other.
@@ -108,7 +108,7 @@ class Homes:
         risk
             The risk for each entry.
         note
-            What is to be said of it.
+            The notes on it.
         by_record
             Whether every record is a member, though persons may be distinguished, as where weights estimate the risk of a record.
         """

@@ -134,7 +134,7 @@ def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, ra
 def _too_few(records: int, count: int, what: str, fewest: int, hint: str) -> str:
     return (
         f"{records:,} records are too few for {count:,} {what}: an interval needs {fewest} for each, since with fewer "
-        f"nothing is known of how often it holds; {hint}"
+        f"nothing is known about how often it holds; {hint}"
     )
 
 

@@ -86,7 +86,7 @@ def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counte
 
 
 def least_supports(sets: Sequence[Items], records: Sequence[int], most: int) -> NDArray[np.int64]:
-    """Return for each set how few records hold what somebody may know of it: at most this many of its items.
+    """Return for each set how few records hold what somebody may know about it: at most this many of its items.
 
     Anyone who knows more leaves fewer records, so the largest subsets decide. Of an empty set nothing can be known: all are left.
 

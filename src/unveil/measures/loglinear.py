@@ -193,7 +193,7 @@ def loglinear_uniqueness(
         sample's cells only. 2: all two-way interactions, by iterative proportional fitting of the whole table, of at most
         5,000,000 cells.
     terms
-        A model of one's own in the place of an order: the columns, by their places, that interact with each other. Every column
+        A model of one's own in place of an order: the columns, by their places, that interact with each other. Every column
         has its own effect, and what interacts has all interactions within. None: as `order` says.
     weights
         The sampling weights of the cells, where records stand for different numbers of people: then the people of a cell outside

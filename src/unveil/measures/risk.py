@@ -41,7 +41,7 @@ class Intruder(Figures):
     worst_class
         The class with the highest risk.
     note
-        What is to be said of it.
+        The notes on it.
     """
 
     highest: float

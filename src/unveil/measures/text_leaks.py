@@ -1,4 +1,4 @@
-"""What does a text still say of whom it is about? Known identifiers of its record, and words that no other text has."""
+"""What does a text still reveal about its person? Known identifiers of its record, and words that no other text has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class TextLeaks(Result):
-    """What texts still say of whom they are about.
+    """What texts still reveal about the people in them.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class TextLeaks(Result):
 def text_leaks(
     data: Data, attribute: str, *, known: Names | None = None, person: str | None = None, original: Data | None = None
 ) -> TextLeaks:
-    """Say what texts still tell of whom they are about.
+    """Say what texts still reveal about the people in them.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def text_leaks(
     attribute
         The column of texts.
     known
-        Columns that tell of the same record who it is of or what is known of them: name, town, date of birth. A value is in
+        Columns of the same record that say who it is about or what is known about them: name, town, date of birth. A value is in
         the text where it occurs as it is, in another writing of a date, or by one of its words of three letters or more.
     person
         The column that says whose record it is; none: every record is another person's.

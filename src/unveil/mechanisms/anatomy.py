@@ -121,7 +121,7 @@ class Anatomy(Protection):
         return float((met * secrets / np.maximum(size, 1)).sum())
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return what JSON says of the two tables."""
+        """Return the JSON of the two tables."""
         return {
             "mechanism": "anatomy",
             "key": list(self.key),

@@ -1,4 +1,4 @@
-"""What if a text names nobody? What is recognised in free text becomes its kind, what is known of the record its column."""
+"""What if a text names nobody? What is recognised in free text becomes its kind, what is known about the record its column."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def redact_text(
         What to recognise, of "email", "url", "mac-address", "ip-address", "iban", "card-number", "date", "national-number",
         "phone", "postal-address", "postcode", "person-name" and "number"; none: all.
     known
-        Columns that tell of the same record who it is of, such as name, town and date of birth: where a value is in the
+        Columns of the same record that say who it is about, such as name, town and date of birth: where a value is in the
         record's own text, whole, by a word of it, or as another writing of a date, the column's name in brackets takes its place.
     person
         The column that says whose record it is, for the figures; none: every record is another person's.
@@ -106,7 +106,7 @@ def _own(values: Mapping[str, Sequence[Any]], at: int) -> dict[str, list[str]]:
 
 
 def _redacted(text: str, kinds: Sequence[str], known: Mapping[str, list[str]], replaced: Counter[str]) -> str:
-    """Redact one text: what is recognised first, then what is known of its record."""
+    """Redact one text: what is recognised first, then what is known about its record."""
     clean, counts = redacted(text, kinds)
     replaced.update(counts)
     for name, forms in known.items():

@@ -37,7 +37,9 @@ _LEFT = (
     "{} equal a unique original one and are not drawn again, since much of what the trees can make is somebody's: group values, "
     "or synthesise fewer attributes."
 )
-_UNBOUNDED = "Without differential privacy nothing bounds what synthetic records tell of the original ones: measure the release."
+_UNBOUNDED = (
+    "Without differential privacy nothing bounds what synthetic records tell about the original ones: measure the release."
+)
 
 
 @checked_arguments

@@ -1,4 +1,4 @@
-"""What a mechanism has to tell of the release that it makes, and how its records become one."""
+"""The treatment of a release: what its mechanism reports, and how records become a release."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Treatment(Protection):
         return self.attributes
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return what JSON says of the mechanism."""
+        """Return the JSON of the mechanism."""
         return {
             "mechanism": self.mechanism,
             "attributes": list(self.attributes),

@@ -1,7 +1,8 @@
 """What is a privacy model? A figure for every class, the class that decides, and, where a threshold is given, whether it holds.
 
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
-("k at least 5?"); both are answered by `measure`. It carries all that others must know of it: its figure for a class, whether it
+("k at least 5?"); both are answered by `measure`. It carries all that others must know about it: its figure for a class, whether
+it
 needs a population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a
 class is split. A new model is one file with a subclass, and one line in `models/registry.py`.
 """
@@ -41,7 +42,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a model says of a table.
+    """The figure of a model for a table.
 
     Attributes
     ----------
@@ -174,7 +175,7 @@ class Model:
         return False
 
     def with_scale(self, scales: Mapping[str, Scale]) -> Model:  # noqa: ARG002 - of those that have one
-        """Return the model with what it must know of how the values of its attribute lie to one another."""
+        """Return the model with what it must know about how the values of its attribute lie to one another."""
         return self
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - no bound

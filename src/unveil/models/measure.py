@@ -220,7 +220,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     alpha
         How much a key with a null counts for other keys, from 0 to 1 (nulls="wildcard").
     suppressed
-        "apart": records whose key is suppressed throughout (`*` or null) are counted apart; "class": they form a class.
+        "apart": records whose key is suppressed throughout (`*` or null) are counted separately; "class": they form a class.
 
     Returns
     -------

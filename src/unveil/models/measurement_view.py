@@ -126,7 +126,7 @@ def _notes(measured: Measurement) -> list[str]:
     notes = list(measured.notes)
     if measured.suppressed:
         notes.append(
-            f"{counted(measured.suppressed, 'record')} suppressed in every key attribute: counted apart, without a class."
+            f"{counted(measured.suppressed, 'record')} suppressed in every key attribute: counted separately, without a class."
         )
     if measured.made.dropped:
         notes.append(f"{counted(measured.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")

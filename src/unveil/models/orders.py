@@ -22,7 +22,7 @@ __all__ = ["Scale"]
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What is known of an attribute's values: their order, where it is not that of numbers, and their hierarchy.
+    """What is known about an attribute's values: their order, where it is not that of numbers, and their hierarchy.
 
     Parameters
     ----------

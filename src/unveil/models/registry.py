@@ -1,6 +1,6 @@
 """Every privacy model there is. A new one is a subclass of `Model` or `SensitiveModel` in a file of its own, and a line here.
 
-The order is that of an answer: first what is said of the key alone, then what is said of each sensitive attribute.
+The order is that of an answer: first what is said about the key alone, then what is said about each sensitive attribute.
 """
 
 from __future__ import annotations

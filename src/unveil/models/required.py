@@ -1,4 +1,4 @@
-"""The models that are required of a table, their places in an answer, and what each says of it."""
+"""The models that are required of a table, their places in an answer, and their figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["completed", "measured_models", "nested", "published"]
 
 
 def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Place, Model]:
-    """Return the requirements by their place, each once, with what they must know of how values lie to one another."""
+    """Return the requirements by their place, each once, with what they must know about how values lie to one another."""
     by_place: dict[Place, Model] = {}
     for model in models:
         if model.place in by_place:
@@ -27,7 +27,7 @@ def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Plac
 
 
 def measured_models(models: Mapping[Place, Model], classes: Equivalence, population: Population | None) -> dict[Place, Measured]:
-    """Return what each model says of a table."""
+    """Return the figure of each model for a table."""
     return {place: model.measure(classes, population) for place, model in models.items()}
 
 

@@ -1,7 +1,7 @@
 """How many records are alone? Requirements on the sizes of all classes together: uniques in the sample and in the population.
 
 Neither is a property of one class. A search meets them by suppressing records that are alone, and as few of them as will do.
-They must be requested, and are not part of what `measure` says of every table: its section on risks has the same figures.
+They must be requested, and are not part of what `measure` says about every table: its section on risks has the same figures.
 """
 
 from __future__ import annotations

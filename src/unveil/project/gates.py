@@ -40,7 +40,7 @@ class GateSection:
     nulls, person, contribution, dialect
         As for `unveil.Gate`.
     columns
-        What is said of single columns.
+        What is said about single columns.
 
     Examples
     --------

@@ -176,7 +176,7 @@ RULES: dict[str, Form] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A figure, and the threshold that it is held against.
+    """A figure, and the threshold that it is checked against.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
 
 
 def _document(rule: Rule) -> Any:
-    """Return what a file says of a rule."""
+    """Return what a file says about a rule."""
     if rule.form.flag and rule.threshold is not None:
         return False
     if not rule.parameters:

@@ -51,7 +51,7 @@ _PRECEDENTS = (
     "El Emam (2013), Guide to the De-Identification of Personal Health Information, CRC Press, chapter on cell size precedents"
 )
 _CELLS = (
-    "It is about the cells of published tables; here every class of records with the same key is held against it. It says "
+    "It is about the cells of published tables; here every class of records with the same key is checked against it. It says "
     "nothing about sensitive values that a whole class shares."
 )
 

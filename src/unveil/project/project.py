@@ -125,7 +125,7 @@ class Project:
 
     @checked_arguments
     def attribute(self, column: str) -> Attribute:
-        """Return what the project says of a column.
+        """Return what the project says about a column.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Project:
         Returns
         -------
         Partition
-            Not yet held against data.
+            Not yet checked against data.
 
         Raises
         ------

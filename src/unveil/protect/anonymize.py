@@ -198,7 +198,7 @@ def _further(objective: object, keys: Sequence[str]) -> list[str]:
 
 
 def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
-    """Return what is said of the columns that are neither key nor sensitive, by a study and in the call."""
+    """Return what is said about the columns that are neither key nor sensitive, by a study and in the call."""
     said = table.standing if isinstance(table, Microdata) else standing_of(data, table.names)
     require_columns(keep, table.names)
     return replace(said, keep=(*said.keep, *keep), only_roles=said.only_roles or only_roles)
@@ -262,7 +262,7 @@ def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any]
 
 
 def _pseudonymised(data: Data, options: Options, key_file: str | os.PathLike[str] | None) -> tuple[Microdata, Options]:
-    """Return the records, with pseudonyms for some columns, and the options with what is to be said of them."""
+    """Return the records, with pseudonyms for some columns, and the options with the notes on them."""
     records = open_microdata(data)
     if not options.pseudonyms:
         return records, options

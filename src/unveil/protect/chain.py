@@ -58,7 +58,7 @@ class Chain(Protection):
         return self.steps[-1].protection.stated(self.steps[-1])
 
     def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
-        """Return what JSON says of every step."""
+        """Return the JSON of every step."""
         return {"steps": [step.to_dict() for step in self.steps]}
 
     def line(self, release: Release[Any]) -> str:

@@ -1,4 +1,4 @@
-"""The release that a chosen generalisation makes of its records, with all that is to be said of it."""
+"""The release that a chosen generalisation makes of its records, with all notes on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Options:
     Attributes
     ----------
     pseudonymised
-        What is to be said of the columns that got pseudonyms.
+        The notes on the columns that got pseudonyms.
     screen
         What becomes of the columns that are neither key nor sensitive.
     """
@@ -121,7 +121,7 @@ def generalised(
 
 
 def _notes(choice: Choice, options: Options) -> list[str]:
-    """Return what a user should know of the release."""
+    """Return what a user should know about the release."""
     notes, best, request, space = [], choice.found, choice.request, choice.lattice.space
     if request.proposed:
         notes.append(f"Hierarchies were proposed from the values of {listed([*request.proposed])}; write your own for meaning.")

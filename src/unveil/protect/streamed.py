@@ -91,7 +91,7 @@ def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Ch
 
 
 class _Change:
-    """Keys generalised, classes suppressed, records with nulls left out if requested, and the records held against the counts."""
+    """Keys generalised, classes suppressed, records with nulls left out if requested, and records checked against the counts."""
 
     def __init__(self, choice: Choice, *, drop: bool) -> None:
         self._choice, self._request, self._drop = choice, choice.request, drop

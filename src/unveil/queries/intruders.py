@@ -386,7 +386,7 @@ def trial_door(policy: Callable[[TrialPeople], GatePolicy], folder: Path, *, peo
 
 
 def verdict_of(got: float) -> str:
-    """Return what is said of a policy from which an attack got a share of what it aimed at.
+    """Return what is said about a policy from which an attack got a share of what it aimed at.
 
     Examples
     --------

@@ -33,5 +33,5 @@ def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:
 
 
 def marked(notes: Sequence[str], repeatable: Repeatable) -> tuple[str, ...]:
-    """Return the notes and, where everybody can repeat the draws, what is to be said of that."""
+    """Return the notes and, where everybody can repeat the draws, a warning."""
     return (*notes, NOT_FOR_PUBLICATION) if repeatable == "seed" else tuple(notes)

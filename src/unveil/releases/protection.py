@@ -39,7 +39,7 @@ class Protection(ABC):
 
     @abstractmethod
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return what JSON says of this way of protecting alone."""
+        """Return the JSON of this way of protecting alone."""
 
     def claims(self) -> dict[str, Any]:
         """Return what JSON ends with: what the release claims where that is more than its models say."""

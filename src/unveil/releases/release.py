@@ -106,7 +106,7 @@ class Release(Result, Generic[P_co]):
 
     @property
     def record(self) -> dict[str, Any]:
-        """What may be said of the release beside it: how it was made, what it meets and against whom, and who can repeat that."""
+        """What may be published about the release: how it was made, what it meets and against whom, and who can repeat it."""
         return recorded(
             self.protection.made_by,
             self.settings,

@@ -51,7 +51,7 @@ class ColumnScreen:
 
     @classmethod
     def of_identifiers(cls, names: Collection[str]) -> ColumnScreen:
-        """Return what is to be said of columns that the user named as identifiers."""
+        """Return the notes on columns that the user named as identifiers."""
         return cls(dict.fromkeys(names, _NAMED))
 
     def beside(self, left_out: Mapping[str, str]) -> ColumnScreen:
@@ -59,7 +59,7 @@ class ColumnScreen:
         return replace(self, left_out={**left_out, **self.left_out})
 
     def applied(self, release: Release[P]) -> Release[P]:
-        """Return a release in hand without the columns that may not leave, and with what is to be said of the others."""
+        """Return a release in hand without the columns that may not leave, and with the notes on the others."""
         records = release.records
         if not isinstance(records, Microdata) or len(release.tables) > 1:
             return release
@@ -96,7 +96,7 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     treated
         The columns that the mechanism was given: they have a role.
     standing
-        What the user says of the others.
+        What the user says about the others.
     """
     open_ones = [name for name in names if name not in treated]
     said = dict.fromkeys(standing.identifiers, _NAMED) | (
@@ -139,7 +139,7 @@ def screened(release: Release[P]) -> Release[P]:
 
 
 def _noted(notes: Sequence[str], screen: ColumnScreen) -> tuple[str, ...]:
-    """Return notes with what is to be said of columns, before the mark of a release that everybody can repeat."""
+    """Return notes with those on columns, before the mark of a release that everybody can repeat."""
     marks = [note for note in notes if note == NOT_FOR_PUBLICATION]
     own = [note for note in notes if note != NOT_FOR_PUBLICATION]
     return tuple(dict.fromkeys((*own, *screen.notes(), *marks)))

@@ -160,7 +160,7 @@ def verify(file: str | os.PathLike[str], public_key: str | os.PathLike[str]) -> 
     ----------
     file
         The file, with its signature beside it; or a release whose record was signed: then the record's signature is verified, and
-        the release held against the checksum in it.
+        the release checked against the checksum in it.
     public_key
         The Ed25519 public key, a PEM file.
 

@@ -56,7 +56,7 @@ def captions() -> list[PublishedFigure]:
 
 
 def steps() -> list[PublishedFigure]:
-    """Recompute how far two diseases are apart in the tree: a class of one record, held against a table of another."""
+    """Recompute how far two diseases are apart in the tree: a class of one record, compared with a table of another."""
     patients = datasets.load("t-closeness-3")
     ulcer = patients[_ULCER : _ULCER + 1]
     colitis = ulcer.with_columns(ulcer["Disease"].replace("gastric ulcer", "colitis"))

@@ -17,7 +17,7 @@ from unveil.results.masking import MASK, is_masked, without_values
 __all__ = ["HiddenClasses", "Rows", "masked_parts"]
 
 _SIZES = frozenset({"count", "dr", "missing", "in_original", "in_release", "difference"})
-"""What a row says of the size of its class; it is left out of one that is masked for another reason than being small."""
+"""What a row says about the size of its class; it is left out of one that is masked for another reason than being small."""
 
 HiddenClasses: TypeAlias = Mapping[tuple[str, ...], frozenset[tuple[Any, ...]]]
 """The combinations of values that are masked, by the attributes that they are of, in order of their names."""

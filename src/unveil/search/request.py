@@ -160,7 +160,7 @@ class Request:
         return [(name,) if name in self.counted else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
 
     def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
-        """Return what the models say of a count table over key and sensitive attributes, and of its population over the key."""
+        """Return the figures of the models for a count table over key and sensitive attributes, and its population."""
         classes = self._classes(counts)
         people = None if population is None else Population.of(counts, classes, population)
         return measured_models(self.models, classes, people)

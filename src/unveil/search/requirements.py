@@ -15,7 +15,7 @@ until it is met (`average`), and so are no fewer records in any node below.
 
 Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that come out
 with equal labels, and are one class to a reader, do no harm. Where one is not, only the lattice is searched, and nothing is said
-of the nodes below one that fails.
+about the nodes below one that fails.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "Requirements"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeVerdict:
-    """What the requirements say of a node.
+    """The result of the requirements for a node.
 
     Attributes
     ----------

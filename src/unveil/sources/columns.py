@@ -57,7 +57,7 @@ class ReadAsSource(Source):
 
 
 def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
-    """Return a column with its codes for a null as nulls; what is left is typed anew."""
+    """Return a column with its codes for a null as nulls; what is left is typed again."""
     if column.dtype == pl.String:
         return typed(column.to_frame(), codes).to_series()
     if not column.dtype.is_numeric():

@@ -22,7 +22,7 @@ _ROOM = 384 << 20
 
 
 class HeldSource(Source):
-    """A source whose columns are read once, in the place of one that would be read again."""
+    """A source whose columns are read once, in place of one that would be read again."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.place, source.names)

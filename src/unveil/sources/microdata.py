@@ -43,7 +43,7 @@ class Microdata:
     frame
         The records.
     standing
-        What is said of the columns that no mechanism is given.
+        What is said about the columns that no mechanism is given.
     """
 
     place: str
@@ -189,7 +189,7 @@ def open_microdata(data: Data) -> Microdata:
 
 
 def standing_of(data: Data, columns: Sequence[str]) -> Standing:
-    """Return what a study says of the columns that no mechanism is given; of other data nothing is said."""
+    """Return what a study says about the columns that no mechanism is given; of other data nothing is said."""
     declared = getattr(data, "standing", None)
     standing = declared if isinstance(declared, Standing) else Standing()
     require_columns(standing.keep, columns)

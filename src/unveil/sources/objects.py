@@ -40,7 +40,7 @@ def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
 
 
 def column_of_sets(column: pl.Series, sets: Sequence[Any]) -> pl.Series:
-    """Return sets in the place of a column: of lists as lists of text, of objects as they are, of all else as text."""
+    """Return sets in place of a column: of lists as lists of text, of objects as they are, of all else as text."""
     nested = pl.List(pl.String) if column.dtype in (pl.List, pl.Array) else pl.String
     return pl.Series("sets", sets, dtype=pl.Object if column.dtype == pl.Object else nested).alias(column.name)
 

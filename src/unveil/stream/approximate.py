@@ -1,10 +1,10 @@
 r"""What does a window disclose that holds more combinations than may be kept? Estimates from a sample of its classes.
 
 Of the combinations of the columns that all keys share, the most frequent stay for certain, and of the others those whose hash
-falls into a share :math:`\pi = 2^{-j}` of all hashes, each with all its records: whatever is known of a class is known exactly,
-however many records came and went. The other records count with their sensitive values only, so that N and H(X) stay exact.
-With n the size of a class, h its entropy (of the sensitive values; against record identity :math:`\log_2 n`), C the certain
-classes, S those drawn, and R the records outside of C, whose number is known,
+falls into a share :math:`\pi = 2^{-j}` of all hashes, each with all its records: whatever is known about a class is known
+exactly, however many records came and went. The other records count with their sensitive values only, so that N and H(X) stay
+exact. With n the size of a class, h its entropy (of the sensitive values; against record identity :math:`\log_2 n`), C the
+certain classes, S those drawn, and R the records outside of C, whose number is known,
 
 .. math:: DR \approx 1 - \frac{\sum_C n h + R \bar h}{N H(X)}, \qquad \bar h = \frac{\sum_S n h}{\sum_S n}, \qquad
           \text{error} = \frac{R \sqrt{(1 - \pi) \sum_g (\sum_{c \in g} n (h - \bar h))^2}}{N H(X) \sum_S n}
@@ -42,7 +42,7 @@ _OF_PERSONS = (
     "the window holds more combinations than its limit; of persons, k, uniques and classes are estimated, the rate is not"
 )
 _CONSTANT = "there is one value only, so nothing can be disclosed"
-_NO_KIND = "the kind of identifier is not known of a sample of the classes"
+_NO_KIND = "the kind of identifier cannot be known from a sample of the classes"
 _NO_SAMPLE = "the window holds more combinations than its limit, and no class of this key is in the sample of them"
 
 

@@ -25,11 +25,11 @@ _AT_ONCE = 10_000
 _TRANSACTION = 5.0
 """Seconds after which a transaction is committed."""
 _RUN = "unveil-run"
-"""The header that says of which run a message is."""
+"""The header that says which run a message belongs to."""
 
 
 class KafkaSink:
-    """A topic: the key of a message is the number of its line, a header says of which run it is.
+    """A topic: the key of a message is the number of its line, a header says which run it belongs to.
 
     A run that goes on reads what came since the checkpoint, and does not send again what is there. With a ``transactional.id``
     among the settings lines are sent in transactions, so that what a killed run leaves unfinished is never seen.

@@ -23,7 +23,7 @@ class ReleaseRun:
     """A release on its way: what was published, and the state that it goes on from.
 
     What leaves is part of a state that is kept before it leaves. So a run that goes on after any end gives the very same lines
-    again; grouped or shuffled anew, records would be released twice, and what both have in common would give people away.
+    again; grouped or shuffled again, records would be released twice, and what both have in common would give people away.
     """
 
     def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:

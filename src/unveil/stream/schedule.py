@@ -54,7 +54,7 @@ class Schedule:
         self._arrived: int | None = None
 
     def clock(self, times: NDArray[np.int64] | None, records: int, now: int | None) -> NDArray[np.int64]:
-        """Return what the clock says of records that come: it never goes back."""
+        """Return what the clock says about records that come: it never goes back."""
         if self.by_number:
             return self.now + np.arange(records, dtype=np.int64)
         if times is not None:

@@ -141,7 +141,7 @@ class WatchRun(Result):
                 f"{number(least)} of the classes; k is at most the one shown."
             )
         if self.points and self.points[-1]["share"] < 1.0:
-            notes.append("Which classes of the last window disclose most is not known of a sample of them.")
+            notes.append("Which classes of the last window disclose most cannot be known from a sample of them.")
         return View(f"Watched: {self.question}", tuple(figures), tuple(self._tables()), tuple(notes), tuple(self._charts()))
 
     def _charts(self) -> list[Chart]:

@@ -32,7 +32,7 @@ class Sink(Protocol):
         """Have all lines in their place, and return where the next goes."""
 
     def go_to(self, position: Any) -> None:
-        """Go back to where a checkpoint was made; None: start anew."""
+        """Go back to where a checkpoint was made; None: start again."""
 
     def close(self) -> None:
         """End, whatever is in its place by then."""
@@ -65,7 +65,7 @@ class FileSink:
             self._anew = True
             return
         if not self._path.exists() or self._path.stat().st_size < position:
-            raise DataChangedError(f"{shown(self._path)} is shorter than at the checkpoint; put it back, or start anew.")
+            raise DataChangedError(f"{shown(self._path)} is shorter than at the checkpoint; put it back, or start again.")
         self._guarded(lambda file: (file.seek(position), file.truncate()))
 
     def close(self) -> None:

@@ -42,7 +42,7 @@ class ColumnPair:
 class Pair:
     """The study of an original beside the study of a release of it.
 
-    `attack` and `loss` take a pair in the place of the two tables.
+    `attack` and `loss` take a pair instead of the two tables.
 
     Parameters
     ----------

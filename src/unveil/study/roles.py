@@ -169,7 +169,7 @@ class Meaning:
 
     @classmethod
     def of(cls, columns: Sequence[str], meant: Mapping[str, Any]) -> Meaning:
-        """Read what is said of columns, and refuse a column that is not there."""
+        """Read what is said about columns, and refuse a column that is not there."""
         given = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
         for name, kind in given["kinds"].items():
             require_columns([name], columns)

@@ -36,7 +36,7 @@ Views = Mapping[str, Mapping[str, Partition]]
 class Study:
     """Data with what is meant by it: the roles of its columns, how their values are read, and what a null means.
 
-    Every public call takes a study in the place of data; what is said in the call goes before what the study says. The data is
+    Every public call takes a study instead of data; what is said in the call goes before what the study says. The data is
     opened once, and counted once for every set of columns, so that a second question costs next to nothing.
 
     Parameters

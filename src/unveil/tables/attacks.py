@@ -199,7 +199,7 @@ def attack_table(
     share
         From which share of a cell, in per cent, a contributor dominates it.
     coalition
-        How many members of a class share what they know of themselves (group disclosure).
+        How many members of a class share what they know about themselves (group disclosure).
 
     Returns
     -------
@@ -252,7 +252,7 @@ def attack_table(
 
 
 def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what is known of every count: intervals where counts were protected, else nothing of what is suppressed."""
+    """Return what is known about every count: intervals where counts were protected, else nothing of what is suppressed."""
     count = protected.table.n.astype(np.float64)
     if protected.on == "count":
         return np.maximum(protected.low, 0.0), np.minimum(protected.high, float(protected.table.made.records))

@@ -125,7 +125,7 @@ def table(  # noqa: PLR0913 - what a table is made of
 def _there(
     data: Data, source: Source, names: Sequence[str], what: Contribution, top: int, nulls: str
 ) -> Contributions | Holdings | None:
-    """Return what is known of the amounts where the data is; None: its records are to be read."""
+    """Return what is known about the amounts where the data is; None: its records are to be read."""
     if what.holding is not None:
         return holdings(source, names, what, nulls)
     if nulls == "category" and what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:

@@ -25,7 +25,7 @@ __all__ = ["Flow", "FlowProgram", "FlowTask", "Side", "likely", "tasks_of"]
 Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
 _AGAIN = 2
-"""How often a flow is sought anew, with costs by the cell rather than by the amount moved."""
+"""How often a flow is sought again, with costs by the cell rather than by the amount moved."""
 _LARGE = 3_000
 """Among more cells one side and one repetition have to do, and flows are first sought among likely cells."""
 _LIKELY = 4

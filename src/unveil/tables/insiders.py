@@ -115,7 +115,7 @@ class _Attack:
                 break
         return [(some, left) for some, left in pairs if len(left)]
 
-    def by(self, known: NDArray[np.int64], left: NDArray[np.int64], found: frozenset[int]) -> list[Inference]:
+    def by(self, known: NDArray[np.int64], left: NDArray[np.int64], insiders: frozenset[int]) -> list[Inference]:
         """Return what somebody computes who knows some cells, but for what others were found to compute already.
 
         Parameters
@@ -128,7 +128,7 @@ class _Attack:
             The cells that others can compute.
         """
         mine = self._mine(known)
-        left = left[~np.isin(self.sought[left], list(found))]
+        left = left[~np.isin(self.sought[left], list(insiders))]
         left = self._not_mixed(known, left) if len(left) else left
         if not len(left):
             return []

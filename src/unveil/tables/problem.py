@@ -1,6 +1,6 @@
 """The protection problem: the cells, the equations between them, the attacker's bounds, and the need of each cell.
 
-Everything that protects or attacks works on this. The cells are those that are part of the table, numbered anew.
+Everything that protects or attacks works on this. The cells are those that are part of the table, renumbered.
 """
 
 from __future__ import annotations

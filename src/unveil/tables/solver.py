@@ -82,7 +82,7 @@ class LinearProgram:
         self.option("output_flag", value=False)
         self.option("threads", value=1)
         if integer is None:
-            self.option("presolve", value="off")  # what is known of the last solution helps more
+            self.option("presolve", value="off")  # what is known about the last solution helps more
             self.option("solver", value="simplex")
         if primal:
             self.option("simplex_strategy", value=_PRIMAL)

@@ -37,7 +37,7 @@ _PENALTY = 1e6
 """The inverse of the penalty of the regression: next to none, yet a fit exists where a column gives records away."""
 _LEAF = 20
 _REDRAWS = 20
-"""How often the tree is fitted to a draw from the original in the place of the release."""
+"""How often the tree is fitted to a draw from the original in place of the release."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -237,7 +237,7 @@ def _by_regression(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.boo
 def _by_tree(
     parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: NDArray[np.float64], seed: int
 ) -> tuple[float, float]:
-    """Return the error of a tree, and its mean where draws from the whole original are in the place of both tables."""
+    """Return the error of a tree, and its mean where draws from the whole original are in place of both tables."""
     from sklearn.tree import DecisionTreeClassifier
 
     def error(parts: Sequence[NDArray[np.float64]]) -> float:

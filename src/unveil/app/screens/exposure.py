@@ -195,7 +195,7 @@ def _chosen(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 
 
 def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str, Table | str]:
-    """Return what the values of the first column say of which some may be shown; small groups are masked as in the reports."""
+    """Return what the values of the first column say, of which some may be shown; small groups are masked as in the reports."""
     salt = desk.memory.setdefault("salt", secrets.token_bytes(16))
     for name in names:
         study = Study(_counts(desk, [name] if about is None else [name, about]))

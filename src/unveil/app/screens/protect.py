@@ -33,7 +33,7 @@ __all__ = ["SCREEN", "chosen", "tried"]
 _JOB, _SPACE = "protect", "solution space"
 _FIRST = ("generalise", "mondrian", "local")
 _NONE_CHOSEN: dict[str, Any] = {"chosen": "", "judged": None, "waivers": (), "seen": ()}
-"""What is remembered of a release begins anew with another one: nobody has judged it, or answered for it."""
+"""What is remembered of a release begins again with another one: nobody has judged it, or answered for it."""
 _MOST_EXPLORED = 300_000
 """Records up to which the levels of a generalisation are explored on the page itself."""
 

@@ -1,4 +1,4 @@
-"""May this release be published? The gate: a release held against a policy, or against an earlier result."""
+"""May this release be published? The gate: a release checked against a policy, or against an earlier result."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.P
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """What a release is held against: a policy with its rules in force, an earlier result, or both."""
+    """What a release is checked against: a policy with its rules in force, an earlier result, or both."""
 
     policy: Policy
     rules: Sequence[Rule]
@@ -330,7 +330,7 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
             "several records may be of one person. Its record says which k in persons it was made for."
         )
     if case.classes.suppressed:
-        notes.append(f"{counted(case.classes.suppressed, 'record')} suppressed in every key attribute: counted apart.")
+        notes.append(f"{counted(case.classes.suppressed, 'record')} suppressed in every key attribute: counted separately.")
     if case.table.dropped:
         notes.append(f"{counted(case.table.dropped, 'record')} with a null in a named column left out (nulls='drop').")
     return notes

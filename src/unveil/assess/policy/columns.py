@@ -1,4 +1,4 @@
-"""What is said of the columns that no rule is about: do they name people, who vouches for them, and what do they add to the key?
+"""Columns that no rule is about: do they name people, who vouches for them, and what do they add to the key?
 
 Names do not pass, whatever a policy asks for: a column that is recognised as a direct identifier keeps a release from passing,
 unless the policy, the project or the caller vouches for it by name.

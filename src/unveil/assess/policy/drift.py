@@ -1,4 +1,4 @@
-"""Did the risk grow since an earlier result? Figures of a stored check or measurement, held against those of today.
+"""Did the risk grow since an earlier result? Figures of a stored check or measurement, compared with those of today.
 
 A figure for which higher is safer (k, l) is compared by one over it, which is a risk: from k = 10 to k = 5 the risk grows by 0.1.
 """

@@ -36,7 +36,7 @@ _TARGETS = ("attribute", "sensitive", "item")
 _RISKS = ("prosecutor_highest", "prosecutor_average", "records_at_risk", "sample_uniqueness", "certain_disclosure")
 _RELEASE_ALONE = "nulls match anything from both sides, so it holds against an intruder who has the release alone; "
 _MAY_BE_LESS = {
-    True: _RELEASE_ALONE + "give the original, and k is also held against true records",
+    True: _RELEASE_ALONE + "give the original, and k is also checked against true records",
     False: _RELEASE_ALONE + "anyone who knows true records may find less: ask with nulls='category'",
 }
 """Why a figure with nulls as wildcards decides nothing: of k, and of anything else."""

@@ -93,7 +93,7 @@ class Verdict(Result):
 
     @property
     def drift_alone(self) -> bool:
-        """Whether it is held against an earlier result and no policy, and names nobody."""
+        """Whether it is checked against an earlier result and no policy, and names nobody."""
         return bool(self.drift) and all(one.rule.name == "direct_identifiers" and one.met for one in self.outcomes)
 
     @property

@@ -75,7 +75,7 @@ class KnownMethod:
         mechanism, attributes = str(description["mechanism"]), description.get("attributes", ())
         settings = {name: value for name, value in description.items() if name not in ("mechanism", "attributes")}
         if strange := [name for name in settings if name not in _SETTINGS[mechanism]]:
-            raise ArgumentError.not_one_of(f"what is known of {mechanism}", strange[0], _SETTINGS[mechanism])
+            raise ArgumentError.not_one_of(f"what is known about {mechanism}", strange[0], _SETTINGS[mechanism])
         return cls(mechanism, (attributes,) if isinstance(attributes, str) else tuple(attributes), settings)
 
 

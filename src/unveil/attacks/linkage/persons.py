@@ -117,7 +117,7 @@ def checked_persons(persons: ArrayLike | None, originals: int) -> NDArray[np.int
     try:
         whose = np.asarray(persons)
     except ValueError:  # lists of several lengths
-        raise ArgumentError("persons holds lists; it says of each original record whose it is, by one value.") from None
+        raise ArgumentError("persons holds lists; it says whose record each original record is, by one value.") from None
     if whose.shape != (originals,):
         raise ArgumentError(f"persons holds {whose.size:,} entries for {originals:,} original records; it says whose each is.")
     return np.unique(whose, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -260,7 +260,7 @@ def rates_of(
     originals
         The number of original records among which the attack chose.
     distance, made, control, confidence
-        What the result says of itself.
+        What the result says about itself.
     """
     first, second, shared = link_chances(closer, tied)
     records = len(closer)

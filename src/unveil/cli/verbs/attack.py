@@ -120,7 +120,7 @@ class _KnowledgeOptions:
             raise ArgumentError("--method generalize takes no --partition, --external or --control; leave them out.")
         settings = settings_of(self.settings)
         if strange := [name for name in settings if name not in ("k", "l", "alpha")]:
-            raise ArgumentError.not_one_of("what is known of generalize", strange[0], ("k", "l", "alpha"))
+            raise ArgumentError.not_one_of("what is known about generalize", strange[0], ("k", "l", "alpha"))
         return minimality(pair, **settings, seed=self.seed)
 
     def arguments(self, pair: Pair, reading: ReadingOptions) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A check digit lets one number in ten through whatever it is, so a share of passes says little by itself. It is compared with
 random texts of the same form (each digit replaced by any digit, each letter by any letter: what does the form alone let through?)
-and with the column's own characters dealt out anew, position by position (same prefixes, same dates; only what ties the
+and with the column's own characters reshuffled, position by position (same prefixes, same dates; only what ties the
 positions of one value together, the check digit, is lost).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["Passed", "passes"]
 _CONTROLS = 2_000
 """Texts that a control tries at most."""
 _FEWEST_DEALT = 500
-"""Texts that are dealt out anew at least, in several rounds where the column has fewer values."""
+"""Texts that are reshuffled at least, in several rounds where the column has fewer values."""
 _SURE_NATS = 14.0
 """How improbable chance must be to be ruled out: less than exp(-14), one in a million."""
 _MOST_CHANCE = 0.5

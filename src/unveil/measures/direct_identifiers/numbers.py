@@ -1,7 +1,7 @@
 """Which columns hold numbers that a state or a bank gave to a person? National numbers, card numbers, IBANs, IMEIs.
 
 The rules of each are those of the `python-stdnum` library. A column is certain when at least 90 % of its distinct values pass
-and neither random texts of the same form nor the column's own characters dealt out anew would (see `chance`): seven values that
+and neither random texts of the same form nor the column's own characters reshuffled would (see `chance`): seven values that
 all pass a check digit are enough. Rules without a check digit, such as those of a US social security number, prove little:
 they need the column's name, or a writing of their own.
 """

@@ -101,7 +101,7 @@ KINDS: dict[str, TextKind] = {
 
 
 def redacted(text: str, kinds: Sequence[str]) -> tuple[str, dict[str, int]]:
-    """Put the name of its kind, in brackets, in the place of whatever is found; return how often each was.
+    """Put the name of its kind, in brackets, in place of whatever is found; return how often each was.
 
     Examples
     --------

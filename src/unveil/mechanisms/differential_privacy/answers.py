@@ -1,4 +1,4 @@
-"""What does a differentially private answer say of itself? The noisy figures, and the account of the budget they took."""
+"""What does a differentially private answer say about itself? The noisy figures, and the account of the budget they took."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ Account: TypeAlias = str | os.PathLike[str] | PrivacyLedger
 
 
 def charged(ledger: Account | None, what: str, losses: Sequence[PrivacyLoss], unit: Unit) -> tuple[str, ...]:
-    """Write what a mechanism is about to spend into a ledger, if one is named; return what to say of it."""
+    """Write what a mechanism is about to spend into a ledger, if one is named; return what to say about it."""
     if ledger is None:
         return ()
     opened = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)

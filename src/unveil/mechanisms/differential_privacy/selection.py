@@ -5,7 +5,7 @@ Every round has a part of the budget. A pair is chosen by the exponential mechan
 .. math:: s(a, b) = w_{ab} \left( \sum_{x, y} | n_{xy} - \hat n_{xy} | - \sqrt{2 / \pi} \, \sigma \, m_{ab} \right),
           \qquad \Delta_s = c \max w
 
-how far its table is from what the distribution says of it, less the error that noise will add to its m cells; so a large table
+how far its table is from what the distribution says about it, less the error that noise will add to its m cells; so a large table
 is chosen only when there is more to learn of it than it would get wrong. Its counts get discrete Gaussian noise, and the
 distribution is fitted again to all tables so far. Where noise drowned what the round found, the rounds that follow have more of
 the budget.

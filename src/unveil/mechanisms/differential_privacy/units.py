@@ -56,7 +56,7 @@ class Unit:
 
     @property
     def note(self) -> str:
-        """What a reader must know of the guarantee."""
+        """What a reader must know about the guarantee."""
         most = f"{self.contribution:,} record{'s' if self.contribution > 1 else ''}"
         if self.person is None:
             together = f", for any {most} together" if self.contribution > 1 else ""
@@ -97,7 +97,7 @@ class Unit:
         require_countable(name, column)
         coded = encode(column)
         if any(value is None or value != value for value in coded.values):  # noqa: PLR0124 - NaN differs from itself
-            raise NullsError(f"the column of persons, {shown(name)}, has nulls: it must say of every record whose it is.")
+            raise NullsError(f"the column of persons, {shown(name)}, has nulls: it must say whose record each one is.")
         return coded.codes.astype(np.int64)
 
 
@@ -112,5 +112,5 @@ def chance_of_test(seed: int | None, *, testing: bool) -> Chance:
 
 
 def notes_of_test(chance: Chance) -> tuple[str, ...]:
-    """Return what must be said of draws that somebody can repeat."""
+    """Return what must be said about draws that somebody can repeat."""
     return (NOT_FOR_PUBLICATION,) if chance.repeatable else ()

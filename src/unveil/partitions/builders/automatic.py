@@ -152,7 +152,7 @@ def _dates(values: Sequence[Any], reading: DateReading) -> tuple[Builder, str]:
     units = tuple(calendar[level - 1] for level in useful)
     said = [f"dates: by {', '.join(units)}; periods that merge nothing, or everything, are left out"]
     if others:
-        said.append(f"kept apart: {_number_of(others, 'value')} that cannot be read as a date")
+        said.append(f"kept separate: {_number_of(others, 'value')} that cannot be read as a date")
     return replace(rule, units=units), "; ".join(filter(None, [*said, reading.in_words()]))
 
 

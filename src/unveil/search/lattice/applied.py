@@ -72,7 +72,7 @@ def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]
 
 
 def recoded(counts: Counts, what: Applied) -> Counts:
-    """Return a count table whose cells became what `applied` says of them."""
+    """Return a count table whose cells became what `applied` says about them."""
     columns, codes = list(counts.columns), list(counts.codes)
     for name, labels in what.labels.items():
         at = counts.names.index(name)

@@ -46,7 +46,7 @@ class Box:
 
 
 class Probe(Protocol):
-    """What is known of a box without looking at its nodes."""
+    """What is known about a box without looking at its nodes."""
 
     def fails(self, box: Box, at: int, level: int) -> bool:
         """Whether every node of a box fails that has no higher level of an open attribute."""
@@ -164,7 +164,7 @@ class Boxes:
     space, objective
         The lattice, and what to make small.
     probe
-        What is known of a box.
+        What is known about a box.
     most
         The score to stay below, as it is by now.
     look

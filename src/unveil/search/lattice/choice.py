@@ -111,7 +111,7 @@ class Lattice:
         return not_met(self.measured(self.space.top, classes, nothing), "with every key attribute at its highest level")
 
     def measured(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
-        """Return what the models say of the release at a node with some of its classes suppressed."""
+        """Return the figures of the models for the release at a node with some of its classes suppressed."""
         request, nothing = self.request, np.zeros(len(classes), dtype=bool)
         counts = recoded(request.cells, applied(self.space, node, classes, gone, self._codes(request.cells)))
         whole = request.population
@@ -166,9 +166,9 @@ class Choice:
         return [name for name, level in pairs if level > 0 or self.gone.any()]
 
     def before(self) -> dict[Place, Measured]:
-        """Return what the models say of the data."""
+        """Return the figures of the models for the data."""
         return self.request.measured(self.request.cells, self.request.population)
 
     def after(self) -> dict[Place, Measured]:
-        """Return what the models say of the release."""
+        """Return the figures of the models for the release."""
         return self.lattice.measured(self.node, self.classes, self.gone)

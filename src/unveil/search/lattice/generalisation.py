@@ -30,7 +30,7 @@ class Searched(Protection):
     suppressed
         How many records are suppressed.
     models, before
-        What each required model says of the release, and of the data.
+        The figure of each required model for the release, and of the data.
     seconds
         How long the search took.
     """
@@ -60,7 +60,7 @@ class Searched(Protection):
         ]
 
     def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
-        """Return what JSON says of every search."""
+        """Return the JSON of every search."""
         return {
             "score": jsonable(self.score),
             "suppressed": self.suppressed,
@@ -114,7 +114,7 @@ class Generalisation(Searched):
         return "generalisation"
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return what JSON says of the generalisation."""
+        """Return the JSON of the generalisation."""
         common = Searched.account(self, release)
         return {
             "transformation": dict(self.transformation),

@@ -64,7 +64,7 @@ class Recoding(Searched):
         return self.method
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return what JSON says of the recoding."""
+        """Return the JSON of the recoding."""
         common = Searched.account(self, release)
         return {
             "method": self.method,

@@ -2,7 +2,7 @@
 
 A record is at risk if fewer than k share its key, a null of the data being a value. Such records are put into groups of at least
 k; the members of a group lose the cells in which they differ, and are alike in what is left. So no record at risk stays complete,
-and k holds however nulls are read: as values, matched from both sides, or held against the true records.
+and k holds however nulls are read: as values, matched from both sides, or compared with the true records.
 
 Fewer cells would do if a few records lost nearly all of theirs: these cover everybody. But they would vouch for thousands of
 records that stay as they were, and anyone who knows one of those would not mistake an emptied record for it.

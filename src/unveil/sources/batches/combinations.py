@@ -1,7 +1,7 @@
 """How often does each combination of codes occur, when the records come in batches? A bounded table, and a spill beyond it.
 
 The codes of a record are packed into the bits of one or more words, each column in as many bits as its dictionary needs so
-far; where a dictionary outgrows its bits, the combinations held are packed anew. They are counted in a hash table. When that
+far; where a dictionary outgrows its bits, the combinations held are packed again. They are counted in a hash table. When that
 holds as many combinations as are allowed, its entries go to temporary files, by a hash of their codes, so that each file can be
 counted by itself at the end. The files have no name: none is left, however the process ends.
 """
@@ -157,7 +157,7 @@ class KeyCounter:
         return np.ascontiguousarray(held[:, :-1]), held[:, -1].astype(np.int64)
 
     def _widen(self, layout: _Layout) -> None:
-        """Pack what is held anew, with more bits for some column."""
+        """Pack what is held again, with more bits for some column."""
         keys, n = self._entries()
         codes = self._layout.unpack(keys)
         self._layout = layout

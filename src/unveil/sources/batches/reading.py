@@ -216,7 +216,7 @@ class TextFile:
 
 
 def _header_of(table: delimited._Table) -> bytes:
-    """Return a record to put before a piece in the place of the header."""
+    """Return a record to put before a piece in place of the header."""
     return table.separator.join("x" * len(table.names)).encode() + b"\n"
 
 

@@ -83,7 +83,7 @@ def _damage_reported(source: Input, kind: str) -> Iterator[None]:
         raise DuplicateColumnError.named(name[1] if name else "?", source.place) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise DataFileError(
-            f"{source.place}: the file is damaged, cut short or no {kind} file; write it anew, or correct its suffix."
+            f"{source.place}: the file is damaged, cut short or no {kind} file; write it again, or correct its suffix."
         ) from None
 
 

@@ -78,7 +78,7 @@ class Input:
                 while chunk := stream.read(_CHUNK):
                     yield chunk
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise DataFileError(f"{self.place}: the gzip data is damaged or cut short; fetch the file anew.") from None
+            raise DataFileError(f"{self.place}: the gzip data is damaged or cut short; fetch the file again.") from None
         except OSError as error:
             raise _unreadable(self.place, error) from None
 

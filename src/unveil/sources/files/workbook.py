@@ -95,7 +95,7 @@ def _loaded(source: Input, book: Any, **how: Any) -> pl.DataFrame:
     try:
         frame: pl.DataFrame = book.load_sheet(_sheet(source, book), **how).to_polars()
     except fastexcel.FastExcelError:
-        raise DataFileError(f"{source.place}: the sheet cannot be read; save the workbook anew.") from None
+        raise DataFileError(f"{source.place}: the sheet cannot be read; save the workbook again.") from None
     return frame
 
 

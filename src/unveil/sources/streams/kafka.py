@@ -23,7 +23,7 @@ _MESSAGES = 50_000
 """Messages taken at once, at most."""
 _WAIT = 0.2
 _PATIENCE = 20.0
-"""Seconds to wait for what a broker knows of a topic."""
+"""Seconds to wait for what a broker knows about a topic."""
 _QUIET: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
 
 
@@ -113,7 +113,7 @@ class KafkaTopic:
                 ended.add(message.partition())
             elif problem.code() in (self._kafka.KafkaError._AUTO_OFFSET_RESET, self._kafka.KafkaError.OFFSET_OUT_OF_RANGE):  # noqa: SLF001
                 raise EngineError(
-                    f"{self.place}: the messages behind the checkpoint are no longer there, the topic keeps too few; start anew "
+                    f"{self.place}: the messages behind the checkpoint are no longer there, the topic keeps too few; start again "
                     "without the checkpoint."
                 )
             elif problem.fatal():

@@ -192,7 +192,7 @@ class LineFile:
         if os.fstat(file.fileno()).st_size < offset or _head(file, offset) != position["head"]:
             raise DataChangedError(
                 f"{self.place}: the checkpoint was made of another file, or of one that has changed since; name the same file, "
-                "or start anew without the checkpoint."
+                "or start again without the checkpoint."
             )
         lines.begin(file.read(_PIECE), offset, position["types"])
         file.seek(offset)
@@ -206,7 +206,7 @@ class LineFile:
         if not same or os.fstat(file.fileno()).st_size < file.tell():
             raise DataChangedError(
                 f"{self.place}: the file was replaced, or became shorter, while it was read; all of it up to then is counted. "
-                "Start anew for the new file."
+                "Start again for the new file."
             )
 
 

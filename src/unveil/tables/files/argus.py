@@ -120,7 +120,7 @@ def read_tab(path: PathLike, description: PathLike | None = None) -> tuple[Cross
     Returns
     -------
     tuple
-        The table, and what the file says of single cells: their status, cost and levels.
+        The table, and what the file says about single cells: their status, cost and levels.
     """
     place = Path(path)
     described = place.with_suffix(".rda") if description is None else Path(description)
@@ -214,7 +214,7 @@ def _require_sums(table: CrossTable, figures: Sequence[Any]) -> None:
 
 
 def _decisions(table: CrossTable, cells: Any, rows: list[list[str]], columns: dict[str, int], general: dict[str, str]) -> Apriori:
-    """Return what the file says of single cells."""
+    """Return what the file says about single cells."""
     codes = [tuple(one.values()) for one in table.codes_of(np.asarray(cells))]
     words = {general.get(tag, word).upper(): kind for tag, word, kind in (("UNSAFE", "U", "u"), ("PROTECT", "P", "p"))}
     marked: dict[str, set[tuple[str, ...]]] = {"u": set(), "p": set()}
@@ -240,7 +240,7 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
     Returns
     -------
     tuple
-        A table of one dimension, whose codes are the numbers of the cells, and what the file says of each.
+        A table of one dimension, whose codes are the numbers of the cells, and what the file says about each.
     """
     place = Path(path)
     lines = [line.strip() for line in read_text(place, DataFileError).splitlines() if line.strip()]

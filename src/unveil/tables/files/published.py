@@ -68,7 +68,7 @@ class PublishedTable:
         self.dimensions, self.figure, self.suppressed = dimensions, self.figure[order], self.suppressed[order]
 
     def table(self, *, signed: bool = False) -> CrossTable:
-        """Return the figures as a table; nothing is known of who contributes."""
+        """Return the figures as a table; nothing is known about who contributes."""
         empty = (self.figure == 0) & ~self.suppressed
         n = np.where(empty, 0, 1) if self.on == "value" else np.where(self.suppressed, 1, np.rint(self.figure)).astype(np.int64)
         value = self.figure if self.on == "value" else None

@@ -33,7 +33,7 @@ class GroupRule:
     dimension
         The sensitive dimension; none: the last one.
     coalition
-        How many members c of a class share what they know of themselves.
+        How many members c of a class share what they know about themselves.
     """
 
     dimension: str | None = None

@@ -1,6 +1,6 @@
 """The master problem of the cheapest pattern, and the solvers it can be given to: one line per solver.
 
-HiGHS (MIT licence) starts anew after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
+HiGHS (MIT licence) starts again after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
 symmetry is switched off as a precaution: it knows nothing of cuts that are still to come.
 """
 
@@ -95,7 +95,7 @@ class LinearMaster:
 
 
 class HighsMaster:
-    """The master problem with whole numbers, by HiGHS: solved anew after every round of cuts."""
+    """The master problem with whole numbers, by HiGHS: solved again after every round of cuts."""
 
     def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[PatternCut]) -> None:
         highs()

@@ -216,7 +216,7 @@ class SuppressedTable(Result):
         return [self._mark(cell) if hidden[cell] else plain_number(amounts[cell]) for cell in range(len(amounts))]
 
     def interval_entries(self) -> list[Any]:
-        """Return what is in every cell of a crosstab with the interval that everybody can compute in the place of a blank."""
+        """Return what is in every cell of a crosstab with the interval that everybody can compute in place of a blank."""
         self._require_ends()
         return [
             f"[{plain_number(self.low[cell])}; {plain_number(self.high[cell])}]" if isinstance(entry, Mark) else entry
