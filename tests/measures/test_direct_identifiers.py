@@ -704,3 +704,19 @@ def test_anything_is_looked_at_without_trouble(name: str, values: list[Any], see
         assert 0.0 <= finding.share <= 1.0
         assert 0 < finding.distinct <= finding.records
         assert finding.evidence
+
+
+def test_columns_that_differ_in_anything_are_judged_by_themselves() -> None:
+    """What was found is kept for columns that are the same; 1, True, 1.0 and "1" are not."""
+    mails = [f"p{at}@example.com" for at in range(30)]
+    assert column_findings("x", mails, 30)[0].category == "email"
+    assert column_findings("x", mails, 30) == column_findings("x", mails, 30)
+    assert column_findings("y", mails, 30)[0].column == "y"
+    assert column_findings("x", mails, 60)[0].records == 60
+    assert not column_findings("x", [f"p{at}" for at in range(30)], 3000)
+    alike = [[1, 0], [True, False], [1.0, 0.0], ["1", "0"]]
+    kinds = [tuple(f.category for f in column_findings("row id", values, 2)) for values in alike]
+    assert kinds == [tuple(f.category for f in column_findings("row id", values, 2)) for values in alike]
+    once = column_findings("x", mails, 30)
+    once.clear()
+    assert column_findings("x", mails, 30)

@@ -15,6 +15,7 @@ from unveil.errors import listed
 from unveil.measures.direct_identifiers import found_in
 from unveil.measures.unnamed import Unmeasured, singled_out
 from unveil.randomness import NOT_FOR_PUBLICATION
+from unveil.sources.frames import CountedFrame
 from unveil.sources.microdata import Microdata
 from unveil.study import Study
 
@@ -110,7 +111,7 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     if not rest:
         return ColumnScreen(gone)
     study = Study(source)
-    identifiers = found_in(study, rest, quiet=not study.source.can_count)
+    identifiers = found_in(study, rest, quiet=isinstance(source, CountedFrame) or not study.source.can_count)
     best = {one.column: one for one in reversed(identifiers.findings)}
     unmeasured: list[Unmeasured] = []
     singled = singled_out(study, identifiers.examined, standing.person)
@@ -135,7 +136,7 @@ def screened(release: Release[P]) -> Release[P]:
     records = release.records
     if not isinstance(records, Microdata) or records.standing.deferred or len(release.tables) > 1:
         return release
-    return screen(records.frame, records.names, release.protection.treated(release), records.standing).applied(release)
+    return screen(records.counted(), records.names, release.protection.treated(release), records.standing).applied(release)
 
 
 def _noted(notes: Sequence[str], screen: ColumnScreen) -> tuple[str, ...]:

@@ -41,6 +41,8 @@ _PIECE = 1 << 17
 """Rows are worked on in pieces of this many."""
 _SAMPLE = 1 << 10
 """The texts of this many rows are looked for in a longer column first."""
+_FEW = 256
+"""So many texts are coded without Polars."""
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
@@ -234,6 +236,8 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
 
     So most rows are read once, and not again to collect the texts first.
     """
+    if len(column) <= _FEW:
+        return _coded_few_texts(column.to_list())
     known = _texts_of_sample(column)
     positions = _positions(column, known)
     places = _filled(positions, 0).to_numpy(writable=True)
@@ -245,6 +249,13 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
     places = _positions(known, present).to_numpy()[places]
     places[left.to_numpy()] = _positions(rest, present).to_numpy()
     return present, places
+
+
+def _coded_few_texts(texts: list[str | None]) -> _Dictionary:
+    """Code a short list of texts, which takes Polars longer to begin with than to do; anything for a null."""
+    present = sorted({text for text in texts if text is not None})
+    place: dict[str | None, int] = {text: at for at, text in enumerate(present)}
+    return pl.Series(present, dtype=pl.String), np.array([place.get(text, 0) for text in texts], dtype=np.uint32)
 
 
 def _texts_of_sample(column: pl.Series) -> pl.Series:

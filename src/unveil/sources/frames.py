@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FilledSource", "FrameSource", "TallySource", "counted_source", "open_frame"]
+__all__ = ["CountedFrame", "FilledSource", "FrameSource", "TallySource", "counted_source", "open_frame"]
 
 
 class FrameSource(Source):
@@ -30,8 +30,35 @@ class FrameSource(Source):
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         if isinstance(self.frame, nw.LazyFrame):
             return _collected(self.frame, columns)
+        native = self.frame.to_native()
+        if isinstance(native, pl.DataFrame):
+            return pl.DataFrame([_typed(native.get_column(column)) for column in dict.fromkeys(columns)])
         frame = self.frame
         return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})
+
+
+class CountedFrame(Source):
+    """Records in hand that are counted as an engine would: for questions about single columns, of which no record is coded."""
+
+    can_count = True
+
+    def __init__(self, frame: pl.DataFrame, place: str) -> None:
+        super().__init__(place, frame.columns)
+        self._frame = frame
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return pl.DataFrame([self._frame.get_column(name) for name in dict.fromkeys(columns)])
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        series = [self._frame.get_column(name) for name in dict.fromkeys(columns)]
+        if not self._frame.height or any(one.dtype == pl.Object or one.dtype.is_nested() for one in series):
+            return Tally(pl.DataFrame(series))
+        numbered = [one.alias(str(at)) for at, one in enumerate(series)]  # some names are patterns to Polars
+        together = (
+            numbered[0].value_counts(name="n") if len(numbered) == 1 else pl.DataFrame(numbered).group_by(pl.all()).len("n")
+        )
+        values = [together.get_column(str(at)).alias(one.name) for at, one in enumerate(series)]
+        return Tally(pl.DataFrame(values), together.get_column("n").cast(pl.Int64).to_numpy())
 
 
 class TallySource(Source):

@@ -21,7 +21,7 @@ from unveil.sources.coding import encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
-from unveil.sources.frames import FrameSource
+from unveil.sources.frames import CountedFrame, FrameSource
 from unveil.sources.opening import open_source
 
 if TYPE_CHECKING:
@@ -120,6 +120,10 @@ class Microdata:
         """Return the records with the columns of a release to be decided on later: they all stay for now."""
         return replace(self, standing=replace(self.standing, deferred=True))
 
+    def counted(self) -> CountedFrame:
+        """Return the records as data whose columns are counted without coding every record."""
+        return CountedFrame(self.frame, self.place)
+
     def fingerprint(self) -> bytes:
         """Return the SHA-256 of the column names, types and values, in order: changed records have another one."""
         return fingerprint_of_frame(self.frame)
@@ -185,7 +189,8 @@ def open_microdata(data: Data) -> Microdata:
     frame = opened.collect(opened.names)
     if not frame.height:
         raise EmptyDataError(f"{opened.place} holds no records.")
-    return Microdata(opened.place, frame, _returner(data), standing_of(data, opened.names))
+    # in one piece: records that are taken in another order are then found three times as fast
+    return Microdata(opened.place, frame.rechunk(), _returner(data), standing_of(data, opened.names))
 
 
 def standing_of(data: Data, columns: Sequence[str]) -> Standing:

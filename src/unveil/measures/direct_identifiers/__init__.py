@@ -10,6 +10,8 @@ column's name needs values that fit it.
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.errors import ArgumentError
 from unveil.measures.direct_identifiers.codes import numbered
-from unveil.measures.direct_identifiers.column import read_column
+from unveil.measures.direct_identifiers.column import LookedColumn, read_column
 from unveil.measures.direct_identifiers.contacts import emails, ip_addresses, mac_addresses, urls
 from unveil.measures.direct_identifiers.dates import birth_dates
 from unveil.measures.direct_identifiers.finding import CATEGORIES, Category, Confidence, Finding, best_first
@@ -64,6 +66,11 @@ _TELLING = (
 """Detectors that go by a form of their own."""
 _GENERAL = (person_names, account_names, free_text, numbered)
 """Detectors that go by what is left: they keep silent once a form has explained the column."""
+_KEY = secrets.token_bytes(32)
+_KNOWN: dict[bytes, tuple[Finding, ...]] = {}
+"""What was found in columns that were looked at before, by a digest of them: each step of a protection looks at all again."""
+_MOST_KNOWN, _MOST_VALUES = 1024, 1024
+"""So many findings are kept, and of columns of so many values; a longer one is judged anew."""
 _TOGETHER = 16
 """This many columns are counted at once."""
 
@@ -234,7 +241,25 @@ def column_findings(
     [('ip-address', 'certain')]
     """
     day = today or dt.datetime.now(tz=dt.UTC).date()
-    column = read_column(name, values, records, sample=sample, seed=seed, today=day)
+    question = _question((name, records, sample, seed, day), values) if len(values) <= _MOST_VALUES else b""
+    if (known := _KNOWN.get(question)) is not None:
+        return list(known)
+    findings = _judged(read_column(name, values, records, sample=sample, seed=seed, today=day))
+    if question:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[question] = tuple(findings)
+    return findings
+
+
+def _question(asked: tuple[Any, ...], values: Sequence[Any]) -> bytes:
+    """Return a digest that stands for a column and what is asked of it, under a key of this process: no value is kept."""
+    text = repr((asked, list(map(type, values)), list(values)))
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), key=_KEY, digest_size=32).digest()
+
+
+def _judged(column: LookedColumn) -> list[Finding]:
+    """Let every detector judge a column."""
     if not column.values or column.kind == "other":
         return []
     findings = [finding for detector in _TELLING if (finding := detector(column))]
