@@ -150,6 +150,7 @@ def test_the_verb_takes_it_over_and_the_next_one_runs_it(
         ("(0.05)-avg-reidentification-risk", {"average_risk": 0.05}),
         ("(0.01)-sample-uniqueness", {"uniqueness": ["sample:0.01"]}),
         ("(1.0E-4)-population-uniqueness (dankar)", {"uniqueness": ["population:0.0001:0.1:dankar"]}),
+        ("profitability (prosecutor)[benefit=1200.0, loss=300.0, gain=300.0, cost=4.0]", {"profitable": "1200:300:300:4"}),
         ("no-attack-profitability (prosecutor)[benefit=1.0, loss=2.0, gain=300.0, cost=4.0]", {"no_attack": "300:4"}),
     ],
 )
@@ -162,7 +163,7 @@ def test_requirements_have_the_words_of_a_project_file(criterion: str, models: d
 
 @pytest.mark.parametrize(
     "criterion",
-    ["(2.0,1.0E-5)-DP", "(0.1,0.5)-presence", "(5)-map", "profitability (prosecutor)[benefit=1.0, loss=2.0, gain=3.0, cost=4.0]"],
+    ["(2.0,1.0E-5)-DP", "(0.1,0.5)-presence", "(5)-map", "profitability (journalist)[benefit=1.0, loss=2.0, gain=3.0, cost=4.0]"],
 )
 def test_what_has_no_counterpart_is_said_and_stands_in_the_file(criterion: str, tmp_path: Path) -> None:
     found = unveil.import_arx(
@@ -194,6 +195,16 @@ def test_quality_models_have_an_objective(metric: str, objective: str, factor: f
     assert (objective == "loss") == any("Quality model" in note for note in found.notes)
 
 
+def test_the_publishers_payoff_is_that_of_the_requirement(tmp_path: Path) -> None:
+    criterion = "profitability (prosecutor)[benefit=1200.0, loss=300.0, gain=300.0, cost=4.0]"
+    metric = "PublisherBenefit (Prosecutor, Benefit=1200.0)"
+    found = unveil.import_arx(
+        project_of_arx(tmp_path / "care.deid", criteria=(criterion,), metric=metric), tmp_path / "unveil.toml"
+    )
+    options = found.project.protect["arx"].options
+    assert (options["objective"], options["profitable"]) == ("payoff:1200:300:300:4", "1200:300:300:4")
+
+
 def test_without_what_java_wrote_the_rest_is_taken_over_and_that_is_said(tmp_path: Path) -> None:
     for java in (None, b"nothing", java_settings([0, 1])[:-40]):
         found = unveil.import_arx(project_of_arx(tmp_path / "care.deid", java=java), tmp_path / "unveil.toml")
@@ -214,7 +225,7 @@ def test_what_is_no_project_of_arx_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ProjectError, match="cannot be read"):
             unveil.import_arx(place)
     (tmp_path / "text.deid").write_text("name;age\n")
-    with pytest.raises(ProjectError, match="no project of ARX"):
+    with pytest.raises(ProjectError, match="not a project of ARX"):
         unveil.import_arx(tmp_path / "text.deid")
     for missing in ("data/input.csv", "input/definition.xml", "input/hierarchies/age.csv"):
         with pytest.raises(ProjectError, match="save it in ARX once more"):

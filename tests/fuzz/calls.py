@@ -78,6 +78,7 @@ class Scene:
             lambda: models.KMap(2),
             lambda: models.EstimatedKMap(rng.randint(1, 9), rng.choice([0.2, 1.0])),
             lambda: models.NoAttack(rng.choice([1.0, 3.0]), 1.0),
+            lambda: models.Profitable(rng.choice([1.0, 10.0]), 3.0, 2.0, 1.0),
             lambda: models.SampleUniques(rng.choice([0.0, 0.3])),
             lambda: models.PopulationUniques(rng.choice([0.0, 0.1]), rng.choice([0.05, 0.5])),
             lambda: models.GrassbergerLDiversity(name, rng.choice([1.0, 1.5])),

@@ -158,6 +158,7 @@ VALUES: dict[str, Draw] = {
     "--l": _with_column("distinct:2", "entropy:1.5", "recursive:3:2", "grassberger:1.5"),
     "--uniqueness": _one_of("sample:0.1", "population:0.05:0.2"),
     "--no-attack": _one_of("3:2", "1:1"),
+    "--profitable": _one_of("10:3:3:2", "1:1:1:1"),
     "--t": _with_column("0.3", "0.2:equal", "0.5:js"),
     "--alpha": _with_column("0.5"),
     "--beta": _with_column("1.0", "enhanced:1"),

@@ -78,6 +78,10 @@ Uniqueness = Annotated[
     ),
 ]
 NoAttack = Annotated[str | None, typer.Option("--no-attack", metavar="GAIN:COST", help="Require that no attack on a class pays.")]
+Profitable = Annotated[
+    str | None,
+    typer.Option("--profitable", metavar="BENEFIT:LOSS:GAIN:COST", help="Require that every class pays who publishes it."),
+]
 Presence = Annotated[
     str | None, typer.Option("--presence", metavar="LOW:HIGH", help="Require delta-presence against the population.")
 ]
@@ -102,6 +106,7 @@ class AskedModels:
     average_risk: AverageRisk = None
     uniqueness: Uniqueness = None
     no_attack: NoAttack = None
+    profitable: Profitable = None
     order: Order = None
 
     def named(self, sensitive: Sequence[str]) -> list[Model]:
@@ -111,6 +116,7 @@ class AskedModels:
         words = {
             "k": self.k, "km": self.km, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
             "delta": self.delta, "average_risk": self.average_risk, "uniqueness": self.uniqueness, "no_attack": self.no_attack,
+            "profitable": self.profitable,
         }  # fmt: skip
         return parse_models({**words, **self.of_population()}, sensitive)
 

@@ -18,6 +18,7 @@ from unveil.models.closeness import TCloseness
 from unveil.models.derived import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.profitability import Profitable
 from unveil.models.registry import register
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
@@ -41,6 +42,7 @@ __all__ = [
     "NoAttack",
     "PSensitiveKAnonymity",
     "PopulationUniques",
+    "Profitable",
     "RecursiveLDiversity",
     "SampleUniques",
     "SensitiveModel",
@@ -55,6 +57,7 @@ OPEN_MODULES = (
     "orders",
     "persons",
     "population",
+    "profitability",
     "redaction",
     "required",
     "requirements",

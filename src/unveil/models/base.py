@@ -131,7 +131,8 @@ class Model:
     asked_of
         What a requirement looks at: the figure of every "class"; the "size" of a class, and nothing else; its size in the
         "population"; the chance of "presence" in every class of the population; the "average" over all records; or the "sizes" of
-        all classes together.
+        all classes together; or the "payoff" of every class,
+        which follows from its size and what its generalisation loses.
     closed
         Whether classes that meet it meet it as one class, too; where they may not, only the lattice is searched for it.
     """
@@ -141,7 +142,7 @@ class Model:
     safe_is_high: ClassVar[bool]
     whole: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
-    asked_of: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes"]] = "class"
+    asked_of: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes", "payoff"]] = "class"
     closed: ClassVar[bool] = True
 
     @classmethod

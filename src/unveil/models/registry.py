@@ -29,6 +29,7 @@ from unveil.models.derived import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.orders import Scale
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.profitability import Profitable
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
 
@@ -43,6 +44,7 @@ MODELS: list[type[Model]] = [
     DeltaPresence,
     EstimatedKMap,
     NoAttack,
+    Profitable,
     SampleUniques,
     PopulationUniques,
     KmAnonymity,

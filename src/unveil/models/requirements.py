@@ -27,18 +27,31 @@ from unveil.models.closeness import DISTANCES, Distance, TCloseness
 from unveil.models.derived import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.profitability import Profitable, game_of
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
 
 __all__ = [
-    "MODEL_WORDS", "parse_alpha", "parse_beta", "parse_delta", "parse_k_map", "parse_km",
-    "parse_l", "parse_models", "parse_no_attack",
-    "parse_p", "parse_presence", "parse_t", "parse_uniqueness",
+    "MODEL_WORDS",
+    "parse_alpha",
+    "parse_beta",
+    "parse_delta",
+    "parse_k_map",
+    "parse_km",
+    "parse_l",
+    "parse_models",
+    "parse_no_attack",
+    "parse_p",
+    "parse_presence",
+    "parse_profitable",
+    "parse_t",
+    "parse_uniqueness",
 ]  # fmt: skip
 
 
 MODEL_WORDS = (
     "k", "km", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
+    "profitable",
 )  # fmt: skip
 """The words that name a requirement, in a project file and, with dashes, on a command line."""
 
@@ -59,7 +72,7 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
     single: Mapping[str, Callable[[Any], Model]] = {
         "k": lambda value: KAnonymity(_count(value)), "k_map": lambda value: parse_k_map(str(value)),
         "presence": lambda value: parse_presence(str(value)), "average_risk": AverageRisk,
-        "no_attack": lambda value: parse_no_attack(str(value)),
+        "no_attack": lambda value: parse_no_attack(str(value)), "profitable": lambda value: parse_profitable(str(value)),
     }  # fmt: skip
     models: list[Model] = []
     for word in MODEL_WORDS:
@@ -204,6 +217,18 @@ def parse_no_attack(text: str) -> Model:
     """Read GAIN:COST as the requirement that no attack pays."""
     gain, cost = _split(text)
     return NoAttack(_positive(gain, "`no_attack`", text), _positive(cost or "", "`no_attack`", text))
+
+
+def parse_profitable(text: str) -> Model:
+    """Read BENEFIT:LOSS:GAIN:COST as the requirement that every class pays its publisher.
+
+    Examples
+    --------
+    >>> parse_profitable("1200:300:300:4")
+    Profitable(benefit=1200.0, loss=300.0, gain=300.0, cost=4.0)
+    """
+    game = game_of(text, "`profitable`")
+    return Profitable(game.benefit, game.loss, game.gain, game.cost)
 
 
 def _word(word: str, among: Sequence[Any]) -> Any:

@@ -284,6 +284,7 @@ def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> 
 
 _MODEL_WORDS = (
     "k", "km", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
+    "profitable",
 )  # fmt: skip
 
 

@@ -101,8 +101,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         The share of the records that may be suppressed: their key values become ``*``.
     objective
         What to make small: "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility",
-        "discernibility-monotone", "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "classification:COLUMN", or a
-        function of a `Candidate`. `objective_of` gives the formulas.
+        "discernibility-monotone", "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "classification:COLUMN",
+        "precision-arx", "payoff:BENEFIT:LOSS:GAIN:COST", or a function of a `Candidate`. `objective_of` gives the formulas.
     levels
         The lowest and the highest level that an attribute may have.
     weights
@@ -190,11 +190,9 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 
 
 def _further(objective: object, keys: Sequence[str]) -> list[str]:
-    """Return the column that the objective wants to tell, which is not a key attribute."""
+    """Return the column that the objective wants to tell, where it is counted beside the key."""
     target = target_of(objective)
-    if target in keys:
-        raise ArgumentError(f"the objective is to tell {shown(target)}, which is a key attribute; name a column that stays.")
-    return [target] if target else []
+    return [target] if target and target not in keys else []
 
 
 def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:

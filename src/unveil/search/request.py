@@ -255,7 +255,7 @@ def finer_request(
     for model in models:
         if model.needs_population:
             raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
-        if not model.closed and model.asked_of == "class":
+        if not model.closed and model.asked_of in ("class", "payoff"):
             raise ArgumentError(
                 f"{model.name} may fail where classes that meet it become one; use anonymize, without finer recodings."
             )

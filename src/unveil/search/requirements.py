@@ -33,6 +33,7 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
 from unveil.search.lattice.closeness_kernel import ruler_of
+from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, SensitiveColumn, Space
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.models.population import DeltaPresence
+    from unveil.models.profitability import Profitable
     from unveil.models.uniqueness import SizesModel
     from unveil.search.request import Request
 
@@ -78,6 +80,8 @@ class Requirements:
         The highest average risk.
     of_classes, of_sizes
         The models that ask for the figure of every class, and for the sizes of all.
+    paying
+        The models that ask what every class pays its publisher.
     closed
         Whether classes that meet all of them meet them as one class, too.
     """
@@ -95,6 +99,7 @@ class Requirements:
         self.presence: Sequence[DeltaPresence] = by_kind.get("presence", [])
         self.of_classes: Sequence[Model] = by_kind.get("class", [])
         self.of_sizes: Sequence[SizesModel] = by_kind.get("sizes", [])
+        self.paying: Sequence[Profitable] = by_kind.get("payoff", [])
 
 
 class NodeRequirements(Requirements):
@@ -129,7 +134,7 @@ class NodeRequirements(Requirements):
     @property
     def only_small(self) -> bool:
         """Whether size is all that is required."""
-        return not (self.presence or self.of_classes or self.of_sizes or self.average < 1.0)
+        return not (self.presence or self.of_classes or self.of_sizes or self.paying or self.average < 1.0)
 
     @property
     def least(self) -> int | None:
@@ -142,6 +147,8 @@ class NodeRequirements(Requirements):
         fails = self._ask_presence(table, violating)
         if self.of_classes and not fails:
             self._ask_classes(node, table, violating, lasting)
+        for paying in self.paying:
+            violating |= paying.violated(class_payoffs(paying.game, self._space, node, table)) & (table.n > 0)
         staying = float(lasting.sum())
         if self.average < 1.0:
             least = gone_for_average(table, self._space.fields, small, self.average)

@@ -74,9 +74,9 @@ def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
     except OSError as problem:
         raise HierarchyError(f"{shown(place)}: the file cannot be read: {problem.strerror}.") from None
     except JavaStreamError as problem:
-        raise HierarchyError(f"{shown(place)}: this is no rule of ARX (.ahs): {problem}.") from None
+        raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs): {problem}.") from None
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError, struct.error, ZeroDivisionError):
-        raise HierarchyError(f"{shown(place)}: this is no rule of ARX (.ahs), or the file is damaged.") from None
+        raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs), or the file is damaged.") from None
     except HierarchyError as problem:
         raise HierarchyError(f"{shown(place)}: {problem}") from None
 
@@ -92,7 +92,7 @@ def _rule(content: bytes) -> ArxRule:
     }  # fmt: skip
     name = builder.name.removeprefix(f"{_HOME}aggregates.") if isinstance(builder, JavaObject) else ""
     if not isinstance(builder, JavaObject) or name not in known:
-        raise HierarchyError("this is no rule of ARX (.ahs), or one of another version.")
+        raise HierarchyError("this is not a rule of ARX (.ahs), or one of another version.")
     return known[name](builder.fields)
 
 

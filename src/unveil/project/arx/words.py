@@ -136,6 +136,10 @@ def _no_attack(models: dict[str, Any], gain: str, cost: str) -> None:
     models["no_attack"] = f"{_plain(gain)}:{_plain(cost)}"
 
 
+def _profitable(models: dict[str, Any], *amounts: str) -> None:
+    models["profitable"] = ":".join(_plain(amount) for amount in amounts)
+
+
 _DISTANCES = {"equal ground-": "equal", "hierarchical ground-": "hierarchical", "ordered ": "rank"}
 _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (r"(\d+)-anonymity", _least),
@@ -152,6 +156,7 @@ _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (rf"{_N}-disclosure privacy{_OF}", lambda m, d, x: _several(m, "delta", f"{_plain(d)}:{x}")),
     (rf"\({_N}(, .*)?\)-avg-reidentification-risk", _average),
     (rf"\({_N}\)-sample-uniqueness", lambda m, share: _several(m, "uniqueness", f"sample:{_plain(share)}")),
+    (rf"profitability \(prosecutor\)\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\]", _profitable),
     (rf"no-attack-profitability \(\w+\)\[benefit=.*, gain={_N}, cost={_N}\]", _no_attack),
 )  # fmt: skip
 """How each requirement is written in a .deid file, and what becomes of it; a text that comes back is a note."""
@@ -175,9 +180,11 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
             translation.notes.append("How ARX joins the attributes' losses could not be read; their geometric mean is taken.")
         return _JOINED.get(archive.joined or "", "loss-geometric"), float(match[1])
     if archive.metric == "Classification accuracy":
-        responses = [one.name for one in archive.columns if one.response and one.role != "QUASI_IDENTIFYING_ATTRIBUTE"]
+        responses = [one.name for one in archive.columns if one.response]
         if len(responses) == 1:
             return f"classification:{responses[0]}", 0.5
+    if archive.metric.startswith("PublisherBenefit (Prosecutor") and "profitable" in translation.models:
+        return f"payoff:{translation.models['profitable']}", 0.5
     if archive.metric in _OBJECTIVES:
         return _OBJECTIVES[archive.metric], 0.0 if archive.metric in _MONOTONE else 0.5
     translation.notes.append(

@@ -17,6 +17,7 @@ from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.full_domain import Found, search
 from unveil.search.lattice.objectives import Candidate, Objective, objective_of, target_of
+from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
@@ -63,7 +64,8 @@ class Lattice:
     ) -> Lattice:
         """Lay the lattice of a request out; the other arguments are those of `anonymize`."""
         attributes, target = request.key_attributes(levels), target_of(objective)
-        groups = dict.fromkeys([*request.sensitive_groups(), *([(target,)] if target else [])])
+        told = [(target,)] if target and target not in request.keys else []
+        groups = dict.fromkeys([*request.sensitive_groups(), *told])
         space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)
@@ -117,7 +119,23 @@ class Lattice:
         whole = request.population
         if whole is not None:
             whole = recoded(whole, applied(self.space, node, classes, nothing, self._codes(whole)))
-        return request.measured(counts, whole)
+        return {**request.measured(counts, whole), **self._paid(node, classes, gone)}
+
+    def _paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
+        """Return what the records of the worst class that is kept pay their publisher, given what they lose here."""
+        found: dict[Place, Measured] = {}
+        kept = ~gone & (classes.n > 0)
+        for model in self.requirements.paying:
+            figures = class_payoffs(model.game, self.space, node, classes)[kept]
+            wrong = model.violated(figures)
+            found[model.place] = Measured(
+                float(figures.min()) if len(figures) else None,
+                requirement=model.requirement,
+                met=not wrong.any(),
+                violating_classes=int(wrong.sum()),
+                violating_records=int(classes.n[kept][wrong].sum()),
+            )
+        return found
 
     def _codes(self, counts: Counts) -> list[NDArray[Any]]:
         return [counts.codes[counts.names.index(name)] for name in self.request.keys]

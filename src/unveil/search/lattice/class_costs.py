@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from unveil.search.lattice.rollup import ClassTable
+from unveil.counts.grouping import summed
+from unveil.search.lattice.rollup import ClassTable, classes_of
 from unveil.search.lattice.space import Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CLASS_COSTS", "ClassCost", "Factors", "classification"]
+__all__ = ["CLASS_COSTS", "ClassCost", "Factors", "class_volumes", "classification", "key_classification"]
 
 ClassCost: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]"
 """The figure of a node, given its classes and which of them are suppressed."""
@@ -73,18 +74,18 @@ def _height(space: Space, node: Node, _table: ClassTable, _gone: NDArray[np.bool
 
 
 def _divergence(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    n, (volume, everything) = table.n.astype(np.float64), _volumes(space, node, table)
+    n, (volume, everything) = table.n.astype(np.float64), class_volumes(space, node, table)
     dropped = n[gone].sum(keepdims=True)
     spread = _xlog2(n[~gone]).sum() - n[~gone] @ volume[~gone] + float(_xlog2(dropped)[0] - dropped[0] * everything)
     return float(_xlog2(space.cells.astype(np.float64)).sum() - spread) / space.records
 
 
 def _ambiguity(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    volume, everything = _volumes(space, node, table)
+    volume, everything = class_volumes(space, node, table)
     return float(table.n.astype(np.float64) @ np.exp2(np.where(gone, everything, volume)))
 
 
-def _volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[np.float64], float]:
+def class_volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[np.float64], float]:
     """Return the bits of how many combinations of leaves each class stands for, and of how many there are."""
     volume, everything = np.zeros(len(table.n)), 0.0
     for one, level, field in zip(space.attributes, node, space.fields, strict=True):
@@ -128,6 +129,52 @@ def classification(target: str, factors: Factors, suppressed: float) -> ClassCos
         return float(np.where(gone, suppressed * n, wrong).sum()) / (most * space.records)
 
     return score
+
+
+def key_classification(target: str, factors: Factors, suppressed: float) -> ClassCost:
+    """Return how badly the other key attributes tell one of them; the parameters are those of `classification`."""
+    most = max(factors.generalising, factors.suppressing, suppressed)
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        at = next(at for at, one in enumerate(space.attributes) if one.name == target)
+        blurred = _blurred(space, node, at)
+        n, kept = table.n.astype(np.float64), ~gone & (table.n > 0)
+        total = suppressed * float(n[gone].sum())
+        if blurred == 1.0:
+            return (total + most * float(n[kept].sum())) / (most * space.records)
+        first, second, size = _by_others(space, table, at, kept)
+        plain, even = (one * (1.0 - blurred) + most * blurred for one in (factors.generalising, factors.suppressing))
+        total += float(np.where(first > second, plain * (size - first), even * size).sum())
+        return total / (most * space.records)
+
+    return score
+
+
+def _blurred(space: Space, node: Node, at: int) -> float:
+    """Return how few of an attribute's values are left at its level: 0 where all are, 1 where there is one."""
+    one = space.attributes[at]
+    values, left = len(one.levels.labels[0]), len(one.levels.labels[one.lowest + node[at]])
+    return 0.0 if values == 1 else 1.0 - (left - 1) / (values - 1)
+
+
+def _by_others(
+    space: Space, table: ClassTable, at: int, kept: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return, for what agrees in all other attributes, its records in its largest class, in its second, and in all."""
+    others = [field for number, field in enumerate(space.fields) if number != at]
+    if others:
+        of_row, _ = classes_of(tuple(word[kept] for word in table.keys), others)
+    else:
+        of_row = np.zeros(int(kept.sum()), dtype=np.int64)
+    n = table.n[kept].astype(np.float64)
+    number = int(of_row.max()) + 1 if len(of_row) else 0
+    first, second = np.zeros(number), np.zeros(number)
+    order = np.lexsort((-n, of_row))
+    starts = np.flatnonzero(np.diff(of_row[order], prepend=-1))
+    first[of_row[order][starts]] = n[order][starts]
+    again = starts[np.diff(starts, append=len(order)) > 1]
+    second[of_row[order][again]] = n[order][again + 1]
+    return first, second, summed(of_row, n, number)
 
 
 def _most_frequent(space: Space, node: Node, table: ClassTable, target: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -21,7 +21,9 @@ import numpy as np
 from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
-from unveil.search.lattice.class_costs import CLASS_COSTS, ClassCost, Factors, classification
+from unveil.models.profitability import game_of
+from unveil.search.lattice.class_costs import CLASS_COSTS, ClassCost, Factors, classification, key_classification
+from unveil.search.lattice.payoffs import payoff_cost, precision_cost
 from unveil.search.lattice.rollup import ClassTable, code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
@@ -32,10 +34,10 @@ __all__ = ["OBJECTIVES", "Candidate", "ClassBased", "Objective", "ObjectiveName"
 
 ObjectiveName: TypeAlias = Literal[
     "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility", "discernibility-monotone",
-    "class-size", "entropy", "entropy-arx", "kl", "ambiguity",
+    "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "precision-arx",
 ]  # fmt: skip
 OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
-_CLASSIFICATION = "classification:"
+_CLASSIFICATION, _PAYOFF = "classification:", "payoff:"
 _DIGITS = 12
 _EVEN = 0.5
 """The factor that lets generalisation and suppression count in full."""
@@ -202,7 +204,8 @@ def objective_of(
         over the hierarchy's height, :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold
         the generalised value, :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share
         of what full generalisation costs). "height", "discernibility", "discernibility-monotone", "class-size", "entropy-arx",
-        "kl", "ambiguity" and "classification:COLUMN": see `class_costs`.
+        "kl", "ambiguity" and "classification:COLUMN": see `class_costs`. "precision-arx" and "payoff:BENEFIT:LOSS:GAIN:COST": see
+        `payoffs`.
     attributes, records
         The key attributes, and the number of records.
     weights
@@ -213,22 +216,35 @@ def objective_of(
     """
     if callable(objective):
         return ClassBased("function", _own(objective), rises="never")
-    target = target_of(objective)
-    if objective not in OBJECTIVES and not target:
-        raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN"))
+    target, paid = target_of(objective), objective.startswith(_PAYOFF)
+    if objective not in OBJECTIVES and not target and not paid:
+        raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN", "payoff:..."))
     if not 0.0 <= factor <= 1.0:
         raise ArgumentError(
             f"the factor between generalisation and suppression lies between 0 and 1, so it is not {shown_number(factor)}."
         )
-    if target or objective in CLASS_COSTS:
-        if weights or (factor != _EVEN and not target):
-            also = "" if target else ", and no factor for suppression"
+    if target or paid or objective in CLASS_COSTS:
+        if weights or (factor != _EVEN and objective in CLASS_COSTS):
+            also = "" if objective not in CLASS_COSTS else ", and no factor for suppression"
             raise ArgumentError(f"the objective {objective} takes no attribute weights{also}.")
-        if target:
-            return ClassBased(objective, classification(target, Factors.of(factor), factor), rises="never")
-        return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more")
+        return _of_classes(objective, target, [one.name for one in attributes], factor)
     joined: Any = objective.removeprefix("loss-") if objective.startswith("loss-") else "mean"
-    return _separable(objective, joined, attributes, records, _weights(attributes, weights or {}, joined), Factors.of(factor))
+    shares = _weights(attributes, weights or {}, joined)
+    if objective == "precision-arx":
+        return ClassBased(objective, precision_cost(shares, Factors.of(factor)), rises="never")
+    return _separable(objective, joined, attributes, records, shares, Factors.of(factor))
+
+
+def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor: float) -> ClassBased:
+    """Return an objective of the classes, by its name or by what stands after it."""
+    factors = Factors.of(factor)
+    if target:
+        told = key_classification if target in keys else classification
+        return ClassBased(objective, told(target, factors, factor), rises="never")
+    if objective.startswith(_PAYOFF):
+        game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
+        return ClassBased(objective, payoff_cost(game, factors), rises="never")
+    return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more")
 
 
 def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], joined: str) -> NDArray[np.float64]:

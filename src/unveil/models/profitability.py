@@ -1,0 +1,126 @@
+r"""Does releasing a class pay? A game between who publishes records and who attacks them (Wan et al. 2015).
+
+A record is worth the benefit b to its publisher, less what its generalisation loses: with :math:`\ell` the share of its
+information that is lost, :math:`b (1 - \ell)`. Whoever attacks a class of n records finds the right one with the probability
+1/n, and does so only if that pays, which it does where the gain g and the cost c are :math:`g / n > c`. A record that is found
+costs its publisher the loss d. So a record of the class pays
+
+.. math:: b (1 - \ell) - [g / n > c] \, d / n ,
+
+and a class that does not pay is not released. The share lost is that of the bits of all combinations of leaves:
+
+.. math:: \ell = \sum_j \log v_j \Big/ \sum_j \log V_j ,
+
+where the class's value of attribute j stands for :math:`v_j` of its :math:`V_j` leaves. It is known where a generalisation is
+searched for; of a table by itself nothing is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from unveil.arguments import checked_arguments
+from unveil.errors import ArgumentError, shown
+from unveil.measures.equivalence import Equivalence
+from unveil.models.base import TOLERANCE, Model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Game", "Profitable", "game_of"]
+
+_LARGEST = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What a record is worth to its publisher, what one that is found costs them, and what an attack gains and costs."""
+
+    benefit: float
+    loss: float
+    gain: float
+    cost: float
+
+    def __post_init__(self) -> None:
+        """Refuse amounts that nobody could weigh up."""
+        if not all(0.0 <= amount < _LARGEST for amount in (self.benefit, self.loss, self.gain, self.cost)) or not self.benefit:
+            raise ArgumentError("a game takes a benefit above zero, and a loss, a gain and a cost of zero or above.")
+
+    def payoff(self, size: NDArray[np.float64], lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Return what a record pays in classes of these sizes, given the share of its information that is lost."""
+        attacked = self.gain / size > self.cost
+        return np.asarray(self.benefit * (1.0 - lost) - np.where(attacked, self.loss / size, 0.0))
+
+
+def game_of(text: str, word: str) -> Game:
+    """Read BENEFIT:LOSS:GAIN:COST."""
+    try:
+        amounts = [float(part) for part in text.split(":")]
+    except ValueError:
+        amounts = []
+    if len(amounts) != 4:  # noqa: PLR2004 - the four of a game
+        raise ArgumentError(f"{word} takes BENEFIT:LOSS:GAIN:COST, such as 1200:300:300:4, not {shown(text)}.")
+    return Game(*amounts)
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class Profitable(Model):
+    """Every class pays its publisher: what its records are worth is more than what attacks on it cost (Wan et al. 2015).
+
+    Examples
+    --------
+    >>> Profitable(1200, 300, 300, 4).requirement
+    'profitable (benefit 1200, loss 300, gain 300, cost 4)'
+    """
+
+    benefit: float | None = None
+    loss: float = 0.0
+    gain: float = 0.0
+    cost: float = 0.0
+    name: ClassVar[str] = "profitable"
+    label: ClassVar[str] = "the publisher's payoff"
+    safe_is_high: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    asked_of = "payoff"
+    closed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse amounts that nobody could weigh up."""
+        if self.benefit is not None:
+            self.game  # noqa: B018 - which checks them
+
+    @classmethod
+    def measures(cls) -> Iterator[Model]:
+        """Give nothing: what a record is worth is not in the data."""
+        yield from ()
+
+    @property
+    def game(self) -> Game:
+        """The amounts."""
+        return Game(self.benefit or 0.0, self.loss, self.gain, self.cost)
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return what a record of each class pays, nothing of it lost."""
+        return self.game.payoff(classes.size, 0.0)
+
+    @property
+    def threshold(self) -> float | None:
+        """What every class must pay more than."""
+        return None if self.benefit is None else 0.0
+
+    def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes do not pay."""
+        return np.zeros(len(figures), dtype=bool) if self.benefit is None else figures <= TOLERANCE
+
+    @property
+    def requirement(self) -> str | None:
+        """The amounts in words."""
+        if self.benefit is None:
+            return None
+        return f"profitable (benefit {self.benefit:g}, loss {self.loss:g}, gain {self.gain:g}, cost {self.cost:g})"

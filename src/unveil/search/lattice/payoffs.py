@@ -1,0 +1,54 @@
+r"""Costs of ARX that count a suppressed record otherwise than what is left of it: precision, and the publisher's payoff.
+
+- "precision-arx" is :math:`\frac{1}{n} \sum_j w_j (g \sum_{r\ kept} h_j + f \sum_{r\ suppressed} 1)`, where :math:`h_j` is the
+  level over the height of attribute j: below a factor of 0.5 a suppressed record costs f = 2 x factor, whatever its level.
+- "payoff:BENEFIT:LOSS:GAIN:COST" is the share of what all records together are worth that their publisher does not get: all of it
+  for a suppressed record, and for one that is kept what its payoff (see `models.profitability`) falls short of its benefit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.models.profitability import Game
+from unveil.search.lattice.class_costs import ClassCost, Factors, class_volumes
+from unveil.search.lattice.rollup import ClassTable
+from unveil.search.lattice.space import Node, Space
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["class_payoffs", "payoff_cost", "precision_cost"]
+
+
+def precision_cost(weights: NDArray[np.float64], factors: Factors) -> ClassCost:
+    """Return the precision that a node loses, given the attributes' weights, which add up to 1."""
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        suppressed = int(table.n[gone].sum())
+        shares = [(one.lowest + level) / max(one.levels.height, 1) for one, level in zip(space.attributes, node, strict=True)]
+        kept = factors.generalising * (space.records - suppressed) * float(weights @ np.array(shares))
+        return (kept + factors.suppressing * suppressed) / space.records
+
+    return score
+
+
+def payoff_cost(game: Game, factors: Factors) -> ClassCost:
+    """Return the share of the benefit of all records that a publisher does not get at a node."""
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        n = table.n.astype(np.float64)
+        short = factors.generalising * (game.benefit - class_payoffs(game, space, node, table))
+        missing = n @ np.where(gone | (n == 0.0), factors.suppressing * game.benefit, short)
+        return float(missing) / (game.benefit * space.records)
+
+    return score
+
+
+def class_payoffs(game: Game, space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
+    """Return what a record of each class of a node pays its publisher."""
+    volume, everything = class_volumes(space, node, table)
+    lost = np.clip(volume / everything, 0.0, 1.0) if everything > 0.0 else np.zeros(len(volume))
+    return game.payoff(np.maximum(table.n, 1).astype(np.float64), lost)

@@ -1,0 +1,157 @@
+"""ARX's precision, the publisher's payoff, and a key attribute told from the others: against brute force from their definitions."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import unveil
+from unveil.errors import ArgumentError, ModelNotMetError
+from unveil.models import KAnonymity, Profitable
+from unveil.models.requirements import parse_profitable
+
+TREES = {
+    "age": unveil.Hierarchy.from_levels(["1", "2", "3", "4"], ["a", "a", "b", "b"], ["*"] * 4),
+    "sex": unveil.Hierarchy.from_levels(["f", "m"], ["*"] * 2),
+}
+NODES = [*product(range(3), range(2))]
+people = st.lists(st.tuples(st.integers(1, 4), st.sampled_from("fm")), min_size=4, max_size=14)
+Row = tuple[int, str]
+
+
+def classes_at(rows: list[Row], node: tuple[int, ...]) -> dict[tuple[str, ...], int]:
+    """Return how many records hold each pair of generalised values."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for row in rows:
+        pairs = zip(TREES.values(), row, node, strict=True)
+        found[tuple(next(one for one in tree.labels if one[0] == str(value))[level] for tree, value, level in pairs)] += 1
+    return dict(found)
+
+
+def leaves_of(label: str, tree: unveil.Hierarchy, level: int) -> int:
+    return sum(row[level] == label for row in tree.labels)
+
+
+def payoff(label: tuple[str, ...], size: int, node: tuple[int, ...], game: tuple[float, ...]) -> float:
+    benefit, loss, gain, cost = game
+    held = math.prod(leaves_of(one, tree, level) for one, tree, level in zip(label, TREES.values(), node, strict=True))
+    return benefit * (1 - math.log(held) / math.log(8)) - (loss / size if gain / size - cost > 0 else 0.0)
+
+
+def frame_of(rows: list[Row]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["age", "sex"], orient="row")
+
+
+def best(rows: list[Row], models: list[Any], objective: str, share: float, factor: float = 0.5) -> Any:
+    try:
+        return unveil.anonymize(frame_of(rows), TREES, models, suppression=share, objective=objective, factor=factor)
+    except (ModelNotMetError, unveil.errors.EmptyDataError):
+        return None
+
+
+@given(people, st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0]), st.sampled_from([0.0, 0.5]))
+def test_precision_charges_a_suppressed_record_the_same_at_every_level(rows: list[Row], factor: float, share: float) -> None:
+    general, suppressed = (1.0, 2 * factor) if factor < 0.5 else (2 - 2 * factor, 1.0)
+    costs = []
+    for node in NODES:
+        lost = sum(n for n in classes_at(rows, node).values() if n < 2)
+        if lost <= share * len(rows):
+            kept = (len(rows) - lost) * (node[0] / 2 + node[1] / 1) / 2
+            costs.append((general * kept + suppressed * lost) / len(rows))
+    release = best(rows, [KAnonymity(2)], "precision-arx", share, factor)
+    assert release is not None
+    assert release.score == pytest.approx(min(costs), abs=1e-12)
+
+
+games = st.sampled_from([(10.0, 3.0, 3.0, 1.0), (4.0, 9.0, 6.0, 2.0), (1.0, 1.0, 0.0, 1.0), (2.0, 5.0, 9.0, 0.5)])
+
+
+@given(people, games, st.sampled_from([0.0, 0.4]))
+def test_no_generalisation_pays_better(rows: list[Row], game: tuple[float, ...], share: float) -> None:
+    """Classes that do not pay are suppressed, and what is left pays most."""
+    costs = []
+    for node in NODES:
+        sizes = classes_at(rows, node)
+        paid = {label: payoff(label, n, node, game) for label, n in sizes.items()}
+        lost = sum(n for label, n in sizes.items() if paid[label] <= 1e-9)
+        if lost <= share * len(rows):
+            got = sum(n * paid[label] for label, n in sizes.items() if paid[label] > 1e-9)
+            costs.append((1 - got / (game[0] * len(rows)), lost))
+    text = ":".join(map(str, game))
+    release = best(rows, [parse_profitable(text)], f"payoff:{text}", share)
+    if release is None:
+        assert not costs or min(costs)[1] == len(rows)
+        return
+    assert release.score == pytest.approx(min(costs)[0], abs=1e-9)
+    found = (
+        release.report["models"]["profitable"] if isinstance(release.report, dict) else release.to_dict()["models"]["profitable"]
+    )
+    levels = tuple(release.transformation.values())
+    kept = [paid for label, n in classes_at(rows, levels).items() if (paid := payoff(label, n, levels, game)) > 1e-9]
+    assert found["value"] == pytest.approx(min(kept))
+    assert found["met"] is True
+
+
+def told(rows: list[Row], node: tuple[int, ...], at: int, factor: float) -> float:
+    """Return how badly an attribute is told by the other at a node, nothing suppressed."""
+    tree = list(TREES.values())[at]
+    values = {str(row[at]) for row in rows}
+    left = len({one[node[at]] for one in tree.labels if one[0] in values})
+    blurred = 0.0 if len(values) == 1 else 1 - (left - 1) / (len(values) - 1)
+    plain, even = min(1.0, 2 - 2 * factor), min(1.0, 2 * factor)
+    worst = max(plain, even, factor)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for label, n in classes_at(rows, node).items():
+        groups[label[1 - at]].append(n)
+    total = 0.0
+    for sizes in groups.values():
+        first, second, *_ = [*sorted(sizes, reverse=True), 0, 0]
+        if blurred == 1.0:
+            total += worst * sum(sizes)
+        elif first > second:
+            total += (plain * (1 - blurred) + worst * blurred) * (sum(sizes) - first)
+        else:
+            total += (even * (1 - blurred) + worst * blurred) * sum(sizes)
+    return total / (worst * len(rows))
+
+
+@given(people, st.sampled_from(["age", "sex"]), st.sampled_from([0.2, 0.5, 0.8]))
+def test_a_key_attribute_is_told_by_the_others(rows: list[Row], target: str, factor: float) -> None:
+    at = list(TREES).index(target)
+    allowed = [node for node in NODES if min(classes_at(rows, node).values()) >= 2]
+    release = best(rows, [KAnonymity(2)], f"classification:{target}", 0.0, factor)
+    assert release is not None
+    assert release.score == pytest.approx(min(told(rows, node, at, factor) for node in allowed), abs=1e-12)
+
+
+def test_suppressed_records_count_as_the_factor_says_where_a_key_attribute_is_told() -> None:
+    rows = [(1, "f"), (1, "f"), (1, "f"), (3, "m")]
+    release = unveil.anonymize(
+        frame_of(rows), TREES, [KAnonymity(2)], suppression=0.25, objective="classification:age", levels={"age": (0, 0), "sex": (0, 0)}
+    )  # fmt: skip
+    assert (release.suppressed, release.score) == (1, 0.125)
+
+
+def test_what_a_table_pays_as_it_is() -> None:
+    frame = pl.DataFrame({"age": [1, 1, 1, 2]})
+    found = unveil.measure(frame, "age", models=[Profitable(10, 30, 5, 2)]).to_dict()["models"]["profitable"]
+    assert (found["value"], found["met"], found["violations"]) == (-20.0, False, {"classes": 1, "records": 1})
+    assert np.allclose(Profitable(10, 30, 5, 2).game.payoff(np.array([1.0, 2.0, 3.0]), 0.5), [-25.0, -10.0, 5.0])
+
+
+@pytest.mark.parametrize("text", ["1:2:3", "a:1:1:1", "0:1:1:1", "1:-1:1:1", "1:1:inf:1", "1:1:nan:1", ""])
+def test_a_game_that_nobody_can_weigh_up_is_refused(text: str) -> None:
+    with pytest.raises(ArgumentError):
+        parse_profitable(text)
+    with pytest.raises(ArgumentError):
+        unveil.anonymize(frame_of([(1, "f")] * 3), TREES, [KAnonymity(2)], objective=f"payoff:{text}")
+    with pytest.raises(ArgumentError, match="finer recodings"):
+        unveil.mondrian(frame_of([(1, "f")] * 3), ["age"], [Profitable(1.0)])
