@@ -91,13 +91,12 @@ def checked_word(name: str, value: object, known: Sequence[str]) -> None:
         raise ArgumentError.not_one_of(name, value, known)
 
 
-def checked_number(name: str, value: Any, *, above: float = -math.inf, most: float = math.inf) -> float:
-    """Return a finite number above one bound and at most another, or refuse it."""
-    bounds = " and ".join(
-        [*([f"above {above:g}"] if above > -math.inf else []), *([f"at most {most:g}"] if most < math.inf else [])]
-    )
+def checked_number(name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf) -> float:
+    """Return a finite number above one bound, at least another and at most a third, or refuse it."""
+    told = ((above, f"above {above:g}"), (least, f"at least {least:g}"), (most, f"at most {most:g}"))
+    bounds = " and ".join(words for bound, words in told if math.isfinite(bound))
     known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not known or not _finite(value) or not above < value <= most:
+    if not known or not _finite(value) or not above < value or not least <= value <= most:
         raise ArgumentError(f"{name} is {shown_number(value)}; it must be a number {bounds}".rstrip() + ".")
     return float(value)
 

@@ -285,8 +285,9 @@ class NullsError(UnveilError, ValueError):
     @classmethod
     def in_values(cls, column: str, n: int) -> NullsError:
         """Report records that contribute nobody knows what to a table."""
+        where = "1 record" if n == 1 else f"{n:,} records"
         return cls(
-            f"column {shown(column)} is null in {n:,} records, and what a record contributes to a table is a number; leave these "
+            f"column {shown(column)} is null in {where}, and what a record contributes to a table is a number; leave such "
             "records out (nulls='drop')."
         )
 
@@ -344,8 +345,8 @@ class TableError(UnveilError, ValueError):
     def unprotectable(cls, dimensions: str, row: int, why: str) -> TableError:
         """Report a cell that cannot be protected, whatever else is suppressed, by its row: its codes are values of the data."""
         return cls(
-            f"the cell in row {row:,} of the table {dimensions} (as to_frame gives it) cannot be protected even with everything "
-            f"suppressed that may be: {why}."
+            f"the cell in row {row:,} of the table {dimensions} (one row per cell, as to_frame and files have it) cannot be "
+            f"protected even with everything suppressed that may be: {why}."
         )
 
     @classmethod

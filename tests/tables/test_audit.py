@@ -126,5 +126,14 @@ def test_an_audit_of_linked_tables_says_what_both_give_away(
     linked = ["--linked", "region,sector", "--linked", "region,size"]
     found = told(capsys, *words, *linked, code=0)
     assert found["suppressed"] == int(protected.suppressed[made.cells].sum())
-    blind = unveil.tables.audit(protected, zeros="publish")
+    blind = unveil.tables.audit(protected)
     assert len(blind.cells) > found["suppressed"]
+
+
+def test_cells_that_no_table_shows_and_a_total_shows_to_be_empty_are_not_exposed() -> None:
+    rows = [("a", "x", "p")] * 4 + [("a", "y", "q")] * 5 + [("b", "x", "q")] * 6 + [("b", "x", "p")] * 7
+    frame = pl.DataFrame([*rows, *[("b", "z", "p")] * 3, *[("b", "z", "q")] * 2], schema=["row", "column", "kind"], orient="row")
+    whole = unveil.table(frame, ["row", "column", "kind"], tables=[["row", "column"], ["row", "kind"]]).to_frame()
+    assert unveil.tables.audit(whole).safe
+    found = unveil.tables.audit(whole.with_columns(n=pl.when(pl.col("n") == 0).then(None).otherwise("n")))
+    assert not found.safe  # a blank that is shown to be empty is

@@ -102,6 +102,7 @@ def test_a_problem_in_the_jj_form(tmp_path: Path) -> None:
     table, decided = read_jj(tmp_path / "p.jj")
     result = table.suppress((), apriori=decided, method="optimal", on="value", cost="cells", insiders="none", width=0)
     assert result.cost == result.bound == 59
+    assert result.cost_by == "decided"  # by the costs of the file
     (tmp_path / "wrong.jj").write_text("0\n2\n0 1 1 s 0 9 0 0 0\n")
     with pytest.raises(DataFileError, match="JJ form"):
         read_jj(tmp_path / "wrong.jj")

@@ -200,7 +200,7 @@ FEW = pl.DataFrame(
         ({"by": []}, ArgumentError, "no dimension"),
         ({"by": ["a", "a"]}, ArgumentError, "named twice"),
         ({"by": ["a"], "value": "t"}, TableError, "text"),
-        ({"by": ["a"], "value": "null"}, NullsError, "nulls"),
+        ({"by": ["a"], "value": "null"}, NullsError, r"null in 1 record, .*nulls='drop'"),
         ({"by": ["a"], "value": "v", "holding": "null"}, TableError, "nulls"),
         ({"by": ["a"], "hierarchies": {"a": [("x", "Total")]}}, HierarchyError, "not in it"),
         ({"by": ["a"], "total": "x"}, TableError, "written as the total"),

@@ -172,7 +172,7 @@ def posed(
     if fixed is not None:
         published |= fixed & ~sensitive
     lower, upper = _bounds(value, aim.attacker, empty & ~sensitive, signed=table.signed and on == "value")
-    width = checked_number("width", aim.width, above=-1e-12) if aim.width is not None else float(on == "count")
+    width = checked_number("width", aim.width, least=0) if aim.width is not None else float(on == "count")
     cells = table.cells
     level = np.where(sensitive, np.maximum(level, 0.0), 0.0)
     whole = CellProblem(
@@ -206,7 +206,7 @@ def _sensitive(table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On) 
     elif aim.zeros == "structural":
         sensitive &= table.n > 0
     if not isinstance(aim.level, str):
-        level = np.where(sensitive, checked_number("level", aim.level, above=-1e-12), 0.0)
+        level = np.where(sensitive, checked_number("level", aim.level, least=0), 0.0)
     return sensitive, level
 
 

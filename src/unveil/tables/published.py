@@ -292,6 +292,8 @@ def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> 
 
 def _blind(rows: PublishedTable, aim: Aim, depth: Depth, *, signed: bool) -> TableAudit:
     """Attack a table of which only the published figures are known."""
+    if not signed:
+        rows.publish_empty()
     table = rows.table(signed=signed)
     problem = posed(table, (), replace(aim, on=rows.on, insiders="none", zeros="publish"))
     suppressed = rows.suppressed[problem.cells]

@@ -12,9 +12,10 @@ from unveil.errors import ArgumentError, TableError, listed, shown
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance
 from unveil.sources import Data, open_source
-from unveil.tables.cells import shape_of
+from unveil.tables.cells import equations, shape_of
 from unveil.tables.classification import Classification, chosen
 from unveil.tables.crosstable import CrossTable
+from unveil.tables.propagation import propagated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,12 +47,15 @@ class PublishedTable:
         Which cells have no figure.
     on
         Whether the figures are counts or values.
+    absent
+        Which cells are no part of it at all; None: all are.
     """
 
     dimensions: tuple[Classification, ...]
     figure: NDArray[np.float64]
     suppressed: NDArray[np.bool_]
     on: On
+    absent: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, table: SuppressedTable) -> PublishedTable:
@@ -61,11 +65,24 @@ class PublishedTable:
         if table.table.shown is not None:
             hidden = hidden | ~table.table.shown
         on: On = "count" if table.on == "count" else "value"
-        return cls(table.table.dimensions, np.where(hidden, 0.0, amounts), hidden, on)
+        absent = None if table.table.shown is None else ~table.table.shown
+        return cls(table.table.dimensions, np.where(hidden, 0.0, amounts), hidden, on, absent)
 
     def reorder(self, dimensions: tuple[Classification, ...], order: NDArray[np.int64]) -> None:
         """Take the order of codes of another table."""
         self.dimensions, self.figure, self.suppressed = dimensions, self.figure[order], self.suppressed[order]
+        self.absent = None if self.absent is None else self.absent[order]
+
+    def publish_empty(self) -> None:
+        """Take cells that are no part of the table, and are empty because a total of theirs is, as the empty cells they are."""
+        if self.absent is None or not self.absent.any():
+            return
+        unknown = np.flatnonzero(self.suppressed)
+        matrix = equations(self.dimensions)
+        right = -(matrix @ np.where(self.suppressed, 0.0, self.figure))
+        part = matrix[:, unknown].tocsr()
+        _, high = propagated(part, right, np.zeros(len(unknown)), np.full(len(unknown), np.inf))
+        self.suppressed[unknown[self.absent[unknown] & (high <= 0)]] = False
 
     def table(self, *, signed: bool = False) -> CrossTable:
         """Return the figures as a table; nothing is known about who contributes."""
@@ -102,7 +119,9 @@ def read_published(
         gone |= np.array([str(one).lower() in ("true", "1", "yes") for one in frame["suppressed"].to_list()])
     figure[cells] = np.where(gone, 0.0, numbers)
     suppressed[cells] = gone
-    return PublishedTable(dimensions, figure, suppressed, _kind(figure_name, on))
+    absent = np.ones(size, dtype=bool)
+    absent[cells] = False
+    return PublishedTable(dimensions, figure, suppressed, _kind(figure_name, on), absent)
 
 
 def dimensions_of(data: Data, figures: str | None = None, on: On | None = None) -> tuple[str, ...]:

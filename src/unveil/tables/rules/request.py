@@ -35,7 +35,7 @@ class RequestRule:
 
     def __post_init__(self) -> None:
         """Refuse a share that is none."""
-        checked_number("the share of the request rule", self.share, above=-1e-9, most=100)
+        checked_number("the share of the request rule", self.share, least=0, most=100)
 
     @classmethod
     def read(cls, text: str) -> RequestRule:

@@ -111,9 +111,9 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
         raise _told(table, problem, failure) from None
     except OutOfTime:
         raise TableError.out_of_time(time_limit or 0.0, method) from None
-    return SuppressedTable.of(
-        table, problem, pattern, method=method, rules=required, aim=aim, cost=cost if isinstance(cost, str) else "table"
-    )
+    by = cost if isinstance(cost, str) else "table"
+    by = "decided" if apriori is not None and apriori.cost else by  # some cells cost what was decided of them
+    return SuppressedTable.of(table, problem, pattern, method=method, rules=required, aim=aim, cost=by)
 
 
 def _chosen(problem: CellProblem, method: str, effort: Effort, intervals: Depth) -> ChosenPattern:
