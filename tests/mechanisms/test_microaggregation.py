@@ -272,6 +272,38 @@ def test_mixed_attributes_together_are_k_anonymous(rows: list[tuple[int, str, fl
     assert release.figures["sse"] >= 0
 
 
+@pytest.mark.parametrize("method", ["mdav", "v-mdav"])
+def test_groups_within_strata_are_those_of_each_stratum_by_itself(method: str) -> None:
+    """Units are those of the whole table, so they are left out here; of nulls there are two patterns in each stratum."""
+    random = np.random.default_rng(8)
+    table = pl.DataFrame(
+        {"x": random.normal(size=200), "y": random.normal(size=200), "town": list("abcd") * 50, "sex": ["f", "m"] * 100}
+    ).with_columns(y=pl.when(pl.int_range(200) % 7 == 0).then(None).otherwise(pl.col("y")))
+    asked: dict[str, Any] = {"k": 3, "method": method, "standardise": False, "nulls": "keep", "keep_order": True}
+    found = microaggregate(table, ["x", "y"], within=["town", "sex"], **asked)
+    assert found.settings["within"] == ["town", "sex"]
+    for town in "abcd":
+        own = table.filter(pl.col("town") == town)
+        alone = microaggregate(own, ["x", "y"], **asked).data.select("x", "y")
+        for name in ("x", "y"):
+            now = found.data.filter(pl.col("town") == town)[name]
+            assert now.null_count() == own[name].null_count()
+            assert now.fill_null(9.0).to_list() == pytest.approx(alone[name].fill_null(9.0).to_list())
+    assert found.data.select("town", "sex").equals(table.select("town", "sex"))
+
+
+def test_what_strata_cannot_be_is_refused() -> None:
+    table = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "a", "b"]})
+    with pytest.raises(ArgumentError, match="1 record of a stratum cannot form groups of 2"):
+        microaggregate(table, "x", k=2, within="s")
+    with pytest.raises(ArgumentError, match="it can be only one of both"):
+        microaggregate(table, ["x", "s"], k=1, within="s")
+    with pytest.raises(ArgumentError, match="leave one of `groups` and `within` out"):
+        microaggregate(table, "x", k=1, within="s", groups=[1, 1, 1])
+    with pytest.raises(ColumnNotFoundError, match="town"):
+        microaggregate(table, "x", k=1, within="town")
+
+
 def test_each_alone_is_each_on_its_own() -> None:
     table = frame_of(matrix(60, 2, 0))
     both = microaggregate(table, ["c0", "c1"], k=4, together=False, keep_order=True)

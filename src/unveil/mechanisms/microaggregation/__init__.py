@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_array, checked_count, checked_number, checked_word
-from unveil.attributes import Names
-from unveil.errors import ArgumentError, listed
+from unveil.attributes import Names, names_of, require_columns
+from unveil.errors import ArgumentError, listed, shown
 from unveil.fitting import kind_of
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute, prepared
 from unveil.mechanisms.microaggregation.dominance import largest_share, refuse_dominant
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
+from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release
@@ -46,6 +47,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     standardise: bool = True,
     together: bool = True,
     groups: str | Sequence[Any] | None = None,
+    within: Names | None = None,
     gain: float = 0.2,
     refine: bool = True,
     dominance: float | None = None,
@@ -92,6 +94,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         k-anonymous, their combination is not.
     groups
         A column, or a list with an entry a record, that says who belongs together; none: `method` finds out.
+    within
+        Columns that stay as they are, such as a region or the classes of a generalised key: groups are formed within their
+        combinations only, each of which needs at least k records. None: among all records.
     gain
         Of ``"v-mdav"``: a record fits a group when it is nearer to it than `gain` times its distance to other records.
     refine
@@ -161,8 +166,10 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         raise ArgumentError(f"method 'optimal' needs an order, and {listed(names)} has none; use 'mdav'.")
     partition = by_method(method, k, float(gain), refine=refine) if groups is None else _given(chosen, groups, k)
     sets = [points] if together else [[attribute] for attribute in points]
-    of_record = {attribute.name: group for some in sets for group in [grouped(some, k, partition)] for attribute in some}
+    stratum = _strata(chosen, names_of(within), given=groups is not None)
+    of_record = {one.name: number for some in sets for number in [grouped(some, k, partition, stratum)] for one in some}
     settings = {"k": k, "method": method, "standardise": standardise, "together": together, "nulls": nulls}
+    settings |= {"within": list(names_of(within))} if within else {}
     if groups is not None:
         settings["method"] = "given groups"
     elif method != "optimal":
@@ -173,6 +180,16 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     refuse_dominant({name: share for name, share in shares.items() if share is not None}, dominance)
     settings["aggregate"] = {attribute.name: attribute.aggregate for attribute in points}
     return _release(chosen, points, of_record, shares, settings, chance, keep_order=keep_order)
+
+
+def _strata(chosen: Chosen, within: Sequence[str], *, given: bool) -> NDArray[np.int64]:
+    """Return the stratum of every record; 0 for all where no column makes strata."""
+    if within and given:
+        raise ArgumentError("groups are given, so none are formed within columns; leave one of `groups` and `within` out.")
+    require_columns(within, chosen.records.names)
+    if both := [name for name in within if name in chosen.names]:
+        raise ArgumentError(f"column {shown(both[0])} makes strata and is to be aggregated; it can be only one of both.")
+    return strata_of(chosen, within)[0]
 
 
 def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:

@@ -30,27 +30,39 @@ _HEARD = 0.1
 """Seconds after which an interrupt is heard."""
 
 
-def grouped(attributes: Sequence[AggregatedAttribute], k: int, partition: Partition) -> NDArray[np.int64]:
-    """Return the group of every record, those with nulls in the same attributes among themselves; -1 for one with nulls only."""
+def grouped(
+    attributes: Sequence[AggregatedAttribute], k: int, partition: Partition, stratum: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the group of every record, those of a stratum with nulls in the same attributes among themselves.
+
+    -1 for one with nulls only.
+    """
     present = np.column_stack([~np.isnan(attribute.values) for attribute in attributes])
-    patterns, of_row = (
-        np.unique(present, axis=0, return_inverse=True) if not present.all() else (present[:1], np.zeros(len(present)))
-    )
+    alike = np.column_stack([present, stratum])
+    one_set = present.all() and not stratum.any()
+    kinds, of_row = np.unique(alike, axis=0, return_inverse=True) if not one_set else (alike[:1], np.zeros(len(alike), np.int64))
     group, made = np.full(len(present), -1), 0
-    for number, pattern in enumerate(patterns):
-        rows = np.flatnonzero(of_row.ravel() == number)
-        if not pattern.any():
+    ends = np.cumsum(np.bincount(of_row.ravel(), minlength=len(kinds)))
+    for kind, rows in zip(kinds, np.split(np.argsort(of_row.ravel(), kind="stable"), ends[:-1]), strict=True):
+        some = [attribute for attribute, here in zip(attributes, kind[:-1], strict=True) if here]
+        if not some:
             continue
-        some = [attribute for attribute, here in zip(attributes, pattern, strict=True) if here]
         if len(rows) < k:
-            raise ArgumentError(
-                f"{counted(len(rows), 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
-                "nulls='skip' leaves such records out."
-            )
+            raise ArgumentError(_too_few(len(rows), k, nulls=len(some) < len(attributes)))
         groups = partition(some, rows)
         group[rows] = made + groups
         made += int(groups.max()) + 1
     return group
+
+
+def _too_few(records: int, k: int, *, nulls: bool) -> str:
+    """Say why records that may only be grouped among themselves are too few."""
+    if nulls:
+        told = f"{counted(records, 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
+        return told + "nulls='skip' leaves such records out."
+    return (
+        f"{counted(records, 'record')} of a stratum cannot form groups of {k:,}; name fewer columns in `within`, or join values."
+    )
 
 
 def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
