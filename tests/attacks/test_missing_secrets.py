@@ -127,6 +127,6 @@ def test_the_command_line_says_it(tmp_path: Path, capsys: pytest.CaptureFixture[
     asked = ["attack", place, place, "--key", "ward", "--sensitive", "test", "--no-linkage"]
     assert run(asked) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "2 records disclosed for certain; 3 more have no value, like all of their class, which is not taken" in shown
+    assert "2 records disclosed for certain; 3 more have no value, like all of their class, which is not treated" in shown
     assert run([*asked, "--missing-is-sensitive", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["homogeneity"]["by_sensitive"]["test"]["certain"]["records"] == 5

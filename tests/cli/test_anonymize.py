@@ -370,7 +370,7 @@ def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.Capture
         ("--k 2 --objective beauty", "objective 'beauty' is unknown; it is one of: loss, "),
         ("--k 2 --level age=2:1", "the levels of 'age' go from 0 to 2"),
         ("--k 2 --level age=two", "--level takes COLUMN=LOW:HIGH"),
-        ("--k 2 --level job=0:1", "no key attribute"),
+        ("--k 2 --level job=0:1", "not a key attribute"),
         ("--k 2 --weight age=much", "--weight takes COLUMN=WEIGHT"),
         ("--k 2 --weight age=-1", "zero or above"),
         ("--k 2 --factor 1.5", "between 0 and 1"),

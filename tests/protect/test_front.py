@@ -347,7 +347,7 @@ def test_what_cannot_be_met_is_told_with_the_closest_release() -> None:
     need = unveil.Need("income", target="income", given="age", at_least=0.99)
     releases = every_release(frame, TREES, [need], ["job"])
     best = max(one.beyond[0] for one in releases)
-    with pytest.raises(ModelNotMetError, match=re.escape(f"adjusted degree of income {best:.4f}, 0.9900 asked")):
+    with pytest.raises(ModelNotMetError, match=re.escape(f"adjusted degree of income {best:.4f}, 0.9900 required")):
         unveil.anonymize_front(frame, TREES, need, sensitive="job")
     with pytest.raises(ModelNotMetError, match="k_anonymity >= 61 cannot be met"):
         unveil.anonymize_front(

@@ -108,7 +108,7 @@ def test_a_ledger_under_another_key_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
     (tmp_path / "g.db").write_text("hello " * 100)
     key_place(tmp_path / "g.db").write_text("k" * 40)
-    with pytest.raises(LedgerError, match="no ledger"):
+    with pytest.raises(LedgerError, match="not a ledger"):
         Ledger(tmp_path / "g.db")
     with pytest.raises(unveil.UnveilError, match="cannot be made"):
         Ledger(tmp_path / "nowhere" / "g.db")
