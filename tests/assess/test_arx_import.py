@@ -184,7 +184,8 @@ def test_what_has_no_counterpart_is_said_and_stands_in_the_file(criterion: str, 
         ("Normalized non-uniform entropy", "entropy-arx", None),
         ("Classification accuracy", "classification:disease", None),
         ("Ambiguity", "ambiguity", None),
-        ("EntropyBasedInformationLoss", "loss", None),
+        ("EntropyBasedInformationLoss", "entropy-based", None),
+        ("Some other model", "loss", None),
     ],
 )
 def test_quality_models_have_an_objective(metric: str, objective: str, factor: float | None, tmp_path: Path) -> None:

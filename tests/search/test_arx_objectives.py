@@ -71,6 +71,23 @@ def test_precision_charges_a_suppressed_record_the_same_at_every_level(rows: lis
     assert release.score == pytest.approx(min(costs), abs=1e-12)
 
 
+@given(people, st.sampled_from([0.0, 0.2, 0.5, 0.7]), st.sampled_from([0.0, 0.5]))
+def test_the_bits_of_combinations_that_are_lost(rows: list[Row], factor: float, share: float) -> None:
+    general, suppressed = (1.0, 2 * factor) if factor < 0.5 else (2 - 2 * factor, 1.0)
+    costs = []
+    for node in NODES:
+        total = lost = 0.0
+        for label, n in classes_at(rows, node).items():
+            held = math.prod(leaves_of(one, tree, level) for one, tree, level in zip(label, TREES.values(), node, strict=True))
+            lost += n * (n < 2)
+            total += n * (suppressed if n < 2 else general * math.log(held) / math.log(8))
+        if lost <= share * len(rows):
+            costs.append(total / len(rows))
+    release = best(rows, [KAnonymity(2)], "entropy-based", share, factor)
+    assert release is not None
+    assert release.score == pytest.approx(min(costs), abs=1e-12)
+
+
 games = st.sampled_from([(10.0, 3.0, 3.0, 1.0), (4.0, 9.0, 6.0, 2.0), (1.0, 1.0, 0.0, 1.0), (2.0, 5.0, 9.0, 0.5)])
 
 

@@ -30,6 +30,7 @@ _OBJECTIVES = {
     "Monotonic discernability (DM*)": "discernibility-monotone",
     "Non-monotonic discernability": "discernibility",
     "Ambiguity": "ambiguity",
+    "EntropyBasedInformationLoss": "entropy-based",
     "KL-Divergence": "kl",
 }
 _MONOTONE = ("Monotonic precision", "Non-uniform entropy")

@@ -23,7 +23,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
 from unveil.models.profitability import game_of
 from unveil.search.lattice.class_costs import CLASS_COSTS, ClassCost, Factors, classification, key_classification
-from unveil.search.lattice.payoffs import payoff_cost, precision_cost
+from unveil.search.lattice.payoffs import bits_cost, payoff_cost, precision_cost
 from unveil.search.lattice.rollup import ClassTable, code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
@@ -34,7 +34,7 @@ __all__ = ["OBJECTIVES", "Candidate", "ClassBased", "Objective", "ObjectiveName"
 
 ObjectiveName: TypeAlias = Literal[
     "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility", "discernibility-monotone",
-    "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "precision-arx",
+    "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "entropy-based", "precision-arx",
 ]  # fmt: skip
 OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
 _CLASSIFICATION, _PAYOFF = "classification:", "payoff:"
@@ -204,8 +204,8 @@ def objective_of(
         over the hierarchy's height, :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold
         the generalised value, :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share
         of what full generalisation costs). "height", "discernibility", "discernibility-monotone", "class-size", "entropy-arx",
-        "kl", "ambiguity" and "classification:COLUMN": see `class_costs`. "precision-arx" and "payoff:BENEFIT:LOSS:GAIN:COST": see
-        `payoffs`.
+        "kl", "ambiguity" and "classification:COLUMN": see `class_costs`. "entropy-based", "precision-arx" and
+        "payoff:BENEFIT:LOSS:GAIN:COST": see `payoffs`.
     attributes, records
         The key attributes, and the number of records.
     weights
@@ -223,7 +223,7 @@ def objective_of(
         raise ArgumentError(
             f"the factor between generalisation and suppression lies between 0 and 1, so it is not {shown_number(factor)}."
         )
-    if target or paid or objective in CLASS_COSTS:
+    if target or paid or objective in (*CLASS_COSTS, "entropy-based"):
         if weights or (factor != _EVEN and objective in CLASS_COSTS):
             also = "" if objective not in CLASS_COSTS else ", and no factor for suppression"
             raise ArgumentError(f"the objective {objective} takes no attribute weights{also}.")
@@ -244,6 +244,8 @@ def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor:
     if objective.startswith(_PAYOFF):
         game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
         return ClassBased(objective, payoff_cost(game, factors), rises="never")
+    if objective == "entropy-based":  # suppression adds to the score where it counts in full
+        return ClassBased(objective, bits_cost(factors), rises="more" if factor >= _EVEN else "never")
     return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more")
 
 

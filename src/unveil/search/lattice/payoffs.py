@@ -1,7 +1,9 @@
-r"""Costs of ARX that count a suppressed record otherwise than what is left of it: precision, and the publisher's payoff.
+r"""Costs of ARX that count a suppressed record otherwise than what is left of it: precision, bits lost, the publisher's payoff.
 
 - "precision-arx" is :math:`\frac{1}{n} \sum_j w_j (g \sum_{r\ kept} h_j + f \sum_{r\ suppressed} 1)`, where :math:`h_j` is the
   level over the height of attribute j: below a factor of 0.5 a suppressed record costs f = 2 x factor, whatever its level.
+- "entropy-based" is the share of a record's information that is lost, on average: that of the bits of all combinations of leaves,
+  as in `models.profitability`; f for a suppressed record.
 - "payoff:BENEFIT:LOSS:GAIN:COST" is the share of what all records together are worth that their publisher does not get: all of it
   for a suppressed record, and for one that is kept what its payoff (see `models.profitability`) falls short of its benefit.
 """
@@ -20,7 +22,7 @@ from unveil.search.lattice.space import Node, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["class_payoffs", "payoff_cost", "precision_cost"]
+__all__ = ["bits_cost", "class_payoffs", "payoff_cost", "precision_cost"]
 
 
 def precision_cost(weights: NDArray[np.float64], factors: Factors) -> ClassCost:
@@ -31,6 +33,16 @@ def precision_cost(weights: NDArray[np.float64], factors: Factors) -> ClassCost:
         shares = [(one.lowest + level) / max(one.levels.height, 1) for one, level in zip(space.attributes, node, strict=True)]
         kept = factors.generalising * (space.records - suppressed) * float(weights @ np.array(shares))
         return (kept + factors.suppressing * suppressed) / space.records
+
+    return score
+
+
+def bits_cost(factors: Factors) -> ClassCost:
+    """Return the share of the records' information that is lost at a node."""
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        n, lost = table.n.astype(np.float64), factors.generalising * _shares_lost(space, node, table)
+        return float(n @ np.where(gone, factors.suppressing, lost)) / space.records
 
     return score
 
@@ -49,6 +61,10 @@ def payoff_cost(game: Game, factors: Factors) -> ClassCost:
 
 def class_payoffs(game: Game, space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
     """Return what a record of each class of a node pays its publisher."""
+    return game.payoff(np.maximum(table.n, 1).astype(np.float64), _shares_lost(space, node, table))
+
+
+def _shares_lost(space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
+    """Return the share of its information that a record of each class of a node has lost."""
     volume, everything = class_volumes(space, node, table)
-    lost = np.clip(volume / everything, 0.0, 1.0) if everything > 0.0 else np.zeros(len(volume))
-    return game.payoff(np.maximum(table.n, 1).astype(np.float64), lost)
+    return np.clip(volume / everything, 0.0, 1.0) if everything > 0.0 else np.zeros(len(volume))
