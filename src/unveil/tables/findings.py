@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.tables.disclosure import given_away
 from unveil.tables.insiders import Inference, inferences
 from unveil.tables.intervals import Unknowns, intervals
 
@@ -25,8 +24,6 @@ __all__ = ["Depth", "Findings", "audited"]
 
 Depth: TypeAlias = Literal["exact", "enough", "auto"]
 """exact: every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by the number of cells."""
-_MOST_PAIRS = 100_000_000
-"""Sensitive cells times insiders for which it is computed how narrow these make those; of more, only what they know exactly."""
 _EXACT_UP_TO = 1_500
 """Suppressed cells whose intervals are computed to their ends, unless set otherwise."""
 
@@ -89,21 +86,11 @@ def audited(
     if problem.insiders:
         sought = np.zeros(len(problem), dtype=bool)
         sought[cells] = problem.primary[cells] & ~exposed
-        few = int(sought.sum()) * len(problem.insiders) <= _MOST_PAIRS
-        inside = inferences(problem, suppressed, sought) if few else _exactly(problem, suppressed, sought)
+        inside = inferences(problem, suppressed, sought)
     place = {int(cell): at for at, cell in enumerate(cells)}
     for one in inside:
         exposed[place[one.cell]] = True
     return Findings(cells, ranges.low, ranges.high, ranges.exact, ranges.determined, exposed, tuple(inside))
-
-
-def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
-    """Return what insiders can compute exactly: of very many cells, that is all that is looked for."""
-    return [
-        Inference(cell, int(problem.insiders[insider][0]), float(problem.value[cell]), float(problem.value[cell]))
-        for cell, insider in given_away(problem, suppressed)
-        if insider >= 0 and sought[cell]
-    ]
 
 
 class _Need:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.tables.deadline import check
-from unveil.tables.intervals import Unknowns
+from unveil.tables.disclosure import given_away
+from unveil.tables.intervals import Unknowns, components
 from unveil.tables.solver import LinearProgram
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ _ENOUGH = 0.7
 """More tables are drawn as long as at most this share of what was open stays open."""
 _REACHES = (2.0, 20.0, 200.0)
 """How far cells are pushed in a drawn table, in units of what they need, in turn."""
+_MOST_PAIRS = 100_000_000
+"""Pairs of a sensitive cell and an insider; of more, only what insiders know exactly is looked for."""
+_WIDTHS_UP_TO, _MOST_LEFT = 2_000, 2_000
+"""Of more sensitive cells, the same holds where mixtures leave more pairs than this unsettled."""
 _CHUNK = 8
 """Mixtures that are looked at before cells that are settled are left out."""
 
@@ -63,12 +68,27 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
     sought
         The sensitive cells to look at: those that outsiders cannot compute.
     """
+    number = int((sought & suppressed).sum())
+    if number * len(problem.insiders) > _MOST_PAIRS:
+        return _exactly(problem, suppressed, sought)
     attack = _Attack(problem, suppressed, sought)
+    pairs = attack.unsettled()
+    if number > _WIDTHS_UP_TO and sum(len(left) for _, left in pairs) > _MOST_LEFT:
+        return _exactly(problem, suppressed, sought)
     by_cell: dict[int, Inference] = {}
-    for known, left in attack.unsettled():
+    for known, left in pairs:
         for one in attack.by(known, left, frozenset(by_cell)):
             by_cell[one.cell] = one
     return list(by_cell.values())
+
+
+def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
+    """Return what insiders can compute exactly: of very many cells, that is all that is looked for."""
+    return [
+        Inference(cell, int(problem.insiders[insider][0]), float(problem.value[cell]), float(problem.value[cell]))
+        for cell, insider in given_away(problem, suppressed)
+        if insider >= 0 and sought[cell]
+    ]
 
 
 def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[FlowTask]) -> list[tuple[int, int]]:
@@ -95,6 +115,9 @@ class _Attack:
         self.lower = np.maximum(unknowns.lower - unknowns.point, -far)
         self.upper = np.minimum(unknowns.upper - unknowns.point, far)
         self.program = LinearProgram(unknowns.matrix, np.zeros(unknowns.matrix.shape[0]), self.lower, self.upper, primal=True)
+        self.group = np.zeros(len(cells), dtype=np.int64)
+        for group, columns in enumerate(components(unknowns.matrix, np.arange(len(cells)))):
+            self.group[columns] = group
         self.large = len(cells) > _LARGE
         self.need = problem.need(self.sought)
         self.chance = np.random.default_rng(len(cells))
@@ -199,7 +222,7 @@ class _Attack:
         """Return which cells sought no mixture of the tables kept shows to be open where some cells do not move."""
         check()
         mine = self._mine(known)
-        left = left[~np.isin(self.at[left], mine)]
+        left = left[~np.isin(self.at[left], mine) & np.isin(self.group[self.at[left]], self.group[mine])]
         if not self.kept:
             return left
         pool = np.stack(self.kept)
