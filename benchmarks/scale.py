@@ -43,7 +43,7 @@ _STREAMED = "import unveil; unveil.Run(limits=unveil.Limits(stream_from=0)).__en
 def census(records: int, seed: int = 0) -> Iterator[pl.DataFrame]:
     """Give a synthetic school census in chunks: 11 key attributes and a sensitive one, skewed and dependent as people are."""
     random = np.random.default_rng(seed)
-    places = _zipf(5570, 1.1)
+    places = zipf(5570, 1.1)
     place_names = np.array([f"M{code:07d}" for code in random.permutation(5570) * 397 % 9_999_991])
     favoured = random.integers(0, 5, 5570)  # the race that is most common in a place
     for start in range(0, records, _CHUNK):
@@ -53,8 +53,8 @@ def census(records: int, seed: int = 0) -> Iterator[pl.DataFrame]:
         stage = np.clip(age + random.choice([-1, 0, 0, 0, 0, 0, 0, 1], rows), 0, 21) // 2
         race = np.where(random.random(rows) < 0.7, favoured[place], random.choice(5, rows, p=[0.4, 0.4, 0.12, 0.05, 0.03]))
         rural = random.random(rows) < 0.05 + 0.3 * (place > 500)
-        disability = np.where(random.random(rows) < 0.985, 0, 1 + random.choice(8, rows, p=_zipf(8, 1.0)))
-        nation = np.where(random.random(rows) < 0.995, 0, 1 + random.choice(60, rows, p=_zipf(60, 1.3)))
+        disability = np.where(random.random(rows) < 0.985, 0, 1 + random.choice(8, rows, p=zipf(8, 1.0)))
+        nation = np.where(random.random(rows) < 0.995, 0, 1 + random.choice(60, rows, p=zipf(60, 1.3)))
         private = random.random(rows) < 0.18 * ~rural
         transport = np.where(random.random(rows) < np.where(rural, 0.6, 0.05), 1, 0)
         yield pl.DataFrame(
@@ -77,7 +77,8 @@ def census(records: int, seed: int = 0) -> Iterator[pl.DataFrame]:
         )
 
 
-def _zipf(size: int, power: float) -> NDArray[np.float64]:
+def zipf(size: int, power: float) -> NDArray[np.float64]:
+    """Return shares that fall with a power of the rank."""
     weights = np.arange(1, size + 1, dtype=np.float64) ** -power
     return np.asarray(weights / weights.sum())
 
@@ -108,22 +109,22 @@ def run() -> list[Row]:
 def counting(path: Path, millions: float) -> list[Row]:
     """Count six columns of a Parquet file, against DuckDB's own group-by over the same file and a plain read of it."""
     columns = ", ".join(_SIX)
-    theirs = _measured(_DUCKDB, _GROUP_BY.format(columns=columns, path=path))
+    theirs = measured(_DUCKDB, _GROUP_BY.format(columns=columns, path=path))
     warm = path.with_name("warm.parquet")
     write_census(warm, 1000)
     ready = f"import unveil; {_STREAMED}; unveil.count({str(warm)!r}, {list(_SIX)!r})"
-    ours = _measured(ready, f"unveil.count({str(path)!r}, {list(_SIX)!r})")
+    ours = measured(ready, f"unveil.count({str(path)!r}, {list(_SIX)!r})")
     what = f"count of 6 columns of {millions:g} million records of Parquet"
     return [
         slower(f"{what}, against DuckDB's group-by", ours[1], theirs[1], against="DuckDB: Parquet", most=3),
-        slower(f"{what}, against a plain read of the bytes", ours[1], _measured("", _READ.format(path=str(path)))[1]),
+        slower(f"{what}, against a plain read of the bytes", ours[1], measured("", _READ.format(path=str(path)))[1]),
         at_most(f"{what}, memory", ours[2], 1000, "MB", note=f"DuckDB {theirs[2]:,.0f} MB"),
     ]
 
 
 def scanning(path: Path, millions: float, most: float = 5) -> list[Row]:
     """Scan all 2,047 subsets of 11 attributes against record identity and a sensitive attribute, within so many seconds."""
-    wall, processor, memory = _measured(
+    wall, processor, memory = measured(
         f"import unveil; {_STREAMED}", f"unveil.scan({str(path)!r}, {list(KEYS)!r}, {SENSITIVE!r})"
     )
     what = f"2,047 subsets of 11 attributes, {millions:g} million records of Parquet"
@@ -136,11 +137,11 @@ def scanning(path: Path, millions: float, most: float = 5) -> list[Row]:
 def rewriting(path: Path, millions: float) -> list[Row]:
     """Anonymise from Parquet file to Parquet file, against a shuffled copy of the file in memory."""
     out, keys = str(path.with_name("release.parquet")), list(_SIX[1:])
-    theirs = _measured(
+    theirs = measured(
         "import polars as pl",
         f"pl.read_parquet({str(path)!r}).sample(fraction=1.0, shuffle=True, seed=0).write_parquet({out!r})",
     )
-    ours = _measured(
+    ours = measured(
         f"import unveil; from unveil.models import KAnonymity; {_STREAMED}",
         f"unveil.anonymize({str(path)!r}, {keys!r}, [KAnonymity(5)], out={out!r}, suppression=0.05)",
     )
@@ -154,20 +155,20 @@ def rewriting(path: Path, millions: float) -> list[Row]:
 def reading_text(path: Path, millions: float) -> list[Row]:
     """Measure a rate on a text file, its memory, and its speed against Polars and a plain read of the same bytes."""
     columns = [*_SIX[:4], SENSITIVE]
-    polars = _measured(
+    polars = measured(
         "import polars as pl", f"pl.scan_csv({str(path)!r}).group_by({columns!r}).len().collect(engine='streaming')"
     )
     job = f"unveil.discrimination_rate({str(path)!r}, {list(_SIX[:4])!r}, {SENSITIVE!r})"
-    _, processor, memory = _measured(f"import unveil; {_STREAMED}", job)
+    _, processor, memory = measured(f"import unveil; {_STREAMED}", job)
     what = f"rate from 5 columns of {millions:g} million records of text ({path.stat().st_size / 1e9:.2f} GB)"
     return [
         slower(f"{what}, against Polars' group-by", processor, polars[1], against="Polars: text"),
-        slower(f"{what}, against a plain read of the bytes", processor, _measured("", _READ.format(path=str(path)))[1]),
+        slower(f"{what}, against a plain read of the bytes", processor, measured("", _READ.format(path=str(path)))[1]),
         at_most(f"{what}, memory", memory, 1000, "MB", note=f"Polars {polars[2]:,.0f} MB"),
     ]
 
 
-def _measured(before: str, job: str) -> tuple[float, float, float]:
+def measured(before: str, job: str) -> tuple[float, float, float]:
     """Run a job in a process of its own; return its wall and processor seconds and its megabytes."""
     code = _JOB.format(root=str(Path(__file__).resolve().parent.parent), before=before, job=job)
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603

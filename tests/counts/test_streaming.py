@@ -21,10 +21,10 @@ import unveil
 from helpers import limited
 from unveil.errors import DataFileError, NullsError, OutputError, UnsupportedDataError
 from unveil.run import Limits, Run
-from unveil.sources import open_source
+from unveil.sources import open_source, tallied
 from unveil.sources.batches.coders import coder_of
 from unveil.sources.batches.combinations import KeyCounter, Numbering
-from unveil.sources.batches.counting import StreamSource
+from unveil.sources.batches.counting import PackedSource, StreamSource
 
 TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "combinations": 50}
 
@@ -98,6 +98,22 @@ def test_every_type_of_parquet_keeps_its_values(tmp_path: Path, column: pl.Serie
     path = tmp_path / "t.parquet"
     pl.DataFrame({"x": column, "y": [1, 1, 2, 2, 3, 3]}).write_parquet(path)
     assert streamed(path, ["x", "y"]) == unveil.count(path, ["x", "y"])
+
+
+@pytest.mark.parametrize("nulls", ["category", "drop"])
+def test_a_parquet_file_of_many_values_counts_in_batches_as_read_whole(
+    tmp_path: Path, nulls: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, frame = tmp_path / "t.parquet", mixed()
+    frame.write_parquet(path, row_group_size=50)
+    assert isinstance(unveil.source(path), PackedSource)
+    for columns in (["text", "whole", "decimal"], ["id", "text"], ["^odd$"], frame.columns):
+        whole = unveil.count(path, columns, nulls=nulls)
+        with monkeypatch.context() as patch:
+            patch.setattr("unveil.sources.batches.counting._COUNTED_FROM", 1)
+            assert tallied(path, columns).n is not None
+            assert unveil.count(path, columns, nulls=nulls) == whole == unveil.count(frame, columns, nulls=nulls)
+    assert tallied(path, ["text"]).n is None
 
 
 TEXTS = ["", "twelve bytes", "thirteen byte", "thirteen bits", "a" * 40, "a" * 39 + "b", "b", None]

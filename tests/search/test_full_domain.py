@@ -36,6 +36,7 @@ from unveil.models import (
 from unveil.models.orders import Scale
 from unveil.models.required import completed
 from unveil.search.lattice import full_domain
+from unveil.search.lattice.lattice_sizes import lattice_sizes
 from unveil.search.lattice.objectives import OBJECTIVES, Candidate, Separable, objective_of
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.requirements import NodeRequirements
@@ -255,6 +256,34 @@ def test_no_generalisation_is_better(model: str, rows: list[tuple[int, str, str,
     assert release.score == pytest.approx(expected[0], abs=1e-9)
     assert tuple(release.transformation.values()) == expected[1]
     assert all(measured.met for measured in release.models.values())
+
+
+def test_room_that_is_used_up_and_pieces_of_records_change_nothing() -> None:
+    """The slots of hash tables are emptied when their epochs run out; records are recoded a few at a time."""
+    random = np.random.default_rng(0)
+    columns = {name: random.integers(0, size, 600) for name, size in (("a", 30), ("b", 12), ("c", 5))}
+    table = pl.DataFrame({**columns, "d": random.integers(0, 3, 600)})
+
+    def made() -> Any:
+        release = unveil.anonymize(table, ["a", "b", "c"], [KAnonymity(4)], suppression=0.05, keep_order=True)
+        return release.transformation, release.score, release.suppressed, release.data.to_dicts()
+
+    expected = made()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unveil.search.lattice.rollup._LAST_EPOCH", 2500)
+        patch.setattr("unveil.search.lattice.lattice_sizes._LAST_EPOCH", 2500)
+        patch.setattr("unveil.search.lattice.applied._PIECE", 7)
+        patch.setattr("unveil.compilation._LOADED_AFTER", 0)
+        assert made() == expected
+        counts = unveil.count(table, ["a", "b", "c"])
+        trees = {name: unveil.propose_hierarchy(table, name).hierarchy for name in "abc"}
+        space = Space(counts, key_attributes(counts, trees))
+        sizes = lattice_sizes(space.rolled, 4)
+        assert sizes is not None
+        for node in np.ndindex(*space.shape):
+            n = space.classes(node).n
+            assert (sizes.small[node], sizes.classes[node]) == (n[n < 4].sum(), np.count_nonzero(n >= 4))
+            assert sizes.squares[node] == (n[n >= 4].astype(np.int64) ** 2).sum()
 
 
 def test_suppressing_a_class_beside_others_may_lower_the_divergence() -> None:

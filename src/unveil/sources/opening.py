@@ -12,7 +12,7 @@ from unveil.errors import ArgumentError, DataNotFoundError, near_miss, shown
 from unveil.project import Project
 from unveil.sources import datasets
 from unveil.sources.base import Countable, Data, Source
-from unveil.sources.batches.counting import open_stream
+from unveil.sources.batches.counting import open_packed, open_stream
 from unveil.sources.columns import read_as
 from unveil.sources.engines import open_engine
 from unveil.sources.files import FileSource
@@ -94,6 +94,8 @@ def _open_whole(name: str, options: ReadOptions) -> Source:
     """Open a file that is read whole, or a built-in data set."""
     if is_pattern(named_part(name)[0]):
         return GlobSource(name, options)
+    if (packed := open_packed(name, options)) is not None:
+        return packed
     try:
         return FileSource(name, options)
     except DataNotFoundError:

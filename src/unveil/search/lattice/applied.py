@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Applied", "applied", "recoded", "suppressed_classes"]
 
+_PIECE = 1 << 18
+"""Records are worked on in pieces of this many, or of a few times as many as there are classes."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Applied:
@@ -35,7 +38,7 @@ class Applied:
     """
 
     labels: Mapping[str, Sequence[str | None]]
-    codes: Mapping[str, NDArray[np.int64]]
+    codes: Mapping[str, NDArray[Any]]
     suppressed: NDArray[np.bool_]
 
 
@@ -58,16 +61,21 @@ def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]
     codes
         For each key attribute the code of every record's value.
     """
-    groups = [_at(one, level)[column] for one, level, column in zip(space.attributes, node, codes, strict=True)]
-    keys = packed(groups, space.fields, len(codes[0]))
-    of_row, _ = classes_of(tuple(np.concatenate(pair) for pair in zip(table.keys, keys, strict=True)), space.fields)
-    suppressed = gone[of_row[len(table) :]]
-    labels, coded = {}, {}
-    for one, level, column in zip(space.attributes, node, groups, strict=True):
+    rows, labels, coded, stars = len(codes[0]), {}, {}, []
+    for one, level in zip(space.attributes, node, strict=True):
         known = one.levels.labels[one.lowest + level]
-        star = known.index(SUPPRESSED) if SUPPRESSED in known else len(known)
-        labels[one.name] = known if star < len(known) else [*known, SUPPRESSED]
-        coded[one.name] = np.where(suppressed, star, column)
+        stars.append(known.index(SUPPRESSED) if SUPPRESSED in known else len(known))
+        labels[one.name] = known if stars[-1] < len(known) else [*known, SUPPRESSED]
+        coded[one.name] = np.empty(rows, dtype=np.min_scalar_type(len(known)))
+    suppressed = np.empty(rows, dtype=bool)
+    step = max(_PIECE, 4 * len(table))
+    for piece in (slice(start, start + step) for start in range(0, rows, step)):
+        groups = [_at(one, level)[column[piece]] for one, level, column in zip(space.attributes, node, codes, strict=True)]
+        keys = packed(groups, space.fields, len(groups[0]))
+        of_row, _ = classes_of(tuple(np.concatenate(pair) for pair in zip(table.keys, keys, strict=True)), space.fields)
+        suppressed[piece] = gone[of_row[len(table) :]]
+        for codes_of_label, star, column in zip(coded.values(), stars, groups, strict=True):
+            codes_of_label[piece] = np.where(suppressed[piece], star, column)
     return Applied(labels, coded, suppressed)
 
 

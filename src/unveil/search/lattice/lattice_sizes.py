@@ -1,7 +1,7 @@
 """How does every generalisation of a lattice do? Its small classes, all nodes in one compiled pass.
 
 The lattice is walked depth first, one attribute after the other, each level rolled up from the one below it, so every node costs
-one merge of the classes of a neighbour. Nothing is kept but one table an attribute.
+one merge of the classes of a neighbour. Nothing is kept but one table an attribute, in which its levels are merged in place.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LatticeSizes", "lattice_sizes"]
 
+_LAST_EPOCH = (1 << 31) - 1
+_MOST_ROWS = 1 << 29
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticeSizes:
@@ -35,7 +38,7 @@ class LatticeSizes:
 def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
     """Look at every node; None where the keys do not fit into one word."""
     base, order = rolled.base, rolled.order
-    if len(base.keys) > 1:
+    if len(base.keys) > 1 or len(base) >= _MOST_ROWS:
         return None
     shape = tuple(len(rolled.levels[at]) for at in order)
     fields = np.array([(rolled.fields[at].shift, rolled.fields[at].mask) for at in order], dtype=np.uint64)
@@ -44,20 +47,20 @@ def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
     first = np.cumsum([0, *(size - 1 for size in shape)])
     sizes = np.zeros((3, int(np.prod(shape))), dtype=np.int64)
     together = np.concatenate(maps) if maps else np.zeros(0, dtype=np.uint64)
-    n = np.ascontiguousarray(base.n).astype(np.int64)
+    n = np.ascontiguousarray(base.n)
     run = active_run()
-    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, sizes, run.flag)
+    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, sizes, _LAST_EPOCH, run.flag)
     run.check()
     back = np.argsort(order)
     return LatticeSizes(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in sizes))
 
 
 @compiled
-def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, last, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Fill in the figures of all nodes, in the order of the walk; stop where the flag says so."""
     depths, rows = shape.shape[0], keys.shape[0]
-    slots = np.zeros(_power(4 * rows), dtype=np.int64)
-    all_keys, all_n = np.empty((2 * depths, rows), dtype=np.uint64), np.empty((2 * depths, rows), dtype=np.int64)
+    slots = np.zeros(_power(2 * rows), dtype=np.int32)
+    all_keys, all_n = np.empty((depths, rows), dtype=np.uint64), np.empty((depths, rows), dtype=n.dtype)
     level, table, size = np.zeros(depths, dtype=np.int64), np.full(depths + 1, -1), np.full(depths + 1, rows)
     node, depth, epoch = 0, depths, np.int64(1)
     while depth >= 0 and flag[0] == 0:
@@ -71,13 +74,16 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, flag):  # type:
                 depth -= 1
             if depth < 0:
                 break
-            # raise it: the classes of the level below are merged into the other of its two tables
+            # raise it: the classes of the level below are merged into its table, where they may stand already
             level[depth] += 1
             move = first[depth] + level[depth] - 1
             groups = maps[starts[move] : starts[move + 1]]
-            at, other = table[depth + 1], 2 * depth + level[depth] % 2
+            at, other = table[depth + 1], depth
             epoch += rows + 1
-            used = slots[: _power(4 * size[depth + 1])]
+            if epoch + rows >= last:
+                slots[:] = 0
+                epoch = np.int64(1)
+            used = slots[: _power(2 * size[depth + 1])]
             size[depth + 1] = merge_word(
                 keys if at < 0 else all_keys[at], n if at < 0 else all_n[at], size[depth + 1], fields[depth, 0], fields[depth, 1],
                 groups, used, epoch, all_keys[other], all_n[other],
@@ -94,11 +100,12 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, flag):  # type:
 def _look(n, rows, k, sizes, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     small, classes, squares = np.int64(0), np.int64(0), np.int64(0)
     for row in range(rows):
-        if n[row] < k:
-            small += n[row]
+        size = np.int64(n[row])
+        if size < k:
+            small += size
         else:
             classes += 1
-            squares += n[row] * n[row]
+            squares += size * size
     sizes[0, node], sizes[1, node], sizes[2, node] = small, classes, squares
 
 

@@ -8,8 +8,9 @@ and the tables on the way are kept, so neighbours cost what their last attribute
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,9 @@ _WORD = 64
 _PACE = Pace()
 _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
+_LAST_EPOCH = (1 << 31) - 1
+_MANY_ROWS = 1 << 20
+"""Tables of more rows have fewer slots a row."""
 _FEW_ROWS = 512
 """What follows from a table of this many rows is merged in one go, and made again where it is asked for again."""
 
@@ -116,7 +120,8 @@ class RollUp:
         self.levels = levels
         self._maps: dict[tuple[int, int, int], NDArray[np.uint64]] = {}
         self._holders: dict[tuple[int, int], NDArray[np.int64]] = {}  # for each group of a level a value that is in it
-        coded = [*(groups[column] for groups, column in zip(lowest, codes, strict=False)), *codes[len(levels) :]]
+        narrow = [groups.astype(np.min_scalar_type(size)) for groups, size in zip(lowest, base, strict=False)]
+        coded = chain((groups[column] for groups, column in zip(narrow, codes, strict=False)), codes[len(levels) :])
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
         self._merger = Merger(amounts, self.fields[-1].word + 1)
         whole = ClassTable(packed(coded, self.fields, len(amounts)), amounts)
@@ -175,7 +180,7 @@ class Merger:
         rows = len(amounts)
         self._keys = tuple(np.empty(rows, dtype=np.uint64) for _ in range(words))
         self._amounts = np.empty_like(amounts)
-        self._slots = np.zeros(_slots(rows), dtype=np.int64)
+        self._slots = np.zeros(_slots(rows), dtype=np.int32)
         self._epoch = 1
         self._step = rows + 1
         few = min(rows, _FEW_ROWS)
@@ -199,7 +204,7 @@ class Merger:
         levels[:done] = 0
         (keys, sums), (spare, spare_sums) = self._few
         slots = self._slots[: _slots(len(table))]
-        self._epoch += self._step
+        self._begin(len(levels))
         rows, merges = rollup_kernels.merge_all(
             table.keys, table.amounts, levels, self._places, self._starts, self._maps, slots, self._epoch, self._step,
             keys, sums, spare, spare_sums,
@@ -210,11 +215,18 @@ class Merger:
         last = self._few[(merges + 1) % 2]
         return ClassTable(tuple(word[:rows] for word in last[0]), last[1][:rows])
 
+    def _begin(self, merges: int) -> None:
+        """Begin a new epoch; where the numbers of so many more run out, all slots are emptied first."""
+        self._epoch += self._step
+        if self._epoch + self._step * (merges + 1) > _LAST_EPOCH:
+            self._slots[:] = 0
+            self._epoch = 1
+
     def merged(self, table: ClassTable, field: CodeField, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
         if not _PACE.pays(table.amounts.size):
             return ClassTable(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
-        self._epoch += self._step
+        self._begin(1)
         slots = self._slots[: _slots(len(table))]
         shift, mask = np.uint64(field.shift), np.uint64(field.mask)
         rows = rollup_kernels.merge(
@@ -231,7 +243,7 @@ def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDA
     return words
 
 
-def packed(codes: Sequence[NDArray[Any]], fields: Sequence[CodeField], rows: int) -> tuple[NDArray[np.uint64], ...]:
+def packed(codes: Iterable[NDArray[Any]], fields: Sequence[CodeField], rows: int) -> tuple[NDArray[np.uint64], ...]:
     """Return the keys of rows with these codes, word by word."""
     words = tuple(np.zeros(rows, dtype=np.uint64) for _ in range(fields[-1].word + 1))
     for column, field in zip(codes, fields, strict=True):
@@ -267,4 +279,4 @@ def code_sums(
 
 
 def _slots(rows: int) -> int:
-    return 1 << max(4, (4 * rows - 1).bit_length())
+    return 1 << max(4, ((4 if rows <= _MANY_ROWS else 2) * rows - 1).bit_length())

@@ -77,6 +77,11 @@ class ParquetFiles:
         return sum(Path(path).stat().st_size for path in self.paths)
 
     @property
+    def height(self) -> int:
+        """The records of all files."""
+        return sum(_height(locate(path), path) for path in self.paths)
+
+    @property
     def texts(self) -> frozenset[str]:
         """The columns whose values are in the names of folders, as text."""
         return frozenset(self.folders[0])
@@ -110,9 +115,8 @@ class ParquetFiles:
             for at, name in enumerate(columns)
         ]
         size = Path(path).stat().st_size
-        with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001 - of this room
-            lazy = pl.scan_parquet(_for_engine(source, path), glob=False, hive_partitioning=False)
-            height = int(lazy.select(pl.len()).collect().item())
+        height = _height(source, path)
+        lazy = pl.scan_parquet(_for_engine(source, path), glob=False, hive_partitioning=False)
         for start in range(0, height, rows):
             with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001
                 frame = lazy.slice(start, rows).select(picked).collect()
@@ -134,6 +138,12 @@ class ParquetFiles:
 def _schema(source: Input) -> dict[str, pl.DataType]:
     with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001
         return dict(pl.read_parquet_schema(source.for_engine()))
+
+
+def _height(source: Input, path: str) -> int:
+    with columnar._damage_reported(source, "Parquet"):  # noqa: SLF001 - of this room
+        lazy = pl.scan_parquet(_for_engine(source, path), glob=False, hive_partitioning=False)
+        return int(lazy.select(pl.len()).collect().item())
 
 
 def _for_engine(source: Input, path: str) -> str | io.BytesIO:
