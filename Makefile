@@ -89,7 +89,8 @@ $(OLDEST)/.installed: pyproject.toml
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9"
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
 	  --only-binary :all: --no-binary unveil --no-binary pyspark \
-	  --editable ".[charts,dp,duckdb,excel,postgres,sign,spark,stats-files,tasks]" "hypothesis>=6.130" "openpyxl>=3.1" "pytest>=8.3"
+	  --editable ".[charts,dp,duckdb,excel,kafka,metrics,optimal,postgres,query,redis,sign,spark,stats-files,tables,tasks]" \
+	  "hypothesis>=6.130" "openpyxl>=3.1" "pytest>=8.3"
 	touch $@
 
 oldest: $(OLDEST)/.installed # the first PySpark 4 leaves sockets to the garbage collector, which Python warns about

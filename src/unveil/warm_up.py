@@ -121,8 +121,8 @@ def _calls() -> Iterator[Callable[[], Any]]:
     wide = type(people)({f"{at}": [(row * 7919 + at * 5 + 3) ** 2 % 101 % 2 for row in range(64)] for at in range(27)})
     yield lambda: unveil.anonymize(wide, wide.columns, k, suppression=0.1, node_limit=5000)  # too many generalisations to hold
     yield lambda: unveil.mondrian(people, keys, k)
-    trees = {name: unveil.propose_hierarchy(people, name).hierarchy for name in keys}
-    yield lambda: unveil.recode_locally(people, trees, [*k, TCloseness("job", 0.4)], suppression=0.5)
+    hierarchies = {name: unveil.propose_hierarchy(people, name).hierarchy for name in keys}
+    yield lambda: unveil.recode_locally(people, hierarchies, [*k, TCloseness("job", 0.4)], suppression=0.5)
     yield lambda: unveil.suppress_locally(people, [*keys, "pay"], 3)
     yield lambda: unveil.suppress_locally(people, keys, 3, against="release")
     yield lambda: unveil.suppress_locally(people.head(6), keys, 2)

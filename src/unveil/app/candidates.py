@@ -147,7 +147,9 @@ def steps_of(way: Way, study: Study, models: Mapping[str, Any], suppression: flo
     if "hierarchies" in takes:
         known = {name: study.hierarchy(name) for name in study.key}
         options |= (
-            {"hierarchies": {name: tree for name, tree in known.items() if tree is not None}} if any(known.values()) else {}
+            {"hierarchies": {name: hierarchy for name, hierarchy in known.items() if hierarchy is not None}}
+            if any(known.values())
+            else {}
         )
     return (Step(way.mechanism, _numbers(study) if way.only == "numbers" else list(study.key), options),)
 

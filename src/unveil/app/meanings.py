@@ -171,12 +171,12 @@ def hierarchy_of(column: str, text: str) -> Hierarchy:
     return Hierarchy(column, rows)
 
 
-def kept_hierarchy(tree: Hierarchy, folder: Path, code: str) -> Path:
+def kept_hierarchy(hierarchy: Hierarchy, folder: Path, code: str) -> Path:
     """Write a hierarchy below a folder, under a name that changes with its content: an undone change finds the one before."""
-    text = rows_text(tree.labels)
-    column = tree.column or ""
+    text = rows_text(hierarchy.labels)
+    column = hierarchy.column or ""
     name = column if re.fullmatch(r"\w[\w-]{0,40}", column, re.ASCII) else code
     place = folder / f"{name}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}.csv"
     folder.mkdir(parents=True, exist_ok=True)
-    tree.write(place)
+    hierarchy.write(place)
     return place

@@ -89,12 +89,12 @@ def hierarchy_for(study: Study, whole: Study, column: str) -> Hierarchy:
     return study.hierarchy(column) or propose_hierarchy(whole, column).hierarchy
 
 
-def nodes_of(trees: Mapping[str, Hierarchy]) -> int:
+def nodes_of(hierarchies: Mapping[str, Hierarchy]) -> int:
     """Return how many generalisations there are."""
-    return math.prod(tree.height + 1 for tree in trees.values())
+    return math.prod(hierarchy.height + 1 for hierarchy in hierarchies.values())
 
 
-def generalised(study: Study, trees: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
+def generalised(study: Study, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
     """Return the release of one generalisation: classes that break a rule of the project are suppressed, however many."""
     from unveil.models.requirements import parse_models
     from unveil.protect.anonymize import anonymize
@@ -102,7 +102,7 @@ def generalised(study: Study, trees: Mapping[str, Hierarchy], levels: Mapping[st
     policy = Policy() if study.project is None else study.project.policy
     models = parse_models(models_of(policy, study.sensitive, k), study.sensitive)
     fixed = {name: (level, level) for name, level in levels.items()}
-    return anonymize(study, dict(trees), models, levels=fixed, suppression=1.0)
+    return anonymize(study, dict(hierarchies), models, levels=fixed, suppression=1.0)
 
 
 def solution_space(data: str, options: ReadOptions, project: Project, k: int) -> SolutionSpace:
@@ -116,16 +116,18 @@ def solution_space(data: str, options: ReadOptions, project: Project, k: int) ->
         The smallest group.
     """
     study = Study(open_source(data, options), project=project, partial=True)
-    trees = {name: hierarchy_for(study, study, name) for name in study.key}
+    hierarchies = {name: hierarchy_for(study, study, name) for name in study.key}
     nodes = []
-    places = list(itertools.product(*(range(tree.height + 1) for tree in trees.values())))
+    places = list(itertools.product(*(range(hierarchy.height + 1) for hierarchy in hierarchies.values())))
     for levels in active_run().each("generalisations", places):
         try:
-            made = generalised(study, trees, dict(zip(trees, levels, strict=True)), k)
+            made = generalised(study, hierarchies, dict(zip(hierarchies, levels, strict=True)), k)
         except (ModelNotMetError, EmptyDataError):  # it leaves no record
             continue
         nodes.append(Node(levels, abs(round(float(made.score), 12)), int(made.suppressed)))  # no loss is none, not -5e-18
-    return SolutionSpace(project, k, tuple(trees), tuple(tree.height for tree in trees.values()), tuple(nodes))
+    return SolutionSpace(
+        project, k, tuple(hierarchies), tuple(hierarchy.height for hierarchy in hierarchies.values()), tuple(nodes)
+    )
 
 
 def who_is_suppressed(study: Study, release: Release[Any]) -> Table | None:

@@ -94,7 +94,12 @@ class ArxImport(Result):
             Figure("ARX", self.archive.version),
         )
         rows = tuple(
-            (one.name, one.role, one.kind, None if (tree := self.archive.hierarchies.get(one.name)) is None else tree.height)
+            (
+                one.name,
+                one.role,
+                one.kind,
+                None if (hierarchy := self.archive.hierarchies.get(one.name)) is None else hierarchy.height,
+            )
             for one in self.project.attributes.values()
         )
         words = [
@@ -111,8 +116,8 @@ class ArxImport(Result):
 
     def files(self) -> tuple[Path, ...]:
         """Return the files that `write` would write, the project last."""
-        trees = [one.hierarchy for one in self.project.attributes.values() if one.hierarchy is not None]
-        return (*trees, self._data, self.project.path)
+        hierarchies = [one.hierarchy for one in self.project.attributes.values() if one.hierarchy is not None]
+        return (*hierarchies, self._data, self.project.path)
 
     @property
     def _data(self) -> Path:
@@ -133,9 +138,9 @@ class ArxImport(Result):
         """
         require_new(self.files(), force=force)
         check_replaceable(self.project.path)
-        trees = [(one.name, one.hierarchy) for one in self.project.attributes.values() if one.hierarchy is not None]
-        with new_folders([path.parent for _, path in trees]), together():
-            for name, path in trees:
+        hierarchies = [(one.name, one.hierarchy) for one in self.project.attributes.values() if one.hierarchy is not None]
+        with new_folders([path.parent for _, path in hierarchies]), together():
+            for name, path in hierarchies:
                 self.archive.hierarchies[name].write(path)
             with atomic_write(self._data) as file:
                 text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
@@ -193,8 +198,8 @@ def _attribute(one: ArxColumn, folder: Path, files: dict[str, str]) -> Attribute
     if one.role not in _ROLES:
         raise ProjectError(f"column {shown(one.name)} has a role that ARX does not have.")
     kind = _KINDS.get(one.kind)
-    tree = folder / files[one.name] if one.name in files else None
-    return Attribute(one.name, _ROLES[one.role], None if kind == "ordinal" else kind, hierarchy=tree)
+    hierarchy = folder / files[one.name] if one.name in files else None
+    return Attribute(one.name, _ROLES[one.role], None if kind == "ordinal" else kind, hierarchy=hierarchy)
 
 
 def _said(archive: ArxArchive, records: int) -> list[str]:

@@ -47,11 +47,11 @@ class Catalogue(Result):
         blocks = tuple(
             (name, " | ".join(", ".join(map(str, block)) for block in blocks)) for name, blocks in self.partitions.items()
         )
-        trees = tuple((name, len(rows), len(rows[0]) - 1) for name, rows in self.hierarchies.items())
+        hierarchies = tuple((name, len(rows), len(rows[0]) - 1) for name, rows in self.hierarchies.items())
         tables = (
             Table(("name", "records", "columns"), rows),
             Table(("partition", "blocks"), blocks, title="Semantic partitions, for `partitions`"),
-            Table(("hierarchy", "values", "height"), trees, title="Hierarchies, for `hierarchies`"),
+            Table(("hierarchy", "values", "height"), hierarchies, title="Hierarchies, for `hierarchies`"),
         )
         return View("Built-in data sets", (), tables, notes)
 

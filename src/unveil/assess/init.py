@@ -170,14 +170,14 @@ class Start(Result):
         require_new(self.files(), force=force)
         check_replaceable(self.project.path)
         with new_folders([path.parent for _, path in self._hierarchies()]), together():
-            for tree, path in self._hierarchies():
-                tree.write(path)
+            for hierarchy, path in self._hierarchies():
+                hierarchy.write(path)
             write_whole(self.project.path, self.to_toml())
 
     def _hierarchies(self) -> list[tuple[Hierarchy, Path]]:
         attributes = self.project.attributes
         hierarchies = [(one.hierarchy, attributes[one.column].hierarchy) for one in self.proposals]
-        return [(tree, path) for tree, path in hierarchies if tree is not None and path is not None]
+        return [(hierarchy, path) for hierarchy, path in hierarchies if hierarchy is not None and path is not None]
 
 
 @checked_arguments
@@ -291,7 +291,7 @@ def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple
     narrow = len(columns) <= _WIDE
     person = person_column(columns)
     places = nested_places([PlaceColumn(one.name, one.values, one.codes) for one in columns.values()]) if narrow else {}
-    trees = {
+    hierarchies = {
         name: (rule.build(columns[name].values, column=name), f"Hierarchy: {reason}.") for name, (rule, reason) in places.items()
     }
     return TableFacts(
@@ -302,7 +302,7 @@ def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple
         household_column(columns, person[0] if person else None),
         alike_columns(columns, len(columns[person[0]].values) if person else None),
         codes,
-        trees,
+        hierarchies,
         hierarchies=narrow,
     )
 

@@ -117,9 +117,9 @@ class ColumnProposal:
         if answer in ("yes", "no"):
             codes = tuple(replace(code, sure=answer == "yes") if not code.sure else code for code in self.missing)
             return replace(self, missing=codes, questions=left)
-        tree = self.hierarchy if answer == "key" else None
+        hierarchy = self.hierarchy if answer == "key" else None
         said = (*self.reasons, f"Role by your answer: {answer}.")
-        return replace(self, role=answer, hierarchy=tree, reasons=said, questions=left)  # type: ignore[arg-type]
+        return replace(self, role=answer, hierarchy=hierarchy, reasons=said, questions=left)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +169,16 @@ def proposed_column(coded: Coded, facts: TableFacts) -> ColumnProposal:
     missing = facts.missing.get(name, ())
     reasons += [f"Missing? {code.in_words()}{'; read as null' if code.sure else ''}." for code in missing]
     questions = tuple(_questions(name, role, exposure, mark, finding, missing))
-    tree = None
+    hierarchy = None
     if role == "key":
         if exposure.uniques >= _NEARLY_ALL * facts.records:
             reasons.append(
                 "Nearly every record has its own value: anyone who knows it knows the person. If nobody can know it: 'other'."
             )
-        tree, reason = facts.trees.get(name) or _hierarchy(coded, counts, facts)
+        hierarchy, reason = facts.trees.get(name) or _hierarchy(coded, counts, facts)
         reasons.append(reason)
     others = () if alike is None else tuple(other for other in alike.columns if other != name)
-    return ColumnProposal(name, role, _kind(coded), exposure, tuple(reasons), mark, tree, missing, others, questions)
+    return ColumnProposal(name, role, _kind(coded), exposure, tuple(reasons), mark, hierarchy, missing, others, questions)
 
 
 def _role(name: str, exposure: ColumnExposure, mark: SensitiveMark | None, facts: TableFacts) -> Role:

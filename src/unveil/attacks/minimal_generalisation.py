@@ -144,9 +144,9 @@ class _Level:
     lower: NDArray[np.int64]
 
     @classmethod
-    def of(cls, whole: Counts, released: Counts, at: int, tree: Hierarchy) -> _Level:
+    def of(cls, whole: Counts, released: Counts, at: int, hierarchy: Hierarchy) -> _Level:
         """Find the lowest level at which the original has the labels of the release, each as often."""
-        levels, codes = tree.levels_for(whole.columns[at].values), whole.codes[at]
+        levels, codes = hierarchy.levels_for(whole.columns[at].values), whole.codes[at]
         seen = _tally([_text(value) for value in released.columns[at].values], released.codes[at], released.n)
         for level, (groups, labels) in enumerate(zip(levels.groups, levels.labels, strict=True)):
             if _tally(labels, groups[codes], whole.n) == seen:
@@ -174,14 +174,14 @@ class _Known:
     def of(cls, pair: Pair) -> _Known:
         """Find the level of every attribute, and sort people by what generalisations just below would show of them."""
         columns = [one for one in pair.columns if one.release in pair.keys]
-        trees = {one.original: tree for one in columns if (tree := pair.hierarchy(one.original)) is not None}
-        if lacking := [one.original for one in columns if one.original not in trees]:
+        hierarchies = {one.original: hierarchy for one in columns if (hierarchy := pair.hierarchy(one.original)) is not None}
+        if lacking := [one.original for one in columns if one.original not in hierarchies]:
             raise ArgumentError(f"no hierarchy is given for {listed(lacking)}; give those that the release was made with.")
         hidden = pair.original_of(pair.sensitive[0])
         truth = [hidden] if hidden is not None and hidden in pair.original.names else []
-        whole = pair.original.counts([*trees, *truth], nulls="category", partitions={})
+        whole = pair.original.counts([*hierarchies, *truth], nulls="category", partitions={})
         released = pair.release.counts([*(one.release for one in columns), *pair.sensitive], nulls="category", partitions={})
-        parts = [_Level.of(whole, released, at, tree.with_root()) for at, tree in enumerate(trees.values())]
+        parts = [_Level.of(whole, released, at, hierarchy.with_root()) for at, hierarchy in enumerate(hierarchies.values())]
         of_cell = _numbered([one.lower for one in parts])
         first = np.unique(of_cell, return_index=True)[1]
         of_class = _numbered([one.group for one in parts])
@@ -193,7 +193,7 @@ class _Known:
         below = [
             _numbered([*(other.group for other in parts), one.lower])[first] for one in parts if one.lower.max() > one.group.max()
         ]
-        levels = dict(zip(trees, (one.level for one in parts), strict=True))
+        levels = dict(zip(hierarchies, (one.level for one in parts), strict=True))
         return cls(sizes, of_class[first], held, below, levels, _truth(whole, released, of_cell) if truth else None)
 
 

@@ -178,9 +178,9 @@ def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive:
     """Return the hierarchies of the sensitive columns: the project's, and those named as COLUMN=FILE."""
     by_column: dict[str, Hierarchy] = {}
     for name in sensitive:
-        tree = project.hierarchy(name) if project is not None and name in project.attributes else None
-        if tree is not None:
-            by_column[name] = tree
+        hierarchy = project.hierarchy(name) if project is not None and name in project.attributes else None
+        if hierarchy is not None:
+            by_column[name] = hierarchy
     return by_column | trees(given, sensitive)
 
 

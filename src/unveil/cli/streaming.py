@@ -108,8 +108,8 @@ class StreamingOptions:
             "delay": int(delay) if delay.isdigit() else delay, "person": table.person, "time": self.time, "method": self.method,
             "reuse": self.reuse, "keep": table.keep or (), "seed": draws.seed, "key_file": draws.key_file,
         }  # fmt: skip
-        trees = _hierarchies(models.hierarchy_dir, models.hierarchy, table.key or ())
-        release = StreamRelease(**settings, hierarchies=trees)
+        hierarchies = _hierarchies(models.hierarchy_dir, models.hierarchy, table.key or ())
+        release = StreamRelease(**settings, hierarchies=hierarchies)
         if self.checkpoint is None:
             return release, None
         places = {

@@ -71,8 +71,14 @@ class TabulationOptions:
         from unveil.tables.files.published import dimensions_of
 
         file, place = str(published.audit), published.original or source.data
-        trees = hierarchies_of(self.hierarchy, self.by or ())
-        options = {"figures": published.figures, "value": self.value, "hierarchies": trees, "total": self.total, **aims.aim()}
+        hierarchies = hierarchies_of(self.hierarchy, self.by or ())
+        options = {
+            "figures": published.figures,
+            "value": self.value,
+            "hierarchies": hierarchies,
+            "total": self.total,
+            **aims.aim(),
+        }
         if place is None:
             self._refuse_of_records(protection.apriori)
             return tables.audit(file, by=self.by, rules=protection.rules, signed=self.signed, **options)

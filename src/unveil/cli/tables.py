@@ -132,7 +132,7 @@ def perturbed(
 
 
 def compared(
-    original: Any, by: Sequence[str], files: dict[str, str], value: str | None, rules: Sequence[str], trees: dict[str, Any]
+    original: Any, by: Sequence[str], files: dict[str, str], value: str | None, rules: Sequence[str], hierarchies: dict[str, Any]
 ) -> Any:
     """Compare published tables with the one that the records make."""
     from unveil import tables
@@ -140,8 +140,8 @@ def compared(
     from unveil.tables.files.published import read_published
     from unveil.tables.published import reordered
 
-    made = tables.table(original, list(by), value=value, hierarchies=trees, top=contributors_of(rules))
-    read = {name: read_published(file, list(by), value, dict(trees), TOTAL) for name, file in files.items()}
+    made = tables.table(original, list(by), value=value, hierarchies=hierarchies, top=contributors_of(rules))
+    read = {name: read_published(file, list(by), value, dict(hierarchies), TOTAL) for name, file in files.items()}
     for one in read.values():
         reordered(made, one)
     return tables.compare_tables(made, read, rules=list(rules))

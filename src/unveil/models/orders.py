@@ -70,10 +70,10 @@ class Scale:
         """Return the group of every value at each level of the hierarchy below its root."""
         if self.hierarchy is None:
             raise ArgumentError(f"the hierarchical distance of {shown(self.attribute)} needs a hierarchy; give its file.")
-        tree = self.hierarchy.with_root()
-        if tree.height == 0:
+        hierarchy = self.hierarchy.with_root()
+        if hierarchy.height == 0:
             raise HierarchyError(f"the hierarchy of {shown(self.attribute)} has no level above its values.")
-        return [tree.level(number).apply(values, self.attribute)[0] for number in range(tree.height)]
+        return [hierarchy.level(number).apply(values, self.attribute)[0] for number in range(hierarchy.height)]
 
     def _ranks(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Return the rank of every value."""

@@ -45,9 +45,9 @@ def planned_steps(project: Project | None) -> list[Step]:
 def _with_project(step: Step, project: Project) -> Step:
     """Return a recoding with the hierarchies and orders that the project has for its columns, and for sensitive ones."""
     columns = [one for one in project.attributes.values() if one.name in step.attributes or one.role == "sensitive"]
-    trees = {one.name: project.hierarchy(one.name) for one in columns if one.hierarchy is not None}
+    hierarchies = {one.name: project.hierarchy(one.name) for one in columns if one.hierarchy is not None}
     orders = {one.name: list(one.order) for one in columns if one.order}
-    return fitting_step(step.mechanism, step.attributes, step.options, {"hierarchies": trees, "orders": orders})
+    return fitting_step(step.mechanism, step.attributes, step.options, {"hierarchies": hierarchies, "orders": orders})
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:

@@ -70,8 +70,8 @@ def uniform_count(
     weight = counts.n.astype(np.float64)
     for column, codes in zip(counts.columns, counts.codes, strict=True):
         met = _test(column.name, where[column.name])
-        tree, domain = (hierarchies or {}).get(column.name), (domains or {}).get(column.name)
-        shares = [_share(column.name, value, met, tree, domain) for value in column.values]
+        hierarchy, domain = (hierarchies or {}).get(column.name), (domains or {}).get(column.name)
+        shares = [_share(column.name, value, met, hierarchy, domain) for value in column.values]
         weight *= np.asarray(shares)[codes]
     return float(weight.sum())
 
@@ -86,10 +86,10 @@ def _test(name: str, condition: Any) -> Callable[[Any], bool]:
     return lambda value: value in several or str(value) in several
 
 
-def _share(name: str, value: Any, met: Callable[[Any], bool], tree: Hierarchy | None, domain: Sequence[Any] | None) -> float:
+def _share(name: str, value: Any, met: Callable[[Any], bool], hierarchy: Hierarchy | None, domain: Sequence[Any] | None) -> float:
     """Return the share of what a released value covers that meets a condition; a null that is none of the domain's meets none."""
-    if tree is not None:
-        leaves = [row[0] for row in tree.labels if str(value) in row]
+    if hierarchy is not None:
+        leaves = [row[0] for row in hierarchy.labels if str(value) in row]
         if leaves and str(value) not in leaves:
             return _mean(met, leaves)
     covered = None if value is None and domain is None else Generalised() if is_suppressed(value) else parse_generalised(value)

@@ -74,8 +74,10 @@ def steps() -> list[PublishedFigure]:
 def _closeness(frame: Any, column: str, key: Sequence[str] = ("ZIP*", "Age*"), whole: Any = "t-closeness-3") -> float:
     """Return the largest distance of a class from the whole table."""
     if column == "Disease":
-        trees = {column: datasets.hierarchy("disease", column=column)}
-        distance = measure(frame, list(key), column, reference=whole, hierarchies=trees)["t_closeness", column, "hierarchical"]
+        hierarchies = {column: datasets.hierarchy("disease", column=column)}
+        distance = measure(frame, list(key), column, reference=whole, hierarchies=hierarchies)[
+            "t_closeness", column, "hierarchical"
+        ]
     else:
         orders = {column: datasets.published()["orders"][column]}
         distance = measure(frame, list(key), column, reference=whole, orders=orders)["t_closeness", column, "rank"]

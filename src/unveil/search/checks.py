@@ -39,7 +39,10 @@ def hierarchies_of(
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
     if len(set(keys)) < len(keys):
         raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
-    trees = {name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name) for name, tree in given.items()}
+    trees = {
+        name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
+        for name, hierarchy in given.items()
+    }
     return keys, trees
 
 

@@ -77,12 +77,12 @@ class HierarchyReport(Result):
 
     def view(self) -> View:
         """Return the levels, and the first rows."""
-        tree, column = self.hierarchy, self.hierarchy.column
-        figures = [Figure("values", len(tree.leaves)), Figure("levels", tree.height, "above the values")]
+        hierarchy, column = self.hierarchy, self.hierarchy.column
+        figures = [Figure("values", len(hierarchy.leaves)), Figure("levels", hierarchy.height, "above the values")]
         if self.rule is not None:
             figures.append(Figure("rule", _in_words(self.rule)))
-        shown = [round(at) for at in np.linspace(0, len(tree.labels) - 1, min(_MOST_ROWS, len(tree.labels)))]
-        count = "" if len(tree.labels) <= _MOST_ROWS else f"{_MOST_ROWS} of {len(tree.labels):,} values, evenly spread"
+        shown = [round(at) for at in np.linspace(0, len(hierarchy.labels) - 1, min(_MOST_ROWS, len(hierarchy.labels)))]
+        count = "" if len(hierarchy.labels) <= _MOST_ROWS else f"{_MOST_ROWS} of {len(hierarchy.labels):,} values, evenly spread"
         levels = tuple(row if self.records is not None else row[:4] for row in self._levels())
         names = ("level", "groups", "smallest", "largest", "fewest records", "median", "most records")
         return View(
@@ -95,7 +95,7 @@ class HierarchyReport(Result):
                     title="Levels",
                     note="smallest and largest: the values of a group; median: the records of the middle group",
                 ),
-                Table(_names(tree), tuple(tree.labels[at] for at in shown), title="Values", note=count),
+                Table(_names(hierarchy), tuple(hierarchy.labels[at] for at in shown), title="Values", note=count),
             ),
             tuple(self._notes()),
         )
@@ -280,16 +280,16 @@ def _counted(data: Data, column: str) -> tuple[list[Any], list[int]]:
     return [*coded.values], np.bincount(coded.codes, minlength=len(coded.values)).tolist()
 
 
-def _report(tree: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:
+def _report(hierarchy: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:
     """Count the records of each leaf, refusing values that have none."""
-    rows = rows_of(tree, values)
-    records = np.bincount(rows[rows >= 0], weights=np.array(counts)[rows >= 0], minlength=len(tree.labels))
+    rows = rows_of(hierarchy, values)
+    records = np.bincount(rows[rows >= 0], weights=np.array(counts)[rows >= 0], minlength=len(hierarchy.labels))
     nulls = int(np.array(counts)[rows < 0].sum())
-    return HierarchyReport(tree, records=tuple(records.astype(np.int64).tolist()), nulls=nulls, **made)
+    return HierarchyReport(hierarchy, records=tuple(records.astype(np.int64).tolist()), nulls=nulls, **made)
 
 
-def _names(tree: Hierarchy) -> tuple[str, ...]:
-    return ("value", *(f"level {number}" for number in range(1, tree.height + 1)))
+def _names(hierarchy: Hierarchy) -> tuple[str, ...]:
+    return ("value", *(f"level {number}" for number in range(1, hierarchy.height + 1)))
 
 
 def _in_words(rule: Builder) -> str:

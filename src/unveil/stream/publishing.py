@@ -236,8 +236,8 @@ class Tumbling:
     def state(self) -> dict[str, Any]:
         """Return what was learnt so far."""
         rules = {name: [type(rule).__name__, vars(rule), sorted(seen)] for name, (rule, seen) in self._rules.items()}
-        trees = {name: [list(row) for row in tree.labels] for name, tree in self.hierarchies.items()}
-        return {"levels": self.levels, "rules": rules, "trees": trees}
+        hierarchies = {name: [list(row) for row in hierarchy.labels] for name, hierarchy in self.hierarchies.items()}
+        return {"levels": self.levels, "rules": rules, "trees": hierarchies}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` gave."""

@@ -254,7 +254,7 @@ class _Side:
     m: int
 
     @classmethod
-    def of(cls, counts: Counts, persons: Classes, values: Sequence[Any], trees: Sequence[Hierarchy | None]) -> _Side:
+    def of(cls, counts: Counts, persons: Classes, values: Sequence[Any], hierarchies: Sequence[Hierarchy | None]) -> _Side:
         """Look up for every true key value the records of a release that cover it; its last column is the sensitive one."""
         *keys, sensitive = counts.names
         classes = counts.classes(keys)
@@ -263,8 +263,8 @@ class _Side:
         holds = np.zeros((len(classes), len(values)), dtype=bool)
         holds[classes.of_cell, place[attribute.of_cell]] = True
         covering = [
-            _covering(column.values, true.values, tree)
-            for column, true, tree in zip(classes.columns, persons.columns, trees, strict=True)
+            _covering(column.values, true.values, hierarchy)
+            for column, true, hierarchy in zip(classes.columns, persons.columns, hierarchies, strict=True)
         ]
         return cls(*_looked_up(classes, persons, covering, holds), _m_of(counts, classes))
 
@@ -306,12 +306,12 @@ def _looked_up(
     return held, covered, signature
 
 
-def _covering(labels: Sequence[Any], values: Sequence[Any], tree: Hierarchy | None) -> NDArray[np.bool_]:
+def _covering(labels: Sequence[Any], values: Sequence[Any], hierarchy: Hierarchy | None) -> NDArray[np.bool_]:
     """Return for every true value (row) and label (column) whether the label covers the value."""
     table = np.zeros((len(values), len(labels)), dtype=bool)
     texts = [None if is_null(value) else text_form(value) for value in values]
     points = np.array([np.nan if is_null(value) or (x := point_of(value)) is None else x for value in values])
-    below = {} if tree is None else _leaves_below(tree)
+    below = {} if hierarchy is None else _leaves_below(hierarchy)
     for at, label in enumerate(labels):
         if is_suppressed(label):
             table[:, at] = True
@@ -329,10 +329,10 @@ def _covering(labels: Sequence[Any], values: Sequence[Any], tree: Hierarchy | No
     return table
 
 
-def _leaves_below(tree: Hierarchy) -> dict[str, set[str]]:
+def _leaves_below(hierarchy: Hierarchy) -> dict[str, set[str]]:
     """Return the leaves under every label of a hierarchy."""
     below: dict[str, set[str]] = {}
-    for leaf, *above in tree.labels:
+    for leaf, *above in hierarchy.labels:
         for label in above:
             below.setdefault(label, set()).add(leaf)
     return below

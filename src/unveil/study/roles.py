@@ -179,8 +179,8 @@ class Meaning:
             given["kinds"],
             {name: Partition.of(spec, column=name) for name, spec in given["partitions"].items()},
             {
-                name: tree if isinstance(tree, Hierarchy) else Hierarchy.read(tree, column=name)
-                for name, tree in given["hierarchies"].items()
+                name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
+                for name, hierarchy in given["hierarchies"].items()
             },
             {name: tuple(order) for name, order in given["orders"].items()},
         )

@@ -194,11 +194,11 @@ def _columns(names: Sequence[str], value: str | None, holding: str | None, reque
     return columns
 
 
-def _dimension(column: Coded, trees: Sequence[Hierarchy], total: str | None) -> Classification:
-    if not trees:
+def _dimension(column: Coded, hierarchies: Sequence[Hierarchy], total: str | None) -> Classification:
+    if not hierarchies:
         return Classification.flat(column.name, column.values, total=total)
-    apart = bool((rows_of(trees[0], column.values) < 0).any())
-    return Classification.of(column.name, trees, null=apart, total=total)
+    apart = bool((rows_of(hierarchies[0], column.values) < 0).any())
+    return Classification.of(column.name, hierarchies, null=apart, total=total)
 
 
 def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[str]] | None) -> NDArray[np.bool_] | None:

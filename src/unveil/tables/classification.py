@@ -108,10 +108,10 @@ class Classification:
         for other in rows[1:]:
             if {row[0] for row in other} != set(leaves):
                 raise HierarchyError(f"the hierarchies of column {shown(name)} have different leaves; each needs all of them.")
-        tree = _Tree(name, leaves, null=null)
+        hierarchy = _Tree(name, leaves, null=null)
         for one in rows:
-            tree.add(one)
-        return tree.classification(total)
+            hierarchy.add(one)
+        return hierarchy.classification(total)
 
     def leaf_of(self, values: Sequence[Any], hierarchy: Hierarchy | None) -> NDArray[np.int64]:
         """Return for each value of the column the rank of its leaf."""

@@ -279,16 +279,16 @@ def _continuous(both: SideBySide) -> ContinuousLoss:
     return replace(found, attributes=attributes, reason="" if both.numbers else "no attribute is a number in both tables")
 
 
-def _granularities(both: SideBySide, trees: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
+def _granularities(both: SideBySide, hierarchies: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
     """Return how coarse each attribute of categories has become, or why that is not known; and what of it was requested."""
     granularities: dict[str, Granularity | str] = {}
     for name, column in active_run().each("granularity", both.coded.items()):
         try:
-            granularities[name] = granularity_loss(column, trees.get(name))
+            granularities[name] = granularity_loss(column, hierarchies.get(name))
         except UnveilError as problem:
             granularities[name] = str(problem)
     return granularities, [
-        f"attribute {shown(name)}: {why}" for name, why in granularities.items() if name in trees and isinstance(why, str)
+        f"attribute {shown(name)}: {why}" for name, why in granularities.items() if name in hierarchies and isinstance(why, str)
     ]
 
 

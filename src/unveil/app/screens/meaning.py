@@ -43,7 +43,7 @@ def _page(visit: Visit) -> Answer:
     desk = visit.desk
     column = _chosen(visit)
     attribute = desk.project.attributes.get(column)
-    tree, problem = _hierarchy(desk, column)
+    hierarchy, problem = _hierarchy(desk, column)
     rule, steps = visit.query.get("rule", ""), visit.query.get("steps", "")
     tried, refused = _tried(desk, column, rule, steps)
     values = _values(desk, column)
@@ -56,9 +56,9 @@ def _page(visit: Visit) -> Answer:
             for number, (name, partition) in enumerate((attribute.partitions if attribute else {}).items())
         ],
         "fresh": rows_text([value, value] for value in values) if len(values) <= _MOST_ROWS else "",
-        "tree": tree,
+        "tree": hierarchy,
         "tree_problem": problem,
-        "tree_rows": rows_text(tree.hierarchy.labels) if tree and len(tree.hierarchy.labels) <= _MOST_ROWS else "",
+        "tree_rows": rows_text(hierarchy.hierarchy.labels) if hierarchy and len(hierarchy.hierarchy.labels) <= _MOST_ROWS else "",
         "wizards": [*WIZARDS.values()],
         "rule": rule,
         "steps": steps,
@@ -198,13 +198,13 @@ def _dropped(visit: Visit) -> Answer:
         visit.file.unlink(missing_ok=True)
 
 
-def _kept(desk: Desk, column: str, tree: Hierarchy) -> Answer:
+def _kept(desk: Desk, column: str, hierarchy: Hierarchy) -> Answer:
     """Check a hierarchy against the data, write it beside the project, and name it there."""
-    check_hierarchy(tree, desk.opened.whole, column)
+    check_hierarchy(hierarchy, desk.opened.whole, column)
     path = desk.project.path
-    place = kept_hierarchy(tree, path.parent / f"{path.stem}-hierarchies", desk.code(column))
-    desk.change_attributes({column: {"hierarchy": place}}, f"{column}: a hierarchy of {tree.height} levels")
-    return Go(_at(desk, column), f"{column} has a hierarchy of {tree.height} levels.", "good")
+    place = kept_hierarchy(hierarchy, path.parent / f"{path.stem}-hierarchies", desk.code(column))
+    desk.change_attributes({column: {"hierarchy": place}}, f"{column}: a hierarchy of {hierarchy.height} levels")
+    return Go(_at(desk, column), f"{column} has a hierarchy of {hierarchy.height} levels.", "good")
 
 
 def _drop(visit: Visit) -> Answer:

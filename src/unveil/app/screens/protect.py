@@ -113,26 +113,26 @@ def _explored(visit: Visit, desk: Desk, k: int) -> dict[str, Any]:
     keys = list(desk.study.key)
     if desk.opened.whole.records > _MOST_EXPLORED:
         return {"sliders": [], "node_problem": "There are too many records to explore here; `unveil front` does."}
-    trees = _trees(desk, keys)
-    sliders = [_slider(visit, desk, name, trees[name]) for name in keys]
-    context: dict[str, Any] = {"sliders": sliders, "node": None, "node_problem": "", "gone": None, **_space(desk, trees, k)}
+    hierarchies = _trees(desk, keys)
+    sliders = [_slider(visit, desk, name, hierarchies[name]) for name in keys]
+    context: dict[str, Any] = {"sliders": sliders, "node": None, "node_problem": "", "gone": None, **_space(desk, hierarchies, k)}
     if not visit.query.get("explore"):
         return context
     try:
-        node = generalised(desk.study, trees, {one.name: one.level for one in sliders}, k)
+        node = generalised(desk.study, hierarchies, {one.name: one.level for one in sliders}, k)
     except UnveilError as problem:
         return context | {"node_problem": str(problem)}
     return context | {"node": node, "gone": who_is_suppressed(desk.study, node) if node.suppressed else None}
 
 
-def _space(desk: Desk, trees: dict[str, Any], k: int) -> dict[str, Any]:
+def _space(desk: Desk, hierarchies: dict[str, Any], k: int) -> dict[str, Any]:
     """Return the job that looks at every generalisation, and the best of what it has found."""
     job: Job | None = desk.memory.get(_SPACE)
     space: SolutionSpace | None = None if job is None else job.answer
     if space is not None and (space.project.attributes, space.k) != (desk.project.attributes, k):
         job = space = None
     best = [] if space is None else [(node, _address(desk, space, node.levels)) for node in space.best]
-    return {"space": space, "space_job": job, "best": best, "nodes": nodes_of(trees), "most_nodes": MOST_NODES}
+    return {"space": space, "space_job": job, "best": best, "nodes": nodes_of(hierarchies), "most_nodes": MOST_NODES}
 
 
 def _address(desk: Desk, space: SolutionSpace, levels: Sequence[int]) -> str:
@@ -152,12 +152,12 @@ def _trees(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
     return {name: known[mark] for name, mark in marks.items()}
 
 
-def _slider(visit: Visit, desk: Desk, name: str, tree: Any) -> _Slider:
-    code, most = desk.code(name), tree.height
+def _slider(visit: Visit, desk: Desk, name: str, hierarchy: Any) -> _Slider:
+    code, most = desk.code(name), hierarchy.height
     text = visit.query.get(f"level-{code}", "")
     level = min(int(text), most) if text.isascii() and text.isdigit() else 0
     values = [value for value in desk.opened.whole.counts([name]).columns[0].values if value is not None]
-    example = "" if not values else str(tree.levels_for([values[len(values) // 2]]).labels[level][0])
+    example = "" if not values else str(hierarchy.levels_for([values[len(values) // 2]]).labels[level][0])
     return _Slider(code, name, most, level, example)
 
 

@@ -105,11 +105,11 @@ class Case:
             raise ArgumentError("it compares the release with its original, and none is given")
         plain = "category" if self.study.nulls == "wildcard" else self.study.nulls
         release = self.study.changed(key=(), nulls=plain)
-        given, trees = self.original.data, self.study.hierarchies or None
+        given, hierarchies = self.original.data, self.study.hierarchies or None
         before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
         correspondence = self.original.told
         before = before if self.original.person is None else before.changed(person=self.original.person)
-        return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=trees, **correspondence)
+        return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=hierarchies, **correspondence)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:

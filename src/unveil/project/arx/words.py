@@ -196,6 +196,6 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
 
 def _levels(archive: ArxArchive) -> Iterator[tuple[str, list[int]]]:
     for one in archive.columns:
-        tree = archive.hierarchies.get(one.name)
-        if tree is not None and (one.lowest is not None or one.highest is not None):
-            yield one.name, [one.lowest or 0, tree.height if one.highest is None else min(one.highest, tree.height)]
+        hierarchy = archive.hierarchies.get(one.name)
+        if hierarchy is not None and (one.lowest is not None or one.highest is not None):
+            yield one.name, [one.lowest or 0, hierarchy.height if one.highest is None else min(one.highest, hierarchy.height)]

@@ -71,14 +71,16 @@ def key_attributes(
     for name in bounds or {}:
         if name not in hierarchies:
             raise ArgumentError(f"levels are given for {shown(name)}, which is not a key attribute.")
-    return tuple(_attribute(counts, name, tree.with_root(), (bounds or {}).get(name)) for name, tree in hierarchies.items())
+    return tuple(
+        _attribute(counts, name, hierarchy.with_root(), (bounds or {}).get(name)) for name, hierarchy in hierarchies.items()
+    )
 
 
-def _attribute(counts: Counts, name: str, tree: Hierarchy, bounds: tuple[int, int] | None) -> KeyAttribute:
+def _attribute(counts: Counts, name: str, hierarchy: Hierarchy, bounds: tuple[int, int] | None) -> KeyAttribute:
     at = counts.names.index(name)
     values = counts.columns[at].values
     try:
-        levels = levels_of(tree, values)
+        levels = levels_of(hierarchy, values)
     except HierarchyError as problem:
         raise HierarchyError(f"key attribute {shown(name)}: {problem}") from None
     low, high = bounds or (0, levels.height)

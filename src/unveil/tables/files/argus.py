@@ -160,8 +160,8 @@ def _described(text: str, place: Path) -> tuple[dict[str, str], list[_Variable]]
 def _dimension(variable: _Variable, codes: Sequence[str], folder: Path) -> Classification:
     total = variable.tags.get("TOTCODE") or TOTAL
     if "HIERCODELIST" in variable.tags:
-        tree = read_hierarchy(folder / variable.tags["HIERCODELIST"], variable.name, total)
-        return Classification.of(variable.name, [tree], total=total)
+        hierarchy = read_hierarchy(folder / variable.tags["HIERCODELIST"], variable.name, total)
+        return Classification.of(variable.name, [hierarchy], total=total)
     present = [code for code in dict.fromkeys(codes) if code != total and not (code in _TOTALS and code != total)]
     return Classification.flat(variable.name, present, total=total)
 

@@ -151,9 +151,9 @@ def _kind(figures: str, on: On | None) -> On:
     return named or on or "value"
 
 
-def _dimension(name: str, codes: Sequence[Any], trees: Sequence[Hierarchy], total: str) -> Classification:
-    if trees:
-        return Classification.of(name, trees, null="(missing)" in codes)
+def _dimension(name: str, codes: Sequence[Any], hierarchies: Sequence[Hierarchy], total: str) -> Classification:
+    if hierarchies:
+        return Classification.of(name, hierarchies, null="(missing)" in codes)
     texts = list(dict.fromkeys(str(code) for code in codes))
     if total not in texts:
         raise TableError(
