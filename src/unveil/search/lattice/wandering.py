@@ -26,7 +26,7 @@ _WORSE = 0.003
 _LEAST_WEIGHT = 0.3
 _BLIND = 0.2
 """How often the way down does not ask what a step gains."""
-_PATIENCE = 30
+_PATIENCE = 8
 """Rounds without anything better after which the walk begins again elsewhere."""
 
 
