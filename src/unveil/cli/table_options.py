@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import ReleaseKeyFile, Seed
-from unveil.cli.tables import contributors_of, hierarchies_of, level_of, perturbed
+from unveil.cli.tables import contributors_of, hierarchies_of, level_of, perturbed, read_foreign
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -232,7 +232,23 @@ class ProtectionOptions:
             solver=self.solver, **aim,
         )  # fmt: skip
 
-    def of_foreign(self, made: CrossTable, decided: Apriori, aims: AimOptions, before: RecordProtectionOptions) -> Any:
+    def made(
+        self, source: SourceOptions, tabulation: TabulationOptions, aims: AimOptions, before: RecordProtectionOptions
+    ) -> Any:
+        """Protect a table that another tool wrote, or tabulate records and protect that."""
+        if (foreign := read_foreign(source.data)) is not None:
+            tabulation.refuse_of_tables()
+            before.refuse_of_tables()
+            return self._of_foreign(*foreign, aims, before)
+        inputs = source.gathered()
+        tabulation.require_dimensions()
+        self.refuse_unused()
+        records: Any = before.protected(inputs.source)
+        if self.protect == "cell-key":
+            return before.keyed(records, tabulation, inputs)
+        return self._applied(tabulation, records, inputs, aims.aim(), before)
+
+    def _of_foreign(self, made: CrossTable, decided: Apriori, aims: AimOptions, before: RecordProtectionOptions) -> Any:
         """Protect a table that another tool wrote; what is protected is what it holds, unless that is said."""
         if self.protect is None and self.method is not None:
             raise ArgumentError(_NO_PROTECT)
@@ -246,7 +262,7 @@ class ProtectionOptions:
         further = _apriori(self.apriori, made)
         return self.suppressed(made, made, aim, decided if further is None else decided.joined(further))
 
-    def applied(
+    def _applied(
         self,
         tabulation: TabulationOptions,
         records: Any,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from unveil.cli.groups import grouped
 from unveil.cli.options import showing_progress
 from unveil.cli.study_options import SourceOptions
 from unveil.cli.table_options import AimOptions, ProtectionOptions, PublishedOptions, RecordProtectionOptions, TabulationOptions
-from unveil.cli.tables import TableAnswer, read_foreign, written
+from unveil.cli.tables import TableAnswer, written
 
 
 @app.command(
@@ -36,17 +36,5 @@ def table(
     with showing_progress():
         if published.audit is not None:
             return written(tabulation.audited(published, source, protection, aims), answer)
-        if (foreign := read_foreign(source.data)) is not None:
-            tabulation.refuse_of_tables()
-            before.refuse_of_tables()
-            result = protection.of_foreign(*foreign, aims, before)
-            return written(attack_table(result) if attack else result, answer)
-        inputs = source.gathered()
-        tabulation.require_dimensions()
-        protection.refuse_unused()
-        records: Any = before.protected(inputs.source)
-        if protection.protect == "cell-key":
-            result = before.keyed(records, tabulation, inputs)
-        else:
-            result = protection.applied(tabulation, records, inputs, aims.aim(), before)
+        result = protection.made(source, tabulation, aims, before)
         return written(attack_table(result) if attack else result, answer)
