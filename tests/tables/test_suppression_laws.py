@@ -470,3 +470,24 @@ def test_intervals_end_where_everybody_knows_that_they_do(attacker: str) -> None
     found = table.suppress("threshold=3", attacker=attacker, insiders="none", intervals="exact")
     assert found.suppressed[0]  # the grand total, and what adds up to it
     assert found.high.max() <= float(attacker[2:])
+
+
+@pytest.mark.parametrize(
+    ("down", "up", "width", "protected"),
+    [(17, 8, 25, True), (17.1, 8, 0, False), (17, 8.1, 0, False), (0, 0, 25.1, False), (0, 0, 0, True)],
+)
+def test_a_level_is_held_on_each_side_and_equality_protects(down: float, up: float, width: float, protected: bool) -> None:
+    """The cell of 22 has the interval [5, 30]."""
+    problem = problem_of(BY_HAND)
+    suppressed = np.zeros(16, dtype=bool)
+    suppressed[[9, 11, 13, 15]] = True
+    primary = np.arange(16) == 11
+    asked = replace(
+        problem,
+        primary=primary,
+        down=np.where(primary, down, 0.0),
+        up=np.where(primary, up, 0.0),
+        width=np.where(primary, width, 0.0),
+    )
+    for depth in ("exact", "enough"):
+        assert audited(asked, suppressed, depth=depth).safe == protected

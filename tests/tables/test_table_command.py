@@ -295,3 +295,15 @@ def test_a_figure_nearer_than_the_rule_allows_counts_as_exposed() -> None:
     found = unveil.tables.compare_tables(table, {"rounded": rounded, "moved": moved}, rules="p=20").figures
     assert found["rounded"].exposed == found["rounded"].sensitive
     assert found["moved"].exposed == 0
+
+
+def test_a_comparison_of_tables_knows_holdings_and_totals(firms: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "all.csv"
+    assert run(["table", firms, *BY, "--value", "worth", "--total", "T", "--out", str(out)]) == 0
+    words = ["compare", firms, f"whole={out}", *BY, "--value", "worth", "--rule", "threshold=3", "--total", "T", "--json"]
+    found = []
+    for more in ([], ["--holding", "group"]):
+        capsys.readouterr()
+        assert run([*words, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out)["tables"]["whole"]["exposed"])
+    assert found == [2, 9]

@@ -131,17 +131,15 @@ def perturbed(
     return tables.adjust(made, list(rules), **options)
 
 
-def compared(
-    original: Any, by: Sequence[str], files: dict[str, str], value: str | None, rules: Sequence[str], hierarchies: dict[str, Any]
-) -> Any:
-    """Compare published tables with the one that the records make."""
+def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Sequence[str], made_of: dict[str, Any]) -> Any:
+    """Compare published tables with the one that the records make; `made_of` says how, as for `table`."""
     from unveil import tables
-    from unveil.tables.classification import TOTAL
     from unveil.tables.files.published import read_published
     from unveil.tables.published import reordered
 
-    made = tables.table(original, list(by), value=value, hierarchies=hierarchies, top=contributors_of(rules))
-    read = {name: read_published(file, list(by), value, dict(hierarchies), TOTAL) for name, file in files.items()}
+    made = tables.table(original, list(by), top=contributors_of(rules), **made_of)
+    value, hierarchies, total = (made_of[name] for name in ("value", "hierarchies", "total"))
+    read = {name: read_published(file, list(by), value, dict(hierarchies), total) for name, file in files.items()}
     for one in read.values():
         reordered(made, one)
     return tables.compare_tables(made, read, rules=list(rules))

@@ -111,16 +111,24 @@ class _TablesOptions:
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="With --by: the groups of a dimension.")
     ] = None
+    holding: Annotated[str | None, typer.Option(metavar="COLUMN", help="With --by: which records belong to one contributor.")] = (
+        None
+    )
+    signed: Annotated[bool, typer.Option("--signed", help="With --by: values may be negative.")] = False
+    total: Annotated[str, typer.Option(metavar="CODE", help="With --by: the code of a total that no hierarchy names.")] = "Total"
 
     def compared(self, inputs: Inputs, releases: Sequence[str]) -> Result:
         """Compare the published tables."""
         from unveil.cli.tables import compared, hierarchies_of
 
-        groups = hierarchies_of(self.hierarchy, inputs.study.names)
+        made_of = {
+            "value": self.value, "hierarchies": hierarchies_of(self.hierarchy, inputs.study.names), "holding": self.holding,
+            "signed": self.signed, "total": self.total,
+        }  # fmt: skip
         places = _named(releases, "a table", "NAME=TABLE")
         for name, place in places.items():
             note_read(name, place)
-        tables: Result = compared(inputs.source, self.by or (), places, self.value, self.rule or (), groups)
+        tables: Result = compared(inputs.source, self.by or (), places, self.rule or (), made_of)
         return tables
 
 
