@@ -26,7 +26,12 @@ from unveil.cli import run
 from unveil.errors import MissingExtraError
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = {"scikit-learn": "sklearn", "adbc-driver-postgresql": "adbc_driver_postgresql"}
+MODULES = {
+    "scikit-learn": "sklearn", "adbc-driver-postgresql": "adbc_driver_postgresql", "confluent-kafka": "confluent_kafka",
+    "prometheus-client": "prometheus_client", "python-multipart": "python_multipart", "vl-convert-python": "vl_convert",
+}  # fmt: skip
+APP = "unveil.app."
+"""Its screens are made of what the extras `app` and `serve` bring."""
 EXTRAS: dict[str, list[str]] = {}
 for requirement in requires("unveil") or ():
     if extra := re.search(r"extra == ['\"]([\w-]+)['\"]", requirement):
@@ -41,7 +46,47 @@ def _frame() -> Any:
     return pl.DataFrame(RECORDS)
 
 
+def _gate() -> Any:
+    return unveil.Gate(_frame(), ledger="gate.db", key="a", sensitive="c")
+
+
+def _served() -> None:
+    from unveil.app.gate_server import application
+
+    application(_gate(), {"eve": "a token of her own, long enough"})
+
+
+def _app() -> None:
+    from unveil.app.server import serve_app
+
+    serve_app(None, browser=False)
+
+
+def _metrics() -> None:
+    from unveil.stream.metrics import MetricsPage
+
+    MetricsPage(0)
+
+
+def _records(address: str) -> Any:
+    from unveil.sources.streams.opening import open_records
+
+    return open_records(address)
+
+
+def _suppressed(**options: Any) -> Any:
+    return unveil.table(_frame(), ["a", "b"]).suppress("threshold=3", **options)
+
+
 NEEDING: dict[str, list[Callable[[], Any]]] = {
+    "app": [_app],
+    "kafka": [lambda: _records("kafka://localhost:1/people")],
+    "metrics": [_metrics],
+    "optimal": [lambda: _suppressed(method="optimal", solver="scip")],
+    "query": [lambda: _gate().ask("SELECT COUNT(*) FROM data")],
+    "redis": [lambda: _records("redis://localhost:1/people")],
+    "serve": [_served],
+    "tables": [lambda: _suppressed(method="lp")],
     "charts": [lambda: unveil.assess("paper-4", key=["ZIP", "Age"]).chart("attributes")],
     "dp": [lambda: unveil.mechanisms.dp_count(_frame(), epsilon=1.0)],
     "duckdb": [lambda: unveil.measure("people.duckdb?table=people", "a")],
@@ -71,8 +116,15 @@ def test_every_public_name_can_be_had() -> None:
 def test_every_module_can_be_imported() -> None:
     names = [module.name for module in pkgutil.walk_packages(unveil.__path__, "unveil.") if not module.name.endswith("__main__")]
     assert len(names) > 100
+    lacking: dict[str, str] = {}
     for name in names:
-        importlib.import_module(name)
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            lacking[name] = str(error.name).split(".")[0]
+    brought = {MODULES.get(package, package) for group in EXTRAS.values() for package in group}
+    assert lacking.pop("unveil.testing") == "hypothesis", "its strategies are Hypothesis's"
+    assert [name for name, package in lacking.items() if not name.startswith(APP) or package not in brought] == []
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
