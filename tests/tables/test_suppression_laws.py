@@ -277,7 +277,7 @@ def test_the_independent_optimum_satisfies_every_cut(seed: int) -> None:
     assert found > 0
 
 
-@pytest.mark.parametrize("seed", [7, 8, 26])
+@pytest.mark.parametrize("seed", [8, 11, 16])
 def test_the_optimum_is_found_where_flows_miss_it(seed: int) -> None:
     counts = np.random.default_rng(seed).integers(0, 9, (5, 5))
     problem = problem_of(counts, **COUNT)

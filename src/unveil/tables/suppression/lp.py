@@ -2,13 +2,15 @@
 
 It begins twice: with the pattern of the elimination, and with the cheapest flow for one sensitive cell after the other, largest
 needs first, where what is suppressed already costs little. What the attack on either exposes is protected by further flows. Then
-every secondary cell is tried for publication, the dearest first, and the cheaper result is taken. In large tables flows over all
-cells take too long, and only the elimination begins.
+every secondary cell is tried for publication, the dearest first, and the cheapest result is taken. Small tables begin with flows
+several times, each with costs that differ a little by chance. In large tables flows over all cells take too long, and only the
+elimination begins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +36,8 @@ Step = Callable[[int, int], None]
 _REPAIRS = 5
 _LARGE = 3_000
 """In tables of more cells only the elimination begins, and flows mend."""
+_SMALL, _DRAWN = 400, 8
+"""Tables of fewer cells begin so many more times, with costs that differ by chance: flows are greedy, and that is quick there."""
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
@@ -52,7 +56,7 @@ def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Finding
     """
     best = _Best(problem.aimed())
     try:
-        for begin in (_from_elimination, _from_flows) if len(problem) <= _LARGE else (_from_elimination,):
+        for begin in _ways(len(problem)):
             suppressed = best.offered(begin(best.problem, step))
             if suppressed is not None:
                 best.offered(thinned_by_pool(best.problem, suppressed, step))
@@ -62,6 +66,17 @@ def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Finding
         if best.findings is None:
             raise
     return best.findings
+
+
+def _ways(cells: int) -> list[Callable[[CellProblem, Step | None], NDArray[np.bool_]]]:
+    """Return the ways to begin that a table of so many cells is worth."""
+    if cells > _LARGE:
+        return [_from_elimination]
+    return [
+        _from_elimination,
+        _from_flows,
+        *([partial(_from_other_costs, draw=at) for at in range(_DRAWN)] if cells <= _SMALL else []),
+    ]
 
 
 class _Best:
@@ -92,6 +107,12 @@ def _from_flows(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
     pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
     completed(pattern, step=step)
     return pattern.suppressed
+
+
+def _from_other_costs(aimed: CellProblem, _step: Step | None, *, draw: int) -> NDArray[np.bool_]:
+    """Begin with flows that are the cheapest by costs which differ by chance, the same on every run."""
+    factor = np.random.default_rng(draw).uniform(0.5, 2.0, len(aimed))
+    return _from_flows(aimed.with_cost(aimed.cost * factor), None)
 
 
 def _by_flows_alone(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:

@@ -32,6 +32,7 @@ __all__ = ["Optimum", "optimum"]
 
 _ROUNDS = 60
 _CLOSED = 1e-6
+_ROUNDING = 1e-4
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
@@ -89,7 +90,7 @@ def optimum(
             search.branch(solver)
         except OutOfTime:
             pass  # incumbent and bound are kept
-    return Optimum(search.best, search.cost, min(search.bound, search.cost), start)
+    return Optimum(search.best, search.cost, search.proven, start)
 
 
 def _start(problem: CellProblem) -> Findings:
@@ -139,8 +140,18 @@ class _Search:
     @property
     def room(self) -> float:
         """How far below the incumbent the bound may end and still prove it."""
-        whole = bool(np.all(self.problem.cost == np.rint(self.problem.cost)))
-        return 1 - 1e-4 if whole else _CLOSED * max(1.0, self.cost)
+        return 1 - _ROUNDING if self._whole else _CLOSED * max(1.0, self.cost)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether every cost is a whole number."""
+        return bool(np.all(self.problem.cost == np.rint(self.problem.cost)))
+
+    @property
+    def proven(self) -> float:
+        """The cost below which there is no pattern: of whole costs, a whole number."""
+        bound = float(np.ceil(self.bound - _ROUNDING)) if self._whole else self.bound
+        return min(bound, self.cost)
 
     def tell(self) -> None:
         """Tell how far the gap is closed."""
