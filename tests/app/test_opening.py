@@ -149,7 +149,7 @@ def test_nobody_else_drops_a_file(desk: Desk, browser: Browser) -> None:
 
 
 def test_encoding_and_missing_texts_are_saved_and_the_preview_follows(desk: Desk, browser: Browser) -> None:
-    assert "no UTF-8" in said(browser, browser.post("/open/file", {"path": "people.csv"}))
+    assert "not UTF-8" in said(browser, browser.post("/open/file", {"path": "people.csv"}))
     assert desk.project.data.encoding == "cp1252"
     browser.post("/open/reading", {"encoding": "latin-1", "separator": ";", "missing": "? -9"})
     text = browser.get("/open").text
