@@ -166,6 +166,7 @@ def cost(name: str, rows: Sequence[Any], node: Sequence[int], classes: dict[tupl
         "ambiguity": lambda: sum(
             math.prod(stands_for(row, node, at, out) for at in range(3)) for row, out in zip(rows, suppressed, strict=True)
         ),
+        "entropy-based": lambda: sum(1.0 if out else lost_bits(row, node) for row, out in zip(rows, suppressed, strict=True)) / n,
         "entropy-arx": lambda: sum(arx_bits(rows, node, suppressed, at) for at in range(3)) / (3 * n * math.log2(n)),
     }
     if name in of_classes:
@@ -182,6 +183,12 @@ def stands_for(row: Any, node: Sequence[int], at: int, out: bool) -> int:
     return len(labels) if out else sum(label[node[at]] == generalised(row, node)[at] for label in labels)
 
 
+def lost_bits(row: Any, node: Sequence[int]) -> float:
+    """Return the share of the bits of all combinations of leaves that a record has lost."""
+    lost = sum(math.log2(stands_for(row, node, at, out=False)) for at in range(3))
+    return lost / sum(math.log2(len(tree.labels)) for tree in TREES.values())
+
+
 def arx_bits(rows: Sequence[Any], node: Sequence[int], suppressed: Sequence[bool], at: int) -> float:
     """Return the non-uniform entropy of an attribute, and what suppression adds to it, as ARX sums them."""
     values, labels = Counter(str(row[at]) for row in rows), Counter(generalised(row, node)[at] for row in rows)
@@ -193,7 +200,7 @@ def arx_bits(rows: Sequence[Any], node: Sequence[int], suppressed: Sequence[bool
 def loss(name: str, rows: Sequence[Any], node: Sequence[int], suppressed: Sequence[bool], at: int) -> float:
     tree, n = list(TREES.values())[at], len(rows)
     leaves = len(tree.labels)
-    if name == "precision":
+    if name in {"precision", "precision-arx"}:  # at the factor of 0.5
         return sum(1.0 if out else node[at] / tree.height for out in suppressed) / n
     if name == "entropy":
         values, labels = Counter(str(row[at]) for row in rows), Counter(generalised(row, node)[at] for row in rows)

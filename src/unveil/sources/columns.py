@@ -48,7 +48,7 @@ class ReadAsSource(Source):
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         frame = self._source.collect(columns)
-        return pl.DataFrame([self._read_as(frame.get_column(name)) for name in columns])
+        return pl.DataFrame({name: self._read_as(frame.get_column(name)) for name in columns})
 
     def _read_as(self, column: pl.Series) -> pl.Series:
         if codes := self._missing_in.get(column.name):

@@ -32,7 +32,7 @@ class FrameSource(Source):
             return _collected(self.frame, columns)
         native = self.frame.to_native()
         if isinstance(native, pl.DataFrame):
-            return pl.DataFrame([_typed(native.get_column(column)) for column in dict.fromkeys(columns)])
+            return pl.DataFrame({column: _typed(native.get_column(column)) for column in columns})
         frame = self.frame
         return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})
 
@@ -47,17 +47,17 @@ class CountedFrame(Source):
         self._frame = frame
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        return pl.DataFrame([self._frame.get_column(name) for name in dict.fromkeys(columns)])
+        return pl.DataFrame({name: self._frame.get_column(name) for name in columns})
 
     def _count(self, columns: Sequence[str]) -> Tally:
         series = [self._frame.get_column(name) for name in dict.fromkeys(columns)]
         if not self._frame.height or any(one.dtype == pl.Object or one.dtype.is_nested() for one in series):
-            return Tally(pl.DataFrame(series))
+            return Tally(self._read(columns))
         numbered = [one.alias(str(at)) for at, one in enumerate(series)]  # some names are patterns to Polars
         together = (
             numbered[0].value_counts(name="n") if len(numbered) == 1 else pl.DataFrame(numbered).group_by(pl.all()).len("n")
         )
-        values = [together.get_column(str(at)).alias(one.name) for at, one in enumerate(series)]
+        values = {one.name: together.get_column(str(at)) for at, one in enumerate(series)}
         return Tally(pl.DataFrame(values), together.get_column("n").cast(pl.Int64).to_numpy())
 
 
@@ -114,9 +114,7 @@ class FilledSource(Source):
 
 def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n: NDArray[np.int64]) -> TallySource:
     """Return combinations that were counted, each column by its values and codes, as data that can be counted again."""
-    frame = pl.DataFrame(
-        [column_of_objects("values", values).gather(codes).alias(name) for name, (values, codes) in columns.items()]
-    )
+    frame = pl.DataFrame({name: column_of_objects("values", values).gather(codes) for name, (values, codes) in columns.items()})
     return TallySource("the count table", Tally(frame, n))
 
 

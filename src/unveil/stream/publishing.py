@@ -295,7 +295,7 @@ class Tumbling:
 def taken(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
     """Return some rows of a frame, column by column: publications are many and small, and threads cost more than they save."""
     places = pl.Series(rows.astype(np.uint32))
-    return pl.DataFrame([column[places] for column in frame])
+    return pl.DataFrame({column.name: column[places] for column in frame})
 
 
 def _covering_all(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:
