@@ -137,3 +137,33 @@ def test_cells_that_no_table_shows_and_a_total_shows_to_be_empty_are_not_exposed
     assert unveil.tables.audit(whole).safe
     found = unveil.tables.audit(whole.with_columns(n=pl.when(pl.col("n") == 0).then(None).otherwise("n")))
     assert not found.safe  # a blank that is shown to be empty is
+
+
+def test_a_sensitive_cell_that_is_published_is_known_to_the_attacker() -> None:
+    """Beside the published 1 of (N, s), the row leaves (N, f) one value; were it unknown, (N, f) would look open."""
+    records = [
+        ("N", "f", 2),
+        ("N", "s", 1),
+        ("N", "t", 6),
+        ("S", "f", 2),
+        ("S", "s", 5),
+        ("S", "t", 7),
+        ("E", "f", 8),
+        ("E", "s", 9),
+    ]
+    people = pl.DataFrame([(a, b) for a, b, n in records for _ in range(n)], schema=BY, orient="row")
+    whole = unveil.table(people, BY)
+    blank = {("N", "f"), ("S", "s"), ("S", "t")}
+    published = whole.to_frame().with_columns(
+        n=pl.Series([None if (a, b) in blank else n for a, b, n in whole.to_frame().iter_rows()], dtype=pl.Int64)
+    )
+    audited = unveil.tables.audit(published, original=people, rules="threshold=3", insiders="none").to_dict()
+    found = {(one["by"]["region"], one["by"]["sector"]): one for one in audited["cells"]}
+    assert (found["N", "f"]["low"], found["N", "f"]["high"], found["N", "f"]["exposed"]) == (2, 2, True)
+    assert "follows from" in found["N", "f"]["because"]
+    assert found["N", "s"]["exposed"]
+    assert found["N", "s"]["because"] == "(N, s) is sensitive, and published."
+    blind = unveil.tables.audit(published).to_dict()["cells"]  # who only sees what is published computes the same
+    assert {(one["low"], one["high"]) for one in blind} == {
+        (one["low"], one["high"]) for place, one in found.items() if place in blank
+    }

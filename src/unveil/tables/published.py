@@ -51,9 +51,9 @@ class TableAudit(Result):
     table
         The table as it is published; of suppressed cells it holds the true figures only if the original was given.
     cells
-        The suppressed cells.
+        The suppressed cells, and sensitive ones that are published.
     low, high
-        The interval of each.
+        The interval of each; of a published one, its figure.
     exposed
         Which of them are exposed.
     sensitive
@@ -225,8 +225,8 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
         problem = apriori.applied(table, problem)
     _compared(table, problem, rows)
     suppressed = rows.suppressed[problem.cells]
-    unprotected = problem.primary & ~suppressed
-    return _told(table, problem, audited(problem, suppressed | unprotected, depth=intervals), unprotected, known=True)
+    unprotected = np.flatnonzero(problem.primary & ~suppressed)
+    return _told(table, problem, audited(problem, suppressed, depth=intervals), unprotected, known=True)
 
 
 def _refuse_unused(rules: Any, apriori: Apriori | None, options: Mapping[str, Any]) -> None:
@@ -305,7 +305,7 @@ def _blind(rows: PublishedTable, aim: Aim, depth: Depth, *, signed: bool) -> Tab
             "a level is a distance from the true value, which only the original tells; give it, or ask for a width."
         )
     problem = replace(problem, width=np.where(suppressed, width, 0.0), value=_solution(table, problem, suppressed))
-    return _told(table, problem, audited(problem, suppressed, depth=depth), np.zeros(len(problem), dtype=bool), known=False)
+    return _told(table, problem, audited(problem, suppressed, depth=depth), np.zeros(0, dtype=np.int64), known=False)
 
 
 def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -328,25 +328,35 @@ def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bo
 
 
 def _told(
-    table: CrossTable, problem: CellProblem, findings: Findings, unprotected: NDArray[np.bool_], *, known: bool
+    table: CrossTable, problem: CellProblem, findings: Findings, unprotected: NDArray[np.int64], *, known: bool
 ) -> TableAudit:
-    """Return what the attack found, with the reasons for the first exposed cells."""
-    exposed = findings.exposed | unprotected[findings.suppressed]
-    low, high = findings.low.copy(), findings.high.copy()
-    bare = unprotected[findings.suppressed]
-    low[bare] = high[bare] = problem.value[findings.suppressed[bare]]
+    """Return what the attack found, with the reasons for the first exposed cells.
+
+    Parameters
+    ----------
+    table, problem, findings
+        The table, what has to be protected in it, and what can be computed of its suppressed cells.
+    unprotected
+        The sensitive cells that are published: known to everybody, and exposed.
+    known
+        Whether it is known which cells are sensitive.
+    """
+    places = np.concatenate([findings.suppressed, unprotected])
+    order, bare = np.argsort(places, kind="stable"), problem.value[unprotected]
+    low, high = np.concatenate([findings.low, bare])[order], np.concatenate([findings.high, bare])[order]
+    exposed = np.concatenate([findings.exposed, np.ones(len(bare), dtype=bool)])[order]
+    places = places[order]
     reasons: dict[int, str] = {}
-    inside = {one.cell: one for one in findings.insiders}
-    why = Reasons(table, problem, findings.suppressed) if exposed.any() else None
-    for cell in findings.suppressed[exposed][:_MOST_REASONS].tolist():
+    inside, published = {one.cell: one for one in findings.insiders}, frozenset(unprotected.tolist())
+    why = Reasons(table, problem, findings.suppressed) if findings.exposed.any() else None
+    for cell in places[exposed][:_MOST_REASONS].tolist():
         number_of = int(problem.cells[cell])
-        if unprotected[cell]:
+        if cell in published:
             reasons[number_of] = f"{table.name_of(number_of)} is sensitive, and published."
         elif cell in inside:
             other = table.name_of(int(problem.cells[inside[cell].insider]))
             reasons[number_of] = f"The only contributor of {other} can compute {table.name_of(number_of)}."
         elif why is not None:
             reasons[number_of] = why.words(cell)
-    sensitive = problem.primary[findings.suppressed] if known else None
-    cells = problem.cells[findings.suppressed]
-    return TableAudit(table, cells, low, high, exposed, sensitive, findings.exact, reasons, problem.on)
+    sensitive = problem.primary[places] if known else None
+    return TableAudit(table, problem.cells[places], low, high, exposed, sensitive, findings.exact, reasons, problem.on)
