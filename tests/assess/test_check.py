@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -77,7 +78,7 @@ def test_attack_figures_are_those_of_attack() -> None:
     verdict = unveil.check(tables_[1], rules, key="Age*", sensitive=secrets, original=tables_[0], **paired)
     assert outcome(verdict, "identity_attack").value == found.overall["risk"]["identity"]
     assert outcome(verdict, "homogeneity_attack").value == found.overall["risk"]["homogeneity"]
-    ways = [way["linked"] for way in found.linkage.values() if isinstance(way, dict) and way.get("linked") is not None]
+    ways = [way["linked"] for way in found.linkage.values() if isinstance(way, Mapping) and way.get("linked") is not None]
     assert outcome(verdict, "linkage").value == max(ways)
     assert [one.met for one in verdict.outcomes] == [True, False, True, True]  # nobody is named, last
 

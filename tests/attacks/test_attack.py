@@ -19,6 +19,7 @@ import unveil
 from helpers import entropy, rate, shared, together, varied
 from unveil.attacks import structure_linkage
 from unveil.attacks.disclosure import classes_of, knowledge
+from unveil.attacks.linkage.linkage_sections import NoMatches, RecordLinkage
 from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, HierarchyError
 from unveil.sources import load
@@ -329,7 +330,7 @@ def test_a_protected_column_may_be_called_like_a_figure() -> None:
 def test_a_linkage_that_is_not_possible_is_shown_with_its_reason() -> None:
     frame = pl.DataFrame({"age": [22, 29, 31, 38], "pay": [1, 2, 3, 4]})
     found = unveil.attack(frame, frame, same_order=True)
-    linkage = {"mixed": {"linked": None, "reason": "not today"}, "interval_rank": found.linkage["interval_rank"]}
+    linkage = RecordLinkage(mixed=NoMatches(None, "not today"), interval_rank=found.linkage.interval_rank)
     table = replace(found, linkage=linkage).view().tables[-1]
     assert [row[:2] for row in table.rows] == [("mixed", None), ("interval, rank", 1.0)]
     assert table.note == "mixed: not today"

@@ -16,6 +16,7 @@ from unveil import mechanisms
 from unveil.attacks import distance_linkage
 from unveil.attacks.linkage.deconvolution import noise_removed
 from unveil.attacks.linkage.known_method import KnownMethod, _by_rank, linked_by_method
+from unveil.attacks.linkage.linkage_sections import LikelihoodMatches
 from unveil.cli import run
 from unveil.errors import ArgumentError
 from unveil.study import ColumnPair
@@ -25,7 +26,7 @@ NUMBERS = pl.DataFrame(RANDOM.multivariate_normal(np.zeros(4), 0.4 + 0.6 * np.ey
 WORDS = pl.DataFrame({name: RANDOM.choice(list("uvwxyz"), 300, p=[0.5, 0.2, 0.1, 0.1, 0.06, 0.04]) for name in "abcdef"})
 
 
-def linked(original: pl.DataFrame, release: pl.DataFrame, **told: Any) -> dict[str, Any]:
+def linked(original: pl.DataFrame, release: pl.DataFrame, **told: Any) -> LikelihoodMatches:
     pairs = [ColumnPair(name, name) for name in original.columns]
     return linked_by_method(original, release, pairs, np.arange(original.height), KnownMethod.of(told))
 

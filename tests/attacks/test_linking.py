@@ -13,6 +13,7 @@ import pytest
 import unveil
 from helpers import shared
 from unveil.attacks import distance_linkage
+from unveil.attacks.linkage.linkage_sections import DistanceMatches, LikelihoodMatches
 from unveil.cli import run
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError
 from unveil.mechanisms import microaggregate
@@ -88,6 +89,23 @@ def test_ways_follow_from_the_attributes() -> None:
     assert "mahalanobis" not in one
     mixed = unveil.attack(ORIGINAL, NOISY, ["age", "sex"], same_order=True).linkage
     assert mixed.keys() == {"attributes", "strongest", "mixed", "probabilistic"}
+
+
+def test_each_way_is_read_by_attribute_or_as_the_json_has_it() -> None:
+    persons = ORIGINAL.with_columns(who=pl.Series(np.arange(120) // 2))
+    method = {"mechanism": "add_noise", "amount": 0.1, "attributes": ["income"]}
+    found = unveil.attack(persons, NOISY, ["age", "income"], same_order=True, person="who", control=OTHERS, method=method)
+    linkage, written = found.linkage, found.to_dict()["linkage"]
+    assert isinstance(linkage.euclidean, DistanceMatches)
+    assert isinstance(linkage.known_method, LikelihoodMatches)
+    assert linkage.mixed is None
+    assert linkage.strongest in written
+    assert json.loads(json.dumps(written)) == linkage.to_dict()
+    for way, typed in (("euclidean", linkage.euclidean), ("known_method", linkage.known_method)):
+        assert typed.of_records is not None
+        assert written[way]["of_records"]["interval"]["low"] == typed.of_records.interval.low
+        assert (typed.persons, typed.linked) == (written[way]["persons"], written[way]["linked"])
+    assert list(linkage.known_method.noise_removed or {}) == ["income"]
 
 
 def test_numbers_that_the_release_has_words_for_are_linked_as_categories() -> None:

@@ -22,6 +22,7 @@ from unveil.attacks.attack_sections import (
 )
 from unveil.attacks.attack_view import view_of
 from unveil.attacks.linkage.known_method import KnownMethod
+from unveil.attacks.linkage.linkage_sections import RecordLinkage
 from unveil.attacks.linking import linkage
 from unveil.attacks.synthetic.audit import RISKS, audited, not_audited
 from unveil.attributes import Names
@@ -81,7 +82,7 @@ class Attack(Result):
     background: Background
     skewness: Skewness
     similarity: Mapping[str, SimilarityModel]
-    linkage: Mapping[str, Any]
+    linkage: RecordLinkage
     synthetic: Mapping[str, Any]
     overall: Overall
     alignment: Alignment | None
@@ -101,7 +102,7 @@ class Attack(Result):
             "background": self.background.to_dict(),
             "skewness": self.skewness.to_dict(),
             "similarity": plain(self.similarity),
-            "linkage": dict(self.linkage),
+            "linkage": self.linkage.to_dict(),
             **self.synthetic,
             "global": self.overall.to_dict(),
             "alignment": None if self.alignment is None else self.alignment.to_dict(),
@@ -298,7 +299,11 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()
-    linked = linkage(pair, others.seed, others.control, others.method) if others.link_records else {"reason": "not requested"}
+    linked = (
+        linkage(pair, others.seed, others.control, others.method)
+        if others.link_records
+        else RecordLinkage(reason="not requested")
+    )
     synthetic = _synthetic(pair, others)
     made = Provenance(
         records=table.records,

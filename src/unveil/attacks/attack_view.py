@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from unveil.attacks.synthetic.audit_view import synthetic_notes, synthetic_tables
@@ -139,7 +140,7 @@ def _similarity(models: Any) -> Table:
 
 
 def _linkage(linkage: Any) -> Table:
-    ways = {name: entry for name, entry in linkage.items() if isinstance(entry, dict)}
+    ways = {name: entry for name, entry in linkage.items() if isinstance(entry, Mapping)}
     controls = any(entry.get("control") for entry in ways.values())
     counts = "people" if any("persons" in entry for entry in ways.values()) else "records"
     columns: tuple[str, ...] = ("linkage", "linked", "95% interval", "second nearest", "by chance", counts)

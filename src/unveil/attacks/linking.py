@@ -13,10 +13,22 @@ from unveil.attacks.linkage.distance import Distance, distance_linkage
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.known_method import KnownMethod, linked_by_method
 from unveil.attacks.linkage.lines import LinkedAttribute
+from unveil.attacks.linkage.linkage_sections import (
+    AgreementWeights,
+    DistanceMatches,
+    IntervalMatches,
+    LikelihoodMatches,
+    NoMatches,
+    PatternMatches,
+    RecordLinkage,
+    of_persons,
+)
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
 from unveil.partitions.generalised import point_of
+from unveil.results import jsonable
+from unveil.results.figures import Figures
 from unveil.run import Stages, active_run
 from unveil.sources import Coded, Data, Source, load, open_source
 from unveil.sources.alignment import Alignment, align, common_codes
@@ -32,7 +44,7 @@ _MOST_PATTERNS = 12
 """Probabilistic linkage looks at every subset of its attributes."""
 
 
-def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | None = None) -> dict[str, Any]:
+def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | None = None) -> RecordLinkage:
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
@@ -50,12 +62,12 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
         How the release was made, where the intruder knows it.
     """
     if pair.alignment is None:
-        return {"reason": "rates of linkage need to know which record is which"}
+        return RecordLinkage(reason="rates of linkage need to know which record is which")
     pairs = pair.whole
     if not pairs:
-        return {"reason": "original and release hold no attribute pair"}
+        return RecordLinkage(reason="original and release hold no attribute pair")
     linker = _Linker(pair, pair.alignment, seed, control)
-    ways: dict[str, Callable[[Stages], dict[str, Any]]] = {}
+    ways: dict[str, Callable[[Stages], Figures]] = {}
     if linker.placed:
         ways["euclidean"] = lambda steps: linker.by_distance("euclidean", steps)
         if len(pairs) > 1:
@@ -66,12 +78,12 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
         ways["interval_rank"] = lambda _: linker.by_interval("rank")
         ways["interval_deviation"] = lambda _: linker.by_interval("deviation")
     ways["probabilistic"] = lambda _: linker.by_agreement()
-    sections = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
+    sections: dict[str, Any] = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
     if method is not None:
         sections["known_method"] = linker.by_method(method)
     shares = {name: way["linked"] for name, way in sections.items() if way.get("linked") is not None}
     strongest = max(shares, key=lambda name: shares[name], default=None)
-    return {"attributes": [[one.original, one.release] for one in pairs], "strongest": strongest, **sections}
+    return RecordLinkage(attributes=[[one.original, one.release] for one in pairs], strongest=strongest, **sections)
 
 
 def by_structure(pair: Pair, external: Source, seed: int) -> StructureMatches:
@@ -110,12 +122,12 @@ def _placed(column: Coded, place: str) -> NDArray[Any]:
     return np.asarray(np.where(column.codes == null, -1, column.codes.astype(np.int64)))
 
 
-def _tried(way: Callable[[Stages], dict[str, Any]], stage: str) -> dict[str, Any]:
+def _tried(way: Callable[[Stages], Figures], stage: str) -> Figures:
     with active_run().stage(stage) as steps:
         try:
             return way(lambda _, done, total: steps(done, total))
         except UnveilError as reason:
-            return {"linked": None, "reason": str(reason)}
+            return NoMatches(None, str(reason))
 
 
 def _outsiders(control: Data, names: list[str]) -> Any:
@@ -132,16 +144,6 @@ def _outsiders(control: Data, names: list[str]) -> Any:
 
 def _has_nulls(series: Any) -> bool:
     return bool(series.null_count() or (series.dtype.is_float() and series.is_nan().any()))
-
-
-def _of_persons(way: dict[str, Any]) -> dict[str, Any]:
-    """Return a way of linking with the rates of persons first, where they are distinguished; those of records stay within."""
-    if "persons" not in way:
-        return way
-    by_person = way["persons"]
-    of_records = {name: way[name] for name in ("linked", "baseline", "interval")}
-    head = {name: by_person[name] for name in ("linked", "baseline", "interval")}
-    return {**way, **head, "persons": by_person["persons"], "of_records": of_records}
 
 
 class _Linker:
@@ -172,7 +174,7 @@ class _Linker:
         if not points and len(self.rows) > most:
             self.rows = np.sort(np.random.default_rng(seed).choice(len(self.rows), most, replace=False))
 
-    def by_distance(self, distance: Distance, progress: Stages) -> dict[str, Any]:
+    def by_distance(self, distance: Distance, progress: Stages) -> DistanceMatches:
         """Link to the nearest record."""
         release = self.release[self.rows.tolist()] if len(self.rows) < self.alignment.release_records else self.release
         truth = self.alignment.truth[self.rows]
@@ -180,32 +182,62 @@ class _Linker:
             self.original, release, truth, attributes=self.attributes, distance=distance, control=self.control,
             persons=self.whose, progress=progress,
         )  # fmt: skip
-        sampled = len(self.rows) < self.alignment.release_records
-        section = {"linked": rates.value, "sampled": sampled, "as_categories": self._as_categories(rates.made), **rates.to_dict()}
-        return _of_persons(section)
+        matches = DistanceMatches(
+            linked=rates.value,
+            baseline=rates.baseline,
+            interval=rates.interval,
+            value=rates.value,
+            linked_second=rates.linked_second,
+            not_linked=rates.not_linked,
+            records=rates.records,
+            control=rates.control,
+            excess=rates.excess,
+            distance=rates.distance,
+            ties=rates.ties,
+            made=jsonable(rates.made),
+            sampled=len(self.rows) < self.alignment.release_records,
+            as_categories=self._as_categories(rates.made),
+        )
+        return of_persons(matches, rates.by_person)
 
     def _as_categories(self, made: Mapping[str, Any]) -> list[str]:
         """Return the numbers that were compared as categories, since the release has words for them."""
         names = [attribute["original"] for attribute in made["attributes"] if attribute["kind"] == "nominal"]
         return [name for name in names if self.original[name].dtype.is_numeric() or self.original[name].dtype.is_temporal()]
 
-    def by_interval(self, method: Method) -> dict[str, Any]:
+    def by_interval(self, method: Method) -> IntervalMatches:
         """Count original values that fall into an interval around the released one, of the aligned records."""
         kept = np.flatnonzero(self.alignment.truth >= 0)
         original, release = self.original[self.alignment.truth[kept].tolist()], self.release[kept.tolist()]
-        return interval_disclosure(original, release, attributes=self.attributes, method=method).to_dict()
+        shares = interval_disclosure(original, release, attributes=self.attributes, method=method)
+        return IntervalMatches(
+            shares.value,
+            shares.baseline,
+            shares.by_attribute,
+            shares.together,
+            shares.method,
+            shares.records,
+            jsonable(shares.made),
+        )
 
-    def by_method(self, method: KnownMethod) -> dict[str, Any]:
+    def by_method(self, method: KnownMethod) -> LikelihoodMatches:
         """Link by the likelihood that the method gives, which the intruder knows."""
-        truth = self.alignment.truth
-        return _of_persons(linked_by_method(self.original, self.release, self.pairs, truth, method, self.whose))
+        return linked_by_method(self.original, self.release, self.pairs, self.alignment.truth, method, self.whose)
 
-    def by_agreement(self) -> dict[str, Any]:
+    def by_agreement(self) -> PatternMatches:
         """Link by the weight of agreements; a generalised or suppressed value agrees with nothing but itself."""
         used = self.pairs[:_MOST_PATTERNS]
         codes = [common_codes(self.original[pair.original], self.release[pair.release]) for pair in used]
         linked = probabilistic_linkage(
             [one for one, _ in codes], [other for _, other in codes], self.alignment.truth, persons=self.whose
         )
-        section = {**linked.to_dict(), "records": linked.releases, "attributes": [pair.original for pair in used]}
-        return _of_persons(section)
+        figures = {name: figure for name, figure in linked.to_dict().items() if name not in ("interval", "weights", "persons")}
+        weights = [AgreementWeights(*both) for both in zip(linked.agreement, linked.disagreement, strict=True)]
+        matches = PatternMatches(
+            **figures,
+            interval=linked.interval,
+            weights=weights,
+            records=linked.releases,
+            attributes=[pair.original for pair in used],
+        )
+        return of_persons(matches, linked.by_person)

@@ -26,6 +26,7 @@ import numpy as np
 from unveil.counts.grouping import summed
 from unveil.measures.chance import expected_information_bits
 from unveil.measures.entropy import entropy_bits
+from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,17 +50,13 @@ _TINY = 1e-300
 _LN2 = float(np.log(2.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval(Figures):
     """A confidence interval of a figure."""
 
     low: float
     high: float
     confidence: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {"low": self.low, "high": self.high, "confidence": self.confidence}
 
 
 @dataclass(frozen=True, slots=True)

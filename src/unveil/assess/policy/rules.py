@@ -5,7 +5,7 @@ A figure that cannot be had is not a figure that is met: the outcome says why th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -265,7 +265,7 @@ def _attack(case: Case, rule: Rule) -> Outcome:
 def _linkage(case: Case, rule: Rule) -> Outcome:
     """Read the highest share of records that any way of linking gets right."""
     linked: dict[str, Any] = dict(case.attack.linkage)
-    ways = {name: way for name, way in linked.items() if isinstance(way, dict) and way.get("linked") is not None}
+    ways = {name: way for name, way in linked.items() if isinstance(way, Mapping) and way.get("linked") is not None}
     if not ways:
         return Outcome(rule, _of(rule), reason=str(linked.get("reason", "no way of linking has a rate")))
     best = max(ways, key=lambda name: float(ways[name]["linked"]))

@@ -31,6 +31,7 @@ from unveil.attacks.linkage.tables import Records, opened, rows_in
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.figures import Figures
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ WIDTHS: tuple[float, ...] = tuple(percent / 100 for percent in range(1, 11))
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class WidthDisclosure:
+@dataclass(frozen=True, slots=True, eq=False)
+class WidthDisclosure(Figures):
     """The share disclosed at one width.
 
     Attributes
@@ -67,13 +68,9 @@ class WidthDisclosure:
     baseline: float | None
     interval: Interval
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {"width": self.width, "value": self.value, "baseline": self.baseline, "interval": self.interval.to_dict()}
 
-
-@dataclass(frozen=True, slots=True)
-class AttributeDisclosure:
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeDisclosure(Figures):
     """The shares disclosed of one attribute, or of all attributes of a record together.
 
     Attributes
@@ -93,16 +90,6 @@ class AttributeDisclosure:
     baseline: float | None
     records: int
     by_width: tuple[WidthDisclosure, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "attribute": self.attribute,
-            "value": self.value,
-            "baseline": self.baseline,
-            "records": self.records,
-            "by_width": [at.to_dict() for at in self.by_width],
-        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)

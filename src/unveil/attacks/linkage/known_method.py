@@ -24,8 +24,9 @@ import numpy as np
 
 from unveil.arguments import checked_count, checked_number, checked_word
 from unveil.attacks.linkage.deconvolution import noise_removed
+from unveil.attacks.linkage.linkage_sections import LikelihoodMatches, of_persons
 from unveil.attacks.linkage.persons import Targets
-from unveil.attacks.linkage.rates import link_chances, rates_of, share_bounds
+from unveil.attacks.linkage.rates import LinkageRates, link_chances, rates_of, share_bounds
 from unveil.errors import ArgumentError, listed, shown
 from unveil.run import active_run
 from unveil.sources.alignment import common_codes
@@ -86,7 +87,7 @@ def linked_by_method(
     truth: NDArray[np.int64],
     method: KnownMethod,
     whose: NDArray[np.int64] | None = None,
-) -> dict[str, Any]:
+) -> LikelihoodMatches:
     """Link every release record to the original record that it most likely was.
 
     Parameters
@@ -119,18 +120,31 @@ def linked_by_method(
             whole[part] = total
     rates = rates_of(closer, tied, matched=len(rows), originals=original.height, distance="likelihood", made={})
     hits = _assigned(whole, truth[rows], _alike([release[one.release] for one in pairs])[rows])
-    best = _strongest(rates.to_dict(), hits, float(link_chances(closer, tied)[0].sum()), len(rows))
-    if method.mechanism == "add_noise" and (removed := _removed(original, release, pairs, truth, method)):
-        best |= {"noise_removed": removed}
-    return best if whose is None else best | {"persons": Targets.of(truth[rows], whose).rates(chances[rows]).to_dict()}
+    removed = _removed(original, release, pairs, truth, method) if method.mechanism == "add_noise" else {}
+    best = _strongest(rates, hits, float(link_chances(closer, tied)[0].sum()), removed)
+    return of_persons(best, None if whose is None else Targets.of(truth[rows], whose).rates(chances[rows]))
 
 
-def _strongest(linked: dict[str, Any], assigned: float | None, one_by_one: float, records: int) -> dict[str, Any]:
+def _strongest(rates: LinkageRates, assigned: float | None, one_by_one: float, removed: Mapping[str, float]) -> LikelihoodMatches:
     """Return the better of linking one by one and all at once."""
-    best = max(one_by_one, float(assigned or 0))
-    shares = {"one_by_one": one_by_one / records, "all_at_once": None if assigned is None else assigned / records}
-    interval = share_bounds(best, records).to_dict()
-    return {**linked, "value": best / records, "linked": best / records, "interval": interval, **shares}
+    best, records = max(one_by_one, float(assigned or 0)), rates.records
+    return LikelihoodMatches(
+        linked=best / records,
+        baseline=rates.baseline,
+        interval=share_bounds(best, records),
+        value=best / records,
+        linked_second=rates.linked_second,
+        not_linked=rates.not_linked,
+        records=records,
+        control=None,
+        excess=rates.excess,
+        distance=rates.distance,
+        ties=rates.ties,
+        made={},
+        one_by_one=one_by_one / records,
+        all_at_once=None if assigned is None else assigned / records,
+        noise_removed=removed or None,
+    )
 
 
 def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals: int) -> Iterator[tuple[slice, Any]]:

@@ -24,6 +24,7 @@ from unveil.arguments import checked_array
 from unveil.errors import ArgumentError
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.figures import Figures
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Control", "LinkageRates", "checked_truth", "control_of", "link_chances", "rates_of", "share_bounds"]
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+@dataclass(frozen=True, slots=True, eq=False)
+class Control(Figures):
     """How often release records are linked to outsiders: people who are certainly not in the release.
 
     Attributes
@@ -60,16 +61,6 @@ class Control:
     expected: float
     records: int
     interval: Interval
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "value": self.value,
-            "linked": self.linked,
-            "expected": self.expected,
-            "records": self.records,
-            "interval": self.interval.to_dict(),
-        }
 
 
 @dataclass(frozen=True, slots=True, repr=False)

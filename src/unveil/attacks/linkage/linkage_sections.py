@@ -1,0 +1,206 @@
+"""The section `linkage` of an `Attack`: every way of linking that two tables allow, with its rate, baseline and interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from unveil.attacks.linkage.intervals import AttributeDisclosure
+from unveil.attacks.linkage.rates import Control
+from unveil.measures.interval import Interval
+from unveil.results.figures import Figures
+
+if TYPE_CHECKING:
+    from unveil.attacks.linkage.persons import PersonRates
+
+__all__ = [
+    "AgreementWeights",
+    "DistanceMatches",
+    "IntervalMatches",
+    "LikelihoodMatches",
+    "LinkedMatches",
+    "LinkedShare",
+    "NoMatches",
+    "PatternMatches",
+    "RankedMatches",
+    "RecordLinkage",
+    "of_persons",
+]
+
+Way = TypeVar("Way", bound="LinkedMatches")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedShare(Figures):
+    """The share of records linked, what a random guess would link, and the confidence interval."""
+
+    linked: float
+    baseline: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoMatches(Figures):
+    """A way of linking that is not possible, and why."""
+
+    linked: None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LinkedMatches(Figures):
+    """What a way of linking finds.
+
+    Attributes
+    ----------
+    linked, baseline, interval
+        The share linked, what a random guess would link, and the confidence interval; of persons where they are distinguished,
+        else of records.
+    persons
+        Persons with a record in the release, and release records made from nobody; None where persons are not distinguished.
+    of_records
+        The rates of records, where the others are of persons.
+    """
+
+    linked: float
+    baseline: float
+    interval: Interval
+    persons: int | None = None
+    of_records: LinkedShare | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RankedMatches(LinkedMatches):
+    """The matches of a way that ranks the original records; the figures as in `LinkageRates`."""
+
+    value: float
+    linked_second: float
+    not_linked: float
+    records: int
+    control: Control | None
+    excess: float | None
+    distance: str
+    ties: int
+    made: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DistanceMatches(RankedMatches):
+    """The matches by distance: whether a sample was linked, and the numbers that were compared as categories."""
+
+    sampled: bool
+    as_categories: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LikelihoodMatches(RankedMatches):
+    """The matches of an intruder who knows the method.
+
+    Attributes
+    ----------
+    one_by_one, all_at_once
+        The share linked record by record, and by one assignment of all; None where there are too many.
+    noise_removed
+        For each attribute with noise, the share of its squared error that can be taken away; None for other methods.
+    """
+
+    one_by_one: float
+    all_at_once: float | None
+    noise_removed: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementWeights(Figures):
+    """What the agreement and the disagreement of an attribute weigh, in bits."""
+
+    agreement: float
+    disagreement: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PatternMatches(LinkedMatches):
+    """The matches by patterns of agreement over `attributes`; the figures as in `ProbabilisticLinkage`."""
+
+    informed: float
+    originals: int
+    releases: int
+    true_pairs: int
+    matched: int
+    clerical: int
+    unmatched: int
+    precision: float | None
+    precision_reason: str = ""
+    recall: float | None
+    recall_reason: str = ""
+    upper: float | None
+    lower: float | None
+    m: Sequence[float]
+    u: Sequence[float]
+    weights: Sequence[AgreementWeights]
+    share_of_matches: float
+    converged: bool
+    iterations: int
+    log_likelihood: float
+    made: Mapping[str, Any]
+    records: int
+    attributes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalMatches(Figures):
+    """The original values that fall into an interval around the released one; the figures as in `IntervalDisclosure`."""
+
+    value: float
+    baseline: float
+    by_attribute: Sequence[AttributeDisclosure]
+    together: AttributeDisclosure | None
+    method: str
+    records: int
+    made: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RecordLinkage(Figures):
+    """Every way of linking that the attributes allow.
+
+    Attributes
+    ----------
+    attributes
+        The original and the released name of each attribute that is compared.
+    strongest
+        The way that links most; None where none has a rate.
+    euclidean, mahalanobis, mixed, interval_rank, interval_deviation, probabilistic, known_method
+        What each way finds; None for a way that the attributes do not allow, or that was not asked for.
+    reason
+        Why nothing is linked.
+    """
+
+    attributes: Sequence[Sequence[str]] | None = None
+    strongest: str | None = None
+    euclidean: DistanceMatches | NoMatches | None = None
+    mahalanobis: DistanceMatches | NoMatches | None = None
+    mixed: DistanceMatches | NoMatches | None = None
+    interval_rank: IntervalMatches | NoMatches | None = None
+    interval_deviation: IntervalMatches | NoMatches | None = None
+    probabilistic: PatternMatches | NoMatches | None = None
+    known_method: LikelihoodMatches | None = None
+    reason: str = ""
+
+    def _says(self, name: str, default: Any) -> bool:
+        """Whether a field has anything to say: that no way has a rate is said as well, where any was tried."""
+        return not self.reason if name == "strongest" else super(RecordLinkage, self)._says(name, default)
+
+
+def of_persons(matches: Way, by_person: PersonRates | None) -> Way:
+    """Return matches with the rates of persons first, where they are distinguished; those of records stay within."""
+    if by_person is None:
+        return matches
+    return replace(
+        matches,
+        linked=by_person.value,
+        baseline=by_person.baseline,
+        interval=by_person.interval,
+        persons=by_person.persons,
+        of_records=LinkedShare(matches.linked, matches.baseline, matches.interval),
+    )
