@@ -95,7 +95,7 @@ def _three(trio: Trio) -> dict[str, Any]:
     random = np.random.default_rng(0)
     people, others = (side.rows(random.permutation(len(side))[:_ATTACKS]) for side in (trio.original, trio.control))
     secret = trio.names.index(_SECRET)
-    named = replace(trio, secrets=(secret,), known=tuple(at for at in trio.known if at != secret))
+    named = replace(trio, sensitive=(secret,), known=tuple(at for at in trio.known if at != secret))
     return {
         "singling_out": singling_out(trio, _ATTACKS, random, _WIDTH),
         "linkability": linkability(trio, people, others),

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil.attacks.synthetic.audit_sections import Membership, SensitiveInference
 from unveil.attacks.synthetic.closeness import closest, copies
 from unveil.attacks.synthetic.inference import guessed, inference
 from unveil.attacks.synthetic.linkability import linkability
@@ -232,6 +233,26 @@ def test_singling_out_says_when_no_predicate_does() -> None:
     found = singling_out(tables, 50, np.random.default_rng(0))
     assert found["risk"] is None
     assert "exactly one record" in found["reason"]
+
+
+def test_sections_are_read_by_attribute_or_as_the_json_has_them() -> None:
+    original = people(200, 1)
+    found = unveil.attack(original, half_copied(original, 3), ["town", "age", "pay", "sex"], "job", control=people(150, 2))
+    audit, written = found.synthetic, found.to_dict()
+    assert {name: written[name] for name in audit} == audit.to_dict()
+    assert isinstance(audit.inference, SensitiveInference)
+    assert isinstance(audit.membership, Membership)
+    assert audit.inference.by_sensitive is not None
+    assert audit.inference.by_sensitive[0].risk == written["inference"]["by_secret"][0]["risk"]
+    assert [row["secret"] for row in audit["inference"]["by_secret"]] == [audit.inference.worst] == ["job"]
+    assert audit.membership.ways is not None
+    best = audit.membership.ways[audit.membership.strongest][0]
+    assert (best.risk, best.true_positive_rate) == (audit.membership.risk, written["membership"]["true_positive_rate"])
+    assert not {"attacks", "reason"} & written["membership"].keys()
+    without = unveil.attack(original, original, "town", same_order=True, link_records=False)
+    assert without.synthetic.control is None
+    assert without.synthetic.membership.risk is None
+    assert without.masked().to_dict()["copies"] == {"reason": without.synthetic.copies["reason"]}
 
 
 def test_the_command_line_gives_every_section(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

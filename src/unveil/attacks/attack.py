@@ -25,6 +25,7 @@ from unveil.attacks.linkage.known_method import KnownMethod
 from unveil.attacks.linkage.linkage_sections import RecordLinkage
 from unveil.attacks.linking import linkage
 from unveil.attacks.synthetic.audit import RISKS, audited, not_audited
+from unveil.attacks.synthetic.audit_sections import SyntheticAudit
 from unveil.attributes import Names
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
@@ -83,7 +84,7 @@ class Attack(Result):
     skewness: Skewness
     similarity: Mapping[str, SimilarityModel]
     linkage: RecordLinkage
-    synthetic: Mapping[str, Any]
+    synthetic: SyntheticAudit
     overall: Overall
     alignment: Alignment | None
     suppressed: int
@@ -103,7 +104,7 @@ class Attack(Result):
             "skewness": self.skewness.to_dict(),
             "similarity": plain(self.similarity),
             "linkage": self.linkage.to_dict(),
-            **self.synthetic,
+            **self.synthetic.to_dict(),
             "global": self.overall.to_dict(),
             "alignment": None if self.alignment is None else self.alignment.to_dict(),
             "records": self.made.records,
@@ -333,7 +334,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     )
 
 
-def _synthetic(pair: Pair, others: _Others) -> dict[str, Any]:
+def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
     """Attack a release of which it is not known which record is which as synthetic data, where there are people to compare."""
     if pair.alignment is not None:
         return not_audited(_KNOWN_RECORDS)
@@ -342,13 +343,13 @@ def _synthetic(pair: Pair, others: _Others) -> dict[str, Any]:
     return audited(pair, open_source(others.control), others.seed)
 
 
-def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: Mapping[str, Any]) -> dict[str, float | None]:
+def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: SyntheticAudit) -> dict[str, float | None]:
     """Return the risk of each attack that has one.
 
     Of synthetic data it is what the release adds beside a hold-out; how far its own records give its own sensitive values away is
     no risk to anybody while nobody can say whose they are.
     """
-    if synthetic["control"] is not None:
+    if synthetic.control is not None:
         return {
             "discrimination_rate": synthetic["discrimination_rate"]["value"],
             **{name: synthetic[name]["risk"] for name in RISKS},

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unveil.attacks.synthetic.audit_sections import HoldOut, NoFigure, NoRisk, SyntheticAudit
 from unveil.attacks.synthetic.closeness import closest, copies
 from unveil.attacks.synthetic.discrimination import discrimination
 from unveil.attacks.synthetic.inference import guessed, inference
@@ -28,13 +29,13 @@ _ATTACKS = 2_000
 """People and predicates that are attacked, at most: the interval of a share is then at most 0.045 wide."""
 
 
-def audited(pair: Pair, control: Source, seed: int) -> dict[str, Any]:
+def audited(pair: Pair, control: Source, seed: int) -> SyntheticAudit:
     """Make every attack on a synthetic release, beside people who took no part in it."""
     trio = trio_of(pair, control)
     random = np.random.default_rng(seed)
     people, others = _some(trio.original, random), _some(trio.control, random)
     guesses = guessed(trio, people, others, random)
-    attacks: dict[str, Callable[[], dict[str, Any]]] = {
+    attacks: dict[str, Callable[[], Any]] = {
         "discrimination_rate": lambda: discrimination(trio, people, others, guesses),
         "singling_out": lambda: singling_out(trio, _ATTACKS, random),
         "linkability": lambda: linkability(trio, people, others),
@@ -44,8 +45,7 @@ def audited(pair: Pair, control: Source, seed: int) -> dict[str, Any]:
         "closest": lambda: closest(trio, random),
     }
     sections = {name: attacks[name]() for name in active_run().each("attacks on synthetic data", SECTIONS)}
-    sizes = {"records": len(trio.control), "equal_to_original": trio.equal, "expected": trio.expected}
-    return {**sections, "control": sizes}
+    return SyntheticAudit(**sections, control=HoldOut(len(trio.control), trio.equal, trio.expected))
 
 
 def _some(side: Side, random: np.random.Generator) -> Side:
@@ -54,7 +54,7 @@ def _some(side: Side, random: np.random.Generator) -> Side:
     return side.rows(np.sort(random.choice(len(side), _ATTACKS, replace=False)))
 
 
-def not_audited(reason: str) -> dict[str, Any]:
+def not_audited(reason: str) -> SyntheticAudit:
     """Return the same sections with no figure, and why."""
-    empty = {"risk": None, "low": None, "high": None, "baseline": None, "control": None, "reason": reason}
-    return {**{name: dict(empty) if name in RISKS else {"reason": reason} for name in SECTIONS}, "control": None}
+    sections: dict[str, Any] = {name: NoRisk.because(reason) if name in RISKS else NoFigure(reason) for name in SECTIONS}
+    return SyntheticAudit(**sections, control=None)

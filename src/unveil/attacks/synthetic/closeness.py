@@ -6,11 +6,12 @@ records would be as near to the one as to the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.attacks.linkage.rates import share_bounds
+from unveil.attacks.synthetic.audit_sections import Closeness, CopiedPeople, Copies, DistanceSummary
 from unveil.attacks.synthetic.nearest import Nearest
 from unveil.attacks.synthetic.tables import Side, Trio
 from unveil.counts.grouping import group
@@ -23,7 +24,7 @@ __all__ = ["closest", "copies"]
 _PARTS = (0.05, 0.5)
 
 
-def copies(trio: Trio) -> dict[str, Any]:
+def copies(trio: Trio) -> Copies:
     """Count release records that equal an original record, and people who are unique and are in the release all the same.
 
     Unique is who equals nobody else of the original and the hold-out together. The share of such people who are found in the
@@ -35,28 +36,27 @@ def copies(trio: Trio) -> dict[str, Any]:
     before, after, other = np.split(of_row, np.cumsum([len(side) for side in sides])[:-1])
     held, made, outside = (np.bincount(part, minlength=int(of_row.max()) + 1) for part in (before, after, other))
     alone = held + outside == 1
-    unique, copied = _found(before, alone, made), _found(other, alone, made)
-    return {
-        "records": int((held[after] > 0).sum()),
-        "share": float((held[after] > 0).mean()),
-        "of_unique": int((alone & (held > 0))[after].sum()),
-        "unique": unique,
-        "control_share": float((outside[after] > 0).mean()),
-        "control_unique": copied,
-    }
+    return Copies(
+        records=int((held[after] > 0).sum()),
+        share=float((held[after] > 0).mean()),
+        of_unique=int((alone & (held > 0))[after].sum()),
+        unique=_unique(before, alone, made),
+        control_share=float((outside[after] > 0).mean()),
+        control_unique=_unique(other, alone, made),
+    )
 
 
-def _found(rows: NDArray[np.int64], alone: NDArray[np.bool_], made: NDArray[np.int64]) -> dict[str, Any]:
+def _unique(rows: NDArray[np.int64], alone: NDArray[np.bool_], made: NDArray[np.int64]) -> CopiedPeople:
     """Return how many of the unique people of a table are in the release."""
     people = rows[alone[rows]]
     copied = int((made[people] > 0).sum())
     if not len(people):
-        return {"people": 0, "copied": 0, "share": None, "low": None, "high": None}
+        return CopiedPeople(0, 0, None, None, None)
     bounds = share_bounds(copied, len(people))
-    return {"people": len(people), "copied": copied, "share": copied / len(people), "low": bounds.low, "high": bounds.high}
+    return CopiedPeople(len(people), copied, copied / len(people), bounds.low, bounds.high)
 
 
-def closest(trio: Trio, random: np.random.Generator) -> dict[str, Any]:
+def closest(trio: Trio, random: np.random.Generator) -> Closeness:
     """Compare the distances of release records to the nearest of the original with those to the nearest of the hold-out."""
     size = min(len(trio.original), len(trio.control))
     samples = [_sample(side, size, random) for side in (trio.original, trio.control)]
@@ -64,21 +64,21 @@ def closest(trio: Trio, random: np.random.Generator) -> dict[str, Any]:
     columns = len(trio.names)
     nearer = float((one < other).sum() + 0.5 * (one == other).sum())
     bounds = share_bounds(nearer, len(trio.release))
-    return {
-        "original": _summary(one / columns),
-        "control": _summary(other / columns),
-        "ratio": float(one.mean() / other.mean()) if other.mean() > 0.0 else None,
-        "nearer_share": nearer / len(trio.release),
-        "low": bounds.low,
-        "high": bounds.high,
-        "compared_with": size,
-    }
+    return Closeness(
+        original=_summary(one / columns),
+        control=_summary(other / columns),
+        ratio=float(one.mean() / other.mean()) if other.mean() > 0.0 else None,
+        nearer_share=nearer / len(trio.release),
+        low=bounds.low,
+        high=bounds.high,
+        compared_with=size,
+    )
 
 
 def _sample(side: Side, size: int, random: np.random.Generator) -> Side:
     return side if len(side) == size else side.rows(np.sort(random.choice(len(side), size, replace=False)))
 
 
-def _summary(distances: NDArray[np.float64]) -> dict[str, float]:
+def _summary(distances: NDArray[np.float64]) -> DistanceSummary:
     low, middle = np.quantile(distances, _PARTS)
-    return {"mean": float(distances.mean()), "fifth_percentile": float(low), "median": float(middle)}
+    return DistanceSummary(float(distances.mean()), float(low), float(middle))

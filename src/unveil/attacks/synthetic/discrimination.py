@@ -7,10 +7,11 @@ the hold-out is what the release teaches about anybody. Numbers of many values a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.attacks.synthetic.audit_sections import GuessRate, SensitiveGuessRate
 from unveil.attacks.synthetic.inference import Guesses
 from unveil.attacks.synthetic.tables import Side, Trio
 from unveil.measures.chance import adjusted_rate
@@ -23,38 +24,34 @@ __all__ = ["discrimination"]
 _BLOCKS = 10
 
 
-def discrimination(trio: Trio, people: Side, others: Side, guesses: list[Guesses], confidence: float = 0.95) -> dict[str, Any]:
+def discrimination(trio: Trio, people: Side, others: Side, guesses: list[Guesses], confidence: float = 0.95) -> GuessRate:
     """Measure the adjusted rate of every sensitive attribute given its guesses, and the mean with its interval."""
     from scipy.stats import norm
 
-    rows, moves = [], ([], [])  # type: ignore[var-annotated]
+    rows: list[SensitiveGuessRate] = []
+    moves: tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]] = ([], [])
     for one in guesses:
-        sides = [_rate(trio, one.sensitive, *side) for side in ((people, one.people), (others, one.others))]
-        if any(value is None for value, _ in sides):
+        value, move = _rate(trio, one.sensitive, people, one.people)
+        control, control_move = _rate(trio, one.sensitive, others, one.others)
+        if value is None or control is None:
             continue
-        rows.append({"secret": trio.names[one.sensitive], "value": sides[0][0], "control": sides[1][0]})
-        for kept, (_, move) in zip(moves, sides, strict=True):
-            kept.append(move)
+        rows.append(SensitiveGuessRate(trio.names[one.sensitive], value, control))
+        moves[0].append(move)
+        moves[1].append(control_move)
     if not rows:
-        return {
-            "value": None,
-            "low": None,
-            "high": None,
-            "control": None,
-            "reason": "no sensitive attribute has more than one value",
-        }
-    value, control = (float(np.mean([row[name] for row in rows])) for name in ("value", "control"))
+        return GuessRate(None, None, None, None, reason="no sensitive attribute has more than one value")
+    mean, held = float(np.mean([row.value for row in rows])), float(np.mean([row.control for row in rows]))
     reach = [float(norm.ppf(0.5 + confidence / 2) * _error(np.mean(side, axis=0))) for side in moves]
-    return {
-        "value": value,
-        "low": max(value - reach[0], 0.0),
-        "high": min(value + reach[0], 1.0),
-        "control": control,
-        "control_low": max(control - reach[1], 0.0),
-        "control_high": min(control + reach[1], 1.0),
-        "residual": (value - control) / (1.0 - control) if control < 1.0 else None,
-        "by_secret": rows,
-    }
+    return GuessRate(
+        value=mean,
+        low=max(mean - reach[0], 0.0),
+        high=min(mean + reach[0], 1.0),
+        control=held,
+        control_low=max(held - reach[1], 0.0),
+        control_high=min(held + reach[1], 1.0),
+        residual=(mean - held) / (1.0 - held) if held < 1.0 else None,
+        by_sensitive=rows,
+    )
 
 
 def _error(moves: NDArray[np.float64]) -> float:

@@ -8,10 +8,11 @@ named, each column is the sensitive one in turn, and all others are known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.attacks.synthetic.audit_sections import RiskFigures, SensitiveInference, SensitiveRisk, beside
 from unveil.attacks.synthetic.nearest import Nearest
 from unveil.attacks.synthetic.risk import SuccessRate, compared
 from unveil.attacks.synthetic.tables import Side, Trio
@@ -32,7 +33,7 @@ class Guesses:
 
     Attributes
     ----------
-    secret
+    sensitive
         The place of its column.
     people, others
         For each person attacked, of the original and of the hold-out, the release record that the guess was read off.
@@ -57,26 +58,25 @@ def guessed(trio: Trio, people: Side, others: Side, random: np.random.Generator)
     return guesses
 
 
-def inference(trio: Trio, people: Side, others: Side, guesses: list[Guesses]) -> dict[str, Any]:
+def inference(trio: Trio, people: Side, others: Side, guesses: list[Guesses]) -> SensitiveInference:
     """Count right guesses of every sensitive attribute; the headline is the mean over attributes, beside the worst."""
     if not guesses:
-        reason = "a guess needs a known column besides the sensitive one"
-        return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
+        return SensitiveInference.unmeasured("a guess needs a known column besides the sensitive one")
     right = [
         (_right(trio, one.sensitive, people, one.people), _right(trio, one.sensitive, others, one.others)) for one in guesses
     ]
     by_chance = [_by_chance(trio, one.sensitive, people) for one in guesses]
-    by_secret = [
-        {"secret": trio.names[one.sensitive], **_compared([pair], chance)}
+    by_sensitive = [
+        SensitiveRisk(**beside(_compared([pair], chance)), sensitive=trio.names[one.sensitive])
         for one, pair, chance in zip(guesses, right, by_chance, strict=True)
     ]
     whole = _compared(right, float(np.mean(by_chance)))
-    known = [entry for entry in by_secret if entry["risk"] is not None]
-    worst = max(known, key=lambda entry: entry["residual"], default=None)
-    return {**whole, "tolerance": _TOLERANCE, "worst": None if worst is None else worst["secret"], "by_secret": by_secret}
+    known = {one.sensitive: one.residual for one in by_sensitive if one.residual is not None}
+    worst = max(known, key=lambda name: known[name], default=None)
+    return SensitiveInference(**beside(whole), tolerance=_TOLERANCE, worst=worst, by_sensitive=by_sensitive)
 
 
-def _compared(right: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]], chance: float) -> dict[str, Any]:
+def _compared(right: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]], chance: float) -> RiskFigures:
     """Compare the mean over sensitive attributes; a person is one trial, whose share of right guesses counts."""
     people, others = (np.mean([pair[at] for pair in right], axis=0) for at in range(2))
     rates = [SuccessRate.mean(shares) for shares in (people, others)]

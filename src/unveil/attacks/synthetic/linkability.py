@@ -7,10 +7,11 @@ known to him; where both take the same one, the release has joined the two files
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.attacks.synthetic.audit_sections import Linkability, beside
 from unveil.attacks.synthetic.nearest import Nearest
 from unveil.attacks.synthetic.risk import SuccessRate, compared
 from unveil.attacks.synthetic.tables import Side, Trio
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["linkability"]
 
 
-def linkability(
-    trio: Trio, people: Side, others: Side, sides: tuple[Sequence[int], Sequence[int]] | None = None
-) -> dict[str, Any]:
+def linkability(trio: Trio, people: Side, others: Side, sides: tuple[Sequence[int], Sequence[int]] | None = None) -> Linkability:
     """Link the two halves of what is known about people of the original, and of the hold-out.
 
     Parameters
@@ -36,12 +35,11 @@ def linkability(
     columns = range(len(trio.names))
     one, other = sides or (columns[::2], columns[1::2])
     if not one or not other:
-        reason = "two files need a column each"
-        return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
+        return Linkability.unmeasured("two files need a column each")
     indexes = Nearest(trio.release, one, trio.ordered), Nearest(trio.release, other, trio.ordered)
     rates = [SuccessRate.mean(_joined(indexes, targets)) for targets in (people, others)]
     files = [[trio.names[at] for at in side] for side in (one, other)]
-    return {**compared(rates[0], rates[1], 1.0 / len(trio.release), len(people)), "files": files}
+    return Linkability(**beside(compared(rates[0], rates[1], 1.0 / len(trio.release), len(people))), files=files)
 
 
 def _joined(indexes: tuple[Nearest, Nearest], targets: Side) -> NDArray[np.float64]:

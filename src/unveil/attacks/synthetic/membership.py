@@ -9,13 +9,14 @@ of members it finds (the true-positive rate) while it suspects a small share of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attacks.synthetic.audit_sections import Membership, MembershipRisk, beside
 from unveil.attacks.synthetic.nearest import Nearest
-from unveil.attacks.synthetic.risk import strongest
+from unveil.attacks.synthetic.risk import cut
 from unveil.attacks.synthetic.tables import Trio
 from unveil.run import active_run
 
@@ -31,22 +32,29 @@ _LARGEST_LEVEL = 0.5
 _DRAWS = 200
 
 
-def membership(trio: Trio, random: np.random.Generator, confidence: float = 0.95) -> dict[str, Any]:
+def membership(trio: Trio, random: np.random.Generator, confidence: float = 0.95) -> Membership:
     """Tell members from strangers by three scores; the headline is the best of them at a false-positive rate of 0.1."""
     controls = len(trio.control)
     levels = list(dict.fromkeys(max(level, _FEWEST / controls) for level in _LEVELS))
     if levels[0] > _LARGEST_LEVEL:
         reason = f"{controls:,} hold-out records are too few to know a false-positive rate: {2 * _FEWEST} are needed"
-        return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
+        return Membership.unmeasured(reason)
     scores = _scores(trio, random)
     each = 1.0 - (1.0 - confidence) / len(scores)
     ways = {
         name: _at_levels(one, other, levels, each, random)
         for name, (one, other) in active_run().each("membership", list(scores.items()))
     }
-    best = strongest({name: rows[0] for name, rows in ways.items()})
-    best_way = ways[best["strongest"]]
-    return {**best, "members": len(trio.original), "strangers": controls, "levels": best_way, "ways": ways}
+    strongest = max(ways, key=lambda name: float(ways[name][0].residual or 0.0))
+    levels_of = ways[strongest]
+    return Membership(
+        **beside(levels_of[0]),
+        strongest=strongest,
+        members=len(trio.original),
+        strangers=controls,
+        levels=levels_of,
+        ways=ways,
+    )
 
 
 def _scores(trio: Trio, random: np.random.Generator) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -78,7 +86,7 @@ def _to_reference(trio: Trio, random: np.random.Generator) -> tuple[NDArray[np.f
 def _at_levels(
     members: NDArray[np.float64], strangers: NDArray[np.float64], levels: list[float], confidence: float,
     random: np.random.Generator,
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[MembershipRisk]:  # fmt: skip
     """Return the figures of one score at each false-positive rate, with intervals from samples of both groups."""
     counts = _counted(members, strangers)
     true = _curve(counts[0], counts[1], levels)
@@ -86,11 +94,22 @@ def _at_levels(
     tails = np.quantile(drawn, [(1.0 - confidence) / 2, (1.0 + confidence) / 2], axis=0)
     rows = []
     for at, level in enumerate(levels):
-        residual, low, high = ((rate - level) / (1.0 - level) for rate in (true[at], tails[0, at], tails[1, at]))
-        figures: Mapping[str, Any] = {"true_positive_rate": true[at], "false_positive_rate": level, "main": true[at]}
-        risk = {name: float(np.clip(part, 0.0, 1.0)) for name, part in (("risk", residual), ("low", low), ("high", high))}
-        signed = {"residual": residual, "residual_low": low, "residual_high": high, "baseline": level, "control": level}
-        rows.append({**risk, **{name: float(part) for name, part in {**signed, **figures}.items()}, "confidence": confidence})
+        residual, low, high = (float((rate - level) / (1.0 - level)) for rate in (true[at], tails[0, at], tails[1, at]))
+        risk = MembershipRisk(
+            risk=cut(residual),
+            low=cut(low),
+            high=cut(high),
+            residual=residual,
+            residual_low=low,
+            residual_high=high,
+            main=float(true[at]),
+            control=level,
+            baseline=level,
+            confidence=confidence,
+            true_positive_rate=float(true[at]),
+            false_positive_rate=level,
+        )
+        rows.append(risk)
     return rows
 
 

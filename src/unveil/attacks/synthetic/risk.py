@@ -9,18 +9,18 @@ that fail on strangers, the share that the release makes succeed. :math:`R` is g
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.attacks.linkage.rates import share_bounds
+from unveil.attacks.synthetic.audit_sections import RiskFigures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SuccessRate", "compared", "strongest"]
+__all__ = ["SuccessRate", "compared", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SuccessRate:
         return SuccessRate(value, min(self.low * factor, value), min(max(self.high * factor, value), 1.0))
 
 
-def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: int, confidence: float = 0.95) -> dict[str, Any]:
+def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: int, confidence: float = 0.95) -> RiskFigures:
     """Return an attack's risk with its interval, and what it was computed from.
 
     The interval joins those of the two shares as if each moved the risk alone (the square-and-add rule).
@@ -66,26 +66,24 @@ def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: 
     .. [2] G. Zou, A. Donner (2008), Construction of confidence limits about effect measures: a general approach, Statistics in
        Medicine 27(10), 1693-1702.
     """
-    figures = {"main": main.value, "control": control.value, "baseline": baseline, "attacks": attacks, "confidence": confidence}
+    figures: dict[str, Any] = {
+        "main": main.value,
+        "control": control.value,
+        "baseline": baseline,
+        "attacks": attacks,
+        "confidence": confidence,
+    }
     left = 1.0 - control.value
     if left <= 0.0:
         reason = "every attack succeeds on the hold-out too, so that nothing is left for the release to give away"
-        return {"risk": None, "low": None, "high": None, "residual": None, **figures, "reason": reason}
+        return RiskFigures(risk=None, low=None, high=None, residual=None, **figures, reason=reason)
     residual, slope = (main.value - control.value) / left, (1.0 - main.value) / left**2
     low = residual - math.hypot((main.value - main.low) / left, slope * (control.high - control.value))
     high = residual + math.hypot((main.high - main.value) / left, slope * (control.value - control.low))
-    bounds = {"residual_low": low, "residual_high": high}
-    return {"risk": _cut(residual), "low": _cut(low), "high": _cut(high), "residual": residual, **bounds, **figures}
+    figures |= {"residual_low": low, "residual_high": high}
+    return RiskFigures(risk=cut(residual), low=cut(low), high=cut(high), residual=residual, **figures)
 
 
-def _cut(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
-
-
-def strongest(ways: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the figures of the way with the highest risk under its name, and all ways."""
-    known = {name: way for name, way in ways.items() if way["risk"] is not None}
-    if not known:
-        return {**next(iter(ways.values())), "ways": dict(ways)}
-    best = max(known, key=lambda name: known[name]["residual"])
-    return {**known[best], "strongest": best, "ways": dict(ways)}
+def cut(residual: float) -> float:
+    """Return what a release adds as a risk: not below 0, nor above 1."""
+    return min(max(residual, 0.0), 1.0)

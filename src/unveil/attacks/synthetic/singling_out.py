@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.attacks.synthetic.audit_sections import PredicateRisk, SinglingOut, beside
 from unveil.attacks.synthetic.risk import SuccessRate, compared
 from unveil.attacks.synthetic.tables import Side, Trio
 from unveil.compilation import compiled
@@ -52,7 +53,7 @@ class Predicates:
         return Predicates(self.columns[rows], self.operators[rows], self.codes[rows])
 
 
-def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: int | None = None) -> dict[str, Any]:
+def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: int | None = None) -> SinglingOut:
     """Single people out by predicates on one column, and on several.
 
     Parameters
@@ -67,23 +68,22 @@ def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: i
     ways = {"univariate": _way(trio, _univariate(trio, attacks, random), 1, random)}
     if wide > 1:
         ways["multivariate"] = _way(trio, _multivariate(trio, attacks, wide, random), wide, random)
-    headline = "multivariate" if wide > 1 and ways["multivariate"]["risk"] is not None else "univariate"
-    return {**ways[headline], "width": wide, "headline": headline, "ways": ways}
+    headline = "multivariate" if wide > 1 and ways["multivariate"].risk is not None else "univariate"
+    return SinglingOut(**beside(ways[headline]), width=wide, headline=headline, ways=ways)
 
 
-def _way(trio: Trio, predicates: Predicates, width: int, random: np.random.Generator) -> dict[str, Any]:
+def _way(trio: Trio, predicates: Predicates, width: int, random: np.random.Generator) -> PredicateRisk:
     """Hold predicates that single out a release record against the original and the hold-out."""
     number = len(predicates)
     if not number:
-        reason = "no predicate holds for exactly one record of the release"
-        return {"risk": None, "low": None, "high": None, "residual": None, "baseline": None, "control": None, "reason": reason}
+        return PredicateRisk.unmeasured("no predicate holds for exactly one record of the release")
     main = SuccessRate.of(int((predicates.counted(trio.original) == 1).sum()), number)
     held = predicates.counted(trio.control)
     singled = int((held == 1).sum())
     corrected = _at_size(held, len(trio.control), len(trio.original))
     control = SuccessRate.of(singled, number).moved(corrected)
     by_chance = float((_random(trio, number, width, random).counted(trio.original) == 1).mean())
-    return {**compared(main, control, by_chance, number), "control_as_it_is": singled / number}
+    return PredicateRisk(**beside(compared(main, control, by_chance, number)), control_as_it_is=singled / number)
 
 
 def _univariate(trio: Trio, attacks: int, random: np.random.Generator) -> Predicates:

@@ -1,0 +1,314 @@
+"""The section `synthetic` of an `Attack`: what each attack on a synthetic release gains beside a hold-out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from unveil.results.figures import Figures
+
+__all__ = [
+    "Closeness",
+    "CopiedPeople",
+    "Copies",
+    "DistanceSummary",
+    "GuessRate",
+    "HoldOut",
+    "Linkability",
+    "Membership",
+    "MembershipRisk",
+    "NoFigure",
+    "NoRisk",
+    "PredicateRisk",
+    "RiskFigures",
+    "SensitiveGuessRate",
+    "SensitiveInference",
+    "SensitiveRisk",
+    "SinglingOut",
+    "SyntheticAudit",
+    "beside",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoFigure(Figures):
+    """Figures that were not computed, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoRisk(Figures):
+    """An attack that was not made, and why."""
+
+    risk: None
+    low: None
+    high: None
+    baseline: None
+    control: None
+    reason: str
+
+    @classmethod
+    def because(cls, reason: str) -> NoRisk:
+        """Return no risk, and why."""
+        return cls(None, None, None, None, None, reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RiskFigures(Figures):
+    """The risk of an attack beside the hold-out, or why there is none.
+
+    Attributes
+    ----------
+    risk, low, high
+        Of the attacks that fail on the hold-out, the share that the release makes succeed, cut at 0, and its interval.
+    residual, residual_low, residual_high
+        The same with its sign.
+    main, control, baseline
+        The share of attacks that succeed on the original's people, on the hold-out's, and by chance.
+    attacks, confidence
+        How many attacks were made, and the confidence of the interval.
+    reason
+        Why there is no risk.
+    """
+
+    risk: float | None
+    low: float | None
+    high: float | None
+    residual: float | None
+    residual_low: float | None = None
+    residual_high: float | None = None
+    main: float | None = None
+    control: float | None
+    baseline: float | None
+    attacks: int | None = None
+    confidence: float | None = None
+    reason: str = ""
+
+    @classmethod
+    def unmeasured(cls, reason: str) -> Self:
+        """Return no risk of an attack that the tables do not allow, and why."""
+        return cls(risk=None, low=None, high=None, residual=None, control=None, baseline=None, reason=reason)
+
+
+def beside(risk: RiskFigures) -> dict[str, Any]:
+    """Return the fields of a risk, to be given to a section that has more beside them."""
+    return {one.name: getattr(risk, one.name) for one in fields(risk)}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PredicateRisk(RiskFigures):
+    """The risk of predicates of one kind; `control_as_it_is` is the share on the hold-out before it is brought to size."""
+
+    control_as_it_is: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SinglingOut(PredicateRisk):
+    """The risk of being singled out: of the kind of predicates named as the `headline`, and of each kind.
+
+    `width` is the number of columns of a multivariate predicate.
+    """
+
+    width: int
+    headline: str
+    ways: Mapping[str, PredicateRisk]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Linkability(RiskFigures):
+    """The risk that the release joins two files, and the columns of each."""
+
+    files: Sequence[Sequence[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SensitiveRisk(RiskFigures):
+    """The risk that the value of one sensitive attribute is read off the release."""
+
+    sensitive: str = field(metadata={"name": "secret"})
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SensitiveInference(RiskFigures):
+    """The risk that sensitive values are read off the release: the mean, and each.
+
+    Attributes
+    ----------
+    tolerance
+        How far a guessed number may be from the true one, as a share of it.
+    worst
+        The sensitive attribute of the highest risk; None where none has one.
+    by_sensitive
+        The risk of each sensitive attribute.
+    """
+
+    tolerance: float | None = None
+    worst: str | None = None
+    by_sensitive: Sequence[SensitiveRisk] | None = field(default=None, metadata={"name": "by_secret"})
+
+    def _says(self, name: str, default: Any) -> bool:
+        """Whether a field has anything to say: that no attribute is the worst is said as well, where any was attacked."""
+        return self.tolerance is not None if name == "worst" else super(SensitiveInference, self)._says(name, default)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MembershipRisk(RiskFigures):
+    """The risk that members are found by one score, at one false-positive rate."""
+
+    true_positive_rate: float | None = None
+    false_positive_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Membership(MembershipRisk):
+    """The risk that members are found: by the strongest score, and by each.
+
+    Attributes
+    ----------
+    strongest
+        The score that finds most.
+    members, strangers
+        The people of the original and of the hold-out.
+    levels
+        The strongest score at each false-positive rate.
+    ways
+        Every score at each false-positive rate.
+    """
+
+    strongest: str = ""
+    members: int | None = None
+    strangers: int | None = None
+    levels: Sequence[MembershipRisk] | None = None
+    ways: Mapping[str, Sequence[MembershipRisk]] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensitiveGuessRate(Figures):
+    """The Discrimination Rate of one sensitive attribute given its guesses, of the original's people and of the hold-out's."""
+
+    sensitive: str = field(metadata={"name": "secret"})
+    value: float
+    control: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuessRate(Figures):
+    """The Discrimination Rate of the sensitive values given what is read off the release, adjusted for chance.
+
+    Attributes
+    ----------
+    value, low, high
+        The mean over the sensitive attributes, and its interval.
+    control, control_low, control_high
+        The same on the hold-out.
+    residual
+        What the release adds to it; None where nothing is left to add.
+    by_sensitive
+        The rates of each sensitive attribute.
+    reason
+        Why there is no rate.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    control: float | None
+    control_low: float | None = None
+    control_high: float | None = None
+    residual: float | None = None
+    by_sensitive: Sequence[SensitiveGuessRate] | None = field(default=None, metadata={"name": "by_secret"})
+    reason: str = ""
+
+    def _says(self, name: str, default: Any) -> bool:
+        """Whether a field has anything to say: that nothing is left to add is said as well, where there is a rate."""
+        return not self.reason if name == "residual" else super(GuessRate, self)._says(name, default)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopiedPeople(Figures):
+    """The unique people of a table, those of them who are in the release, their share and its interval."""
+
+    people: int
+    copied: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies(Figures):
+    """What the release copies.
+
+    Attributes
+    ----------
+    records, share, control_share
+        The release records that equal an original one, their share, and the share that equals one of the hold-out.
+    of_unique
+        Those that equal a unique person of the original.
+    unique, control_unique
+        The unique people of the original, and of the hold-out.
+    """
+
+    records: int
+    share: float
+    of_unique: int
+    unique: CopiedPeople
+    control_share: float
+    control_unique: CopiedPeople
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceSummary(Figures):
+    """The distances of release records to the closest record of a table, per column."""
+
+    mean: float
+    fifth_percentile: float
+    median: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closeness(Figures):
+    """How near release records are to the original and to the hold-out, `compared_with` as many records of each.
+
+    Attributes
+    ----------
+    original, control
+        The distances to either.
+    ratio
+        The mean distance to the original over that to the hold-out; None where the latter is 0.
+    nearer_share, low, high
+        The share of release records nearer to the original, ties as halves, and its interval.
+    """
+
+    original: DistanceSummary
+    control: DistanceSummary
+    ratio: float | None
+    nearer_share: float
+    low: float
+    high: float
+    compared_with: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HoldOut(Figures):
+    """The records of the hold-out, those that equal an original one, and how many would by chance."""
+
+    records: int
+    equal_to_original: int
+    expected: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SyntheticAudit(Figures):
+    """Every attack on a synthetic release beside the hold-out, which is None where the release was not audited."""
+
+    discrimination_rate: GuessRate | NoFigure
+    singling_out: SinglingOut | NoRisk
+    linkability: Linkability | NoRisk
+    inference: SensitiveInference | NoRisk
+    membership: Membership | NoRisk
+    copies: Copies | NoFigure
+    closest: Closeness | NoFigure
+    control: HoldOut | None
