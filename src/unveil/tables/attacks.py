@@ -8,10 +8,11 @@ cells that no table shows follow from those that the tables show. insider: who i
 from __future__ import annotations
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,10 +27,11 @@ from unveil.tables.build import table as build
 from unveil.tables.cells import equations
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.elimination import directions
+from unveil.tables.gains import Reached, TableGains
 from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.problem import NARROW
 from unveil.tables.propagation import propagated
-from unveil.tables.rates import rate_interval
+from unveil.tables.rates import class_rate, rate_interval
 from unveil.tables.rules.group_disclosure import GroupRule
 from unveil.tables.suppression.result import SuppressedTable, plain_number
 
@@ -62,6 +64,9 @@ class CellAttack:
         The contributors of the cell.
     share
         The share of the largest contributor; None in a frequency table.
+    rate_before, rate_after
+        Bounds of the Discrimination Rate that they gain on what they compute: from the table published whole, and as it is
+        published; None: undefined.
     """
 
     attack: str
@@ -72,6 +77,15 @@ class CellAttack:
     high: float
     n: int
     share: float | None = None
+    rate_before: tuple[float, float] | None = None
+    rate_after: tuple[float, float] | None = None
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether they learn as much from what is published as from the whole table."""
+        if self.rate_before is None or self.rate_after is None:
+            return self.high - self.low <= NARROW * max(1.0, abs(self.high))
+        return self.rate_after[0] >= self.rate_before[1] - NARROW
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -89,6 +103,10 @@ class TableAttack(Result):
         is published; None: undefined.
     sensitive
         The sensitive dimension.
+    prevented
+        What could be computed from the table published whole and cannot as it is published, with the bounds that are left.
+    protected
+        Whether cells are suppressed, so that what is published is less than the whole table.
     """
 
     table: CrossTable
@@ -96,6 +114,8 @@ class TableAttack(Result):
     sensitive: str
     rate_before: tuple[float, float] | None
     rate_after: tuple[float, float] | None
+    prevented: tuple[CellAttack, ...] = ()
+    protected: bool = False
 
     def __repr__(self) -> str:
         """Return one line: how many cells fall to each attack."""
@@ -105,8 +125,20 @@ class TableAttack(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what can be computed, and the rates."""
-        by = self.table.codes_of(np.array([one.cell for one in self.found], dtype=np.int64))
-        rows = [
+        return {
+            "attacks": dict(Counter(one.attack for one in self.found)),
+            "cells": self._rows(self.found),
+            "prevented": self._rows(self.prevented),
+            "discrimination_rate": {
+                "sensitive": self.sensitive,
+                "before": _listed(self.rate_before),
+                "after": _listed(self.rate_after),
+            },
+        }
+
+    def _rows(self, attacks: Sequence[CellAttack]) -> list[dict[str, Any]]:
+        by = self.table.codes_of(np.array([one.cell for one in attacks], dtype=np.int64))
+        return [
             {
                 "attack": one.attack,
                 "by": codes,
@@ -116,24 +148,22 @@ class TableAttack(Result):
                 "high": jsonable(plain_number(one.high)),
                 "n": one.n,
                 "share": one.share,
+                "rate_before": _listed(one.rate_before),
+                "rate_after": _listed(one.rate_after),
             }
-            for one, codes in zip(self.found, by, strict=True)
+            for one, codes in zip(attacks, by, strict=True)
         ]
-        return {
-            "attacks": dict(Counter(one.attack for one in self.found)),
-            "cells": rows,
-            "discrimination_rate": {
-                "sensitive": self.sensitive,
-                "before": None if self.rate_before is None else list(self.rate_before),
-                "after": None if self.rate_after is None else list(self.rate_after),
-            },
-        }
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per cell and attack."""
         names = ("attack", "who", "learns", "low", "high", "n", "share")
         cells = [self.table.name_of(one.cell) for one in self.found]
-        return {"cell": cells, **{name: [getattr(one, name) for one in self.found] for name in names}}
+        rows: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in self.found] for name in names}
+        for name in ("rate_before", "rate_after"):
+            for side, end in enumerate(("low", "high")):
+                rates = [getattr(one, name) for one in self.found]
+                rows[f"{name}_{end}"] = [None if rate is None else rate[side] for rate in rates]
+        return {"cell": cells, **rows}
 
     def view(self) -> View:
         """Return what a person should see: how many cells fall to each attack, and the first of each."""
@@ -145,18 +175,29 @@ class TableAttack(Result):
             )
         if self.rate_after is not None and self.rate_after != self.rate_before:
             figures.append(Figure("Discrimination Rate, as published", _bounds(self.rate_after), "outer bounds"))
-        tables = tuple(self._shown(name) for name in kinds)
+        tables = tuple(self._shown(name, [one for one in self.found if one.attack == name]) for name in kinds)
+        if self.prevented:
+            figures.append(Figure("prevented", len(self.prevented), "attacks on the whole table that fail on what is published"))
+            tables = (*tables, self._shown("prevented", self.prevented, named=True))
         lead = f"{counted(len(self.found), 'finding')}." if self.found else "No cell falls to these attacks."
         return View(f"Attack on the table of {in_line(self.table.names, ' x ')}", tuple(figures), tables, lead=lead)
 
-    def _shown(self, attack: str) -> Table:
-        some = [one for one in self.found if one.attack == attack]
+    def _shown(self, title: str, some: Sequence[CellAttack], *, named: bool = False) -> Table:
         rows = tuple(
-            (self.table.name_of(one.cell), one.n, one.who, one.learns, plain_number(one.low), plain_number(one.high))
+            (
+                *((one.attack,) if named else ()),
+                self.table.name_of(one.cell),
+                *(one.n, one.who, one.learns, plain_number(one.low), plain_number(one.high)),
+                *(None if rate is None else _bounds(rate) for rate in self._rates(one)),
+            )
             for one in some[:20]
         )
         note = f"The first 20 of {len(some):,}." if len(some) > 20 else ""  # noqa: PLR2004
-        return Table(("cell", "n", "who", "learns", "low", "high"), rows, attack, note)
+        rates = ("rate, whole", "rate, as published") if self.protected else ("rate",)
+        return Table((*(("attack",) if named else ()), "cell", "n", "who", "learns", "low", "high", *rates), rows, title, note)
+
+    def _rates(self, one: CellAttack) -> tuple[tuple[float, float] | None, ...]:
+        return (one.rate_before, one.rate_after) if self.protected else (one.rate_before,)
 
 
 _MEANING = {
@@ -171,6 +212,10 @@ _MEANING = {
 
 def _bounds(rate: tuple[float, float]) -> Any:
     return rate[0] if abs(rate[1] - rate[0]) < 1e-9 else f"{rate[0]:.4f} to {rate[1]:.4f}"  # noqa: PLR2004 - rounding
+
+
+def _listed(rate: tuple[float, float] | None) -> list[float] | None:
+    return None if rate is None else list(rate)
 
 
 @checked_arguments
@@ -231,91 +276,164 @@ def attack_table(
         if unknown := [name for name in options if name not in known]:
             raise ArgumentError(f"a table takes no {quoted(unknown[0])}; it takes: {listed(list(known))}.")
         table = build(data, by, value=value, holding=holding, hierarchies=hierarchies, **options)
-    shown = np.zeros(len(table.n), dtype=bool)
-    shown[table.cells] = True
-    if protected is not None:
-        shown &= ~protected.suppressed
-    inferred = [
-        *_contributors(table, shown, share),
-        *_groups(table, shown, sensitive, coalition),
-        *_differences(table, shown),
-        *([] if protected is None else _insiders(protected)),
-    ]
-    rule = GroupRule(sensitive, coalition)
-    axis = rule.axis(table)
+    axis = GroupRule(sensitive, coalition).axis(table)
     count = table.n.astype(np.float64)
     before = rate_interval(table, axis, count, count)
-    after = before
-    if protected is not None:
-        after = rate_interval(table, axis, *_count_bounds(protected))
-    return TableAttack(table, tuple(inferred), table.names[axis], before, after)
+    attacks = _Attacks(table, protected, axis, share, coalition)
+    if protected is None:
+        return TableAttack(table, tuple(attacks.on(attacks.part)), table.names[axis], before, before)
+    after = rate_interval(table, axis, *_count_bounds(protected))
+    found = (*attacks.on(attacks.part & ~protected.suppressed), *attacks.insiders(protected))
+    direct = {(one.attack, one.cell) for one in found}
+    others = [attacks.left(one) for one in attacks.on(attacks.part) if (one.attack, one.cell) not in direct]
+    found = (*found, *(one for one in others if one.succeeds))
+    prevented = tuple(one for one in others if not one.succeeds)
+    return TableAttack(table, found, table.names[axis], before, after, prevented, protected=True)
 
 
 def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what is known about every count: intervals where counts were protected, else nothing of what is suppressed."""
     count = protected.table.n.astype(np.float64)
-    if protected.on == "count":
+    if protected.on == "count" and protected.exact:
         return np.maximum(protected.low, 0.0), np.minimum(protected.high, float(protected.table.made.records))
     hidden = protected.suppressed
     return np.where(hidden, 0.0, count), np.where(hidden, float(protected.table.made.records), count)
 
 
-def _contributors(table: CrossTable, shown: NDArray[np.bool_], share: float) -> list[CellAttack]:
-    """Return the external, internal and dominance attacks on the cells that are shown."""
-    attacks = []
-    for cell in np.flatnonzero(shown & (table.units == 1)).tolist():
-        worth = float(table.n[cell] if table.value is None else table.value[cell])
-        learns = "that there is one such contributor" if table.value is None else "the contributor's value"
-        attacks.append(CellAttack("external", cell, "anybody", learns, worth, worth, 1, None if table.value is None else 1.0))
-    if table.value is None or table.top is None or table.size is None:
+_Unknowns: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
+
+
+class _Attacks:
+    """The attacks on the cells of one table, each with its rates."""
+
+    unseen: _Unknowns | None
+
+    def __init__(self, table: CrossTable, protected: SuppressedTable | None, axis: int, share: float, coalition: int) -> None:
+        self.table, self.axis, self.share, self.coalition = table, axis, share, coalition
+        self.on_value = table.value is not None
+        self.part = np.zeros(len(table.n), dtype=bool)
+        self.part[table.cells] = True
+        self.protected, self.unseen = protected, None
+        self.gains = TableGains(table, protected, "value" if self.on_value else "count")
+        count = table.n.astype(np.float64)
+        self.counts = (count, count), (count, count) if protected is None else _count_bounds(protected)
+
+    def on(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
+        """Return the attacks that succeed where some cells are shown."""
+        return [*self._contributors(shown), *self._groups(shown), *self._differences(shown)]
+
+    def insiders(self, protected: SuppressedTable) -> list[CellAttack]:
+        """Return what those can compute who are alone in a suppressed cell."""
+        gains = TableGains(self.table, protected, protected.on)
+        worth = self.table.amounts(protected.on)
+        return [
+            CellAttack(
+                "insider",
+                cell,
+                f"the only contributor of {self.table.name_of(other)}",
+                "the cell",
+                low,
+                high,
+                int(self.table.units[cell]),
+                rate_before=gains.whole(cell, Reached(float(worth[cell]), float(worth[cell]))),
+                rate_after=gains.published(cell, Reached(low, high)),
+            )
+            for cell, other, low, high in protected.insiders
+        ]
+
+    def left(self, attack: CellAttack) -> CellAttack:
+        """Return what is left of an attack that succeeds on the whole table only: the interval, and its rate."""
+        cell = attack.cell
+        if attack.attack == "group disclosure":
+            low, high = self.counts[1]
+            bounds = class_rate(self.table, self.axis, cell, low, high, among=False)
+            top = bounds and (bounds[0], 1.0 if self.coalition else bounds[1])  # who shares what they know may learn more
+            return replace(attack, low=float(low[cell]), high=float(high[cell]), rate_after=top)
+        contribution = attack.attack in ("internal", "dominance")
+        reached = self._unseen(cell) if attack.attack == "differencing" else self.gains.cell(cell)
+        if contribution:
+            reached = self._others(cell, reached)
+        if attack.attack == "dominance":
+            reached = replace(reached, low=0.0)
+        rate = self.gains.published(cell, reached, contribution=contribution)
+        return replace(attack, low=reached.low, high=reached.high, rate_after=rate)
+
+    def _others(self, cell: int, reached: Reached) -> Reached:
+        """Return what the largest contributor knows of the others: of values of either sign, nothing from a sum."""
+        if self.table.signed or self.table.top is None:
+            return Reached(-math.inf, math.inf, "outer")
+        return reached.less(float(self.table.top[cell, 0]))
+
+    def _unseen(self, cell: int) -> Reached:
+        """Return what single sums say of a cell that no table shows."""
+        if self.unseen is None:
+            hidden = np.zeros(len(self.part), dtype=bool) if self.protected is None else self.protected.suppressed
+            self.unseen = self._unknowns(self.part & ~hidden)
+        unknown, low, high, _ = self.unseen
+        at = int(np.searchsorted(unknown, cell))
+        return Reached(float(low[at]), float(high[at]), "outer")
+
+    def _found(self, attack: str, cell: int, learns: str, reached: Reached, part: float | None) -> CellAttack:
+        """Return an attack on what is shown; published whole, the table says the same."""
+        contribution = attack in ("internal", "dominance")
+        who = "the largest contributor" if contribution else "anybody"
+        rates = [rate(cell, reached, contribution=contribution) for rate in (self.gains.whole, self.gains.published)]
+        return CellAttack(attack, cell, who, learns, reached.low, reached.high, int(self.table.units[cell]), part, *rates)
+
+    def _contributors(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
+        """Return the external, internal and dominance attacks on the cells that are shown."""
+        table, attacks = self.table, []
+        for cell in np.flatnonzero(shown & (table.units == 1)).tolist():
+            worth = float(table.n[cell] if table.value is None else table.value[cell])
+            learns = "that there is one such contributor" if table.value is None else "the contributor's value"
+            attacks.append(self._found("external", cell, learns, Reached(worth, worth), 1.0 if self.on_value else None))
+        if table.value is None or table.top is None or table.size is None:
+            return attacks
+        first = table.top[:, 0]
+        for cell in np.flatnonzero(shown & (table.units == 2)).tolist():  # noqa: PLR2004 - two contributors
+            rest = float(table.size[cell] - first[cell])
+            part = float(first[cell] / table.size[cell]) if table.size[cell] else None
+            attacks.append(self._found("internal", cell, "the other's value", Reached(rest, rest), part))
+        dominated = shown & (table.units >= _SMALL) & (table.size > 0) & (100 * first >= self.share * table.size)
+        for cell in np.flatnonzero(dominated).tolist():
+            rest = float(table.size[cell] - first[cell])
+            part = float(first[cell] / table.size[cell])
+            attacks.append(self._found("dominance", cell, "each other's value", Reached(0.0, rest), part))
         return attacks
-    first = table.top[:, 0]
-    for cell in np.flatnonzero(shown & (table.units == 2)).tolist():  # noqa: PLR2004 - two contributors
-        rest = float(table.size[cell] - first[cell])
-        part = float(first[cell] / table.size[cell]) if table.size[cell] else None
-        attacks.append(CellAttack("internal", cell, "the largest contributor", "the other's value", rest, rest, 2, part))
-    dominated = shown & (table.units >= _SMALL) & (table.size > 0) & (100 * first >= share * table.size)
-    for cell in np.flatnonzero(dominated).tolist():
-        rest = float(table.size[cell] - first[cell])
-        part = float(first[cell] / table.size[cell])
-        who, learns = "the largest contributor", "each other's value"
-        attacks.append(CellAttack("dominance", cell, who, learns, 0.0, rest, int(table.units[cell]), part))
-    return attacks
 
+    def _groups(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
+        """Return the classes of which all members have one category."""
+        table, learns = self.table, "the category of everybody in the class"
+        marked = GroupRule(table.names[self.axis], self.coalition).primary(table) & shown & (table.n > 0)
+        attacks = []
+        for cell in np.flatnonzero(marked).tolist():
+            n = int(table.n[cell])
+            rates = [class_rate(table, self.axis, cell, *bounds, among=True) for bounds in self.counts]
+            attacks.append(CellAttack("group disclosure", cell, "anybody", learns, float(n), float(n), n, None, *rates))
+        return attacks
 
-def _groups(table: CrossTable, shown: NDArray[np.bool_], sensitive: str | None, coalition: int) -> list[CellAttack]:
-    """Return the classes of which all members have one category."""
-    marked = GroupRule(sensitive, coalition).primary(table) & shown & (table.n > 0)
-    return [
-        CellAttack("group disclosure", cell, "anybody", "the category of everybody in the class", float(n), float(n), int(n))
-        for cell, n in zip(np.flatnonzero(marked).tolist(), table.n[marked], strict=True)
-    ]
+    def _differences(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
+        """Return the cells of few contributors that no table shows and that follow from those published."""
+        table = self.table
+        if table.shown is None:
+            return []
+        unknown, low, high, determined = self._unknowns(shown)
+        worth = table.n if table.value is None else table.value
+        narrow = high - low <= NARROW * np.maximum(1.0, np.abs(worth[unknown]))
+        cells = unknown[determined | narrow]
+        few = cells[~table.shown[cells] & (table.units[cells] > 0) & (table.units[cells] < _SMALL)]
+        return [
+            self._found("differencing", cell, "the cell", Reached(float(worth[cell]), float(worth[cell])), None)
+            for cell in few.tolist()
+        ]
 
-
-def _differences(table: CrossTable, shown: NDArray[np.bool_]) -> list[CellAttack]:
-    """Return the cells of few contributors that no table shows and that follow from those published."""
-    if table.shown is None:
-        return []
-    unknown = np.flatnonzero(~shown)
-    matrix = equations(table.dimensions)[:, unknown].tocsr()
-    matrix = matrix[np.diff(matrix.indptr) > 0]
-    worth = table.n if table.value is None else table.value
-    least = np.full(len(unknown), -np.inf if table.signed and table.value is not None else 0.0)
-    low, high = propagated(matrix, matrix @ worth[unknown], least, np.full(len(unknown), np.inf))
-    determined = unknown[directions(matrix).determined() | (high - low <= NARROW * np.maximum(1.0, np.abs(worth[unknown])))]
-    few = determined[~table.shown[determined] & (table.units[determined] > 0) & (table.units[determined] < _SMALL)]
-    return [
-        CellAttack("differencing", cell, "anybody", "the cell", float(worth[cell]), float(worth[cell]), int(table.units[cell]))
-        for cell in few.tolist()
-    ]
-
-
-def _insiders(protected: SuppressedTable) -> list[CellAttack]:
-    """Return what those can compute who are alone in a suppressed cell."""
-    table = protected.table
-    return [
-        CellAttack(
-            "insider", cell, f"the only contributor of {table.name_of(other)}", "the cell", low, high, int(table.units[cell])
-        )
-        for cell, other, low, high in protected.insiders
-    ]
+    def _unknowns(self, shown: NDArray[np.bool_]) -> _Unknowns:
+        """Return the cells that are not shown, what single sums say of them, and which all sums together determine."""
+        table = self.table
+        unknown = np.flatnonzero(~shown)
+        matrix = equations(table.dimensions)[:, unknown].tocsr()
+        matrix = matrix[np.diff(matrix.indptr) > 0]
+        worth = table.n if table.value is None else table.value
+        least = np.full(len(unknown), -np.inf if table.signed and table.value is not None else 0.0)
+        low, high = propagated(matrix, matrix @ worth[unknown], least, np.full(len(unknown), np.inf))
+        return unknown, low, high, directions(matrix).determined()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from unveil.tables.crosstable import CrossTable
     from unveil.tables.rules import On, TableRule
 
-__all__ = ["Aim", "CellProblem", "Insiders", "Zeros", "posed"]
+__all__ = ["Aim", "CellProblem", "Insiders", "Zeros", "attacker_bounds", "posed"]
 
 Zeros: TypeAlias = Literal["publish", "suppress", "structural"]
 """publish: an empty cell is shown; suppress: it is sensitive; structural: everybody knows that it must be empty."""
@@ -171,7 +171,7 @@ def posed(
     published = empty & ~sensitive
     if fixed is not None:
         published |= fixed & ~sensitive
-    lower, upper = _bounds(value, aim.attacker, empty & ~sensitive, signed=table.signed and on == "value")
+    lower, upper = attacker_bounds(value, aim.attacker, empty & ~sensitive, signed=table.signed and on == "value")
     width = checked_number("width", aim.width, least=0) if aim.width is not None else float(on == "count")
     cells = table.cells
     level = np.where(sensitive, np.maximum(level, 0.0), 0.0)
@@ -221,7 +221,7 @@ def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.i
     return tuple(np.split(alone[order], starts[1:])) if len(alone) else ()
 
 
-def _bounds(
+def attacker_bounds(
     value: NDArray[np.float64], attacker: str | None, shown_empty: NDArray[np.bool_], *, signed: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what everybody knows of every cell beforehand; cells that are shown as empty need not keep to it."""
