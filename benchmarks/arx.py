@@ -15,7 +15,7 @@ import polars as pl
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 
-__all__ = ["Arx", "ArxError", "Asked", "Required", "Searched", "given_jar", "requirement"]
+__all__ = ["Arx", "ArxError", "ArxRequest", "Required", "Searched", "given_jar", "requirement"]
 
 _PROGRAM = Path(__file__).with_name("ArxRun.java")
 _FOLDER = Path("build/peers/arx")
@@ -35,7 +35,7 @@ def given_jar() -> Path | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArxRequest:
     """What is to be found.
 
     Attributes
@@ -101,7 +101,7 @@ class Arx:
         _lines(command, "the file that UNVEIL_ARX_JAR names is no ARX library that the program fits; it was written for 3.9.2")
         return cls(os.pathsep.join([str(_FOLDER), str(jar)]))
 
-    def searched(self, asked: Asked, runs: int) -> Searched:
+    def searched(self, request: ArxRequest, runs: int) -> Searched:
         """Search the generalisations of a table for the one of the least loss, and keep the best time of several runs.
 
         Raises
@@ -111,9 +111,9 @@ class Arx:
         """
         with TemporaryDirectory() as folder:
             table = Path(folder, "table.csv")
-            asked.data.write_csv(table, separator=";")
-            command = ["java", asked.collector, "-cp", self.classpath, "ArxRun", str(runs), str(table), asked.hierarchies]
-            command += [",".join(asked.keys), str(asked.share), *map(requirement, asked.models)]
+            request.data.write_csv(table, separator=";")
+            command = ["java", request.collector, "-cp", self.classpath, "ArxRun", str(runs), str(table), request.hierarchies]
+            command += [",".join(request.keys), str(request.share), *map(requirement, request.models)]
             return Searched.read(_lines(command, "ARX stopped with an error")[-1])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 import unveil
-from benchmarks.arx import Arx, ArxError, Asked, Required, Searched, given_jar
+from benchmarks.arx import Arx, ArxError, ArxRequest, Required, Searched, given_jar
 from benchmarks.memory import peak
 from benchmarks.rows import Row, at_most, faster, not_measured
 from benchmarks.timing import best_of
@@ -51,7 +51,7 @@ class Case:
     """
 
     what: str
-    asked: Asked
+    request: ArxRequest
     recorded: float
     goal: float
     coded: bool = False
@@ -59,7 +59,7 @@ class Case:
     @property
     def runs(self) -> int:
         """How often to measure."""
-        return 15 if self.asked.data.height < 100_000 else 3
+        return 15 if self.request.data.height < 100_000 else 3
 
 
 def against_arx() -> list[Row]:
@@ -79,8 +79,8 @@ def cases() -> list[Case]:
     data = pl.read_csv(FOLDER / "adult.csv", separator=";")
     million, secret = adult_like(data, 1_000_000), "occupation"
 
-    def of(table: pl.DataFrame, *models: Required, keys: Sequence[str] = KEYS, share: float = 0.04) -> Asked:
-        return Asked(table, f"{FOLDER}/adult_hierarchy_", keys, [KAnonymity(5), *models], share)
+    def of(table: pl.DataFrame, *models: Required, keys: Sequence[str] = KEYS, share: float = 0.04) -> ArxRequest:
+        return ArxRequest(table, f"{FOLDER}/adult_hierarchy_", keys, [KAnonymity(5), *models], share)
 
     far, same = TCloseness(secret, 0.2, "hierarchical"), TCloseness(secret, 0.2, "equal")
     return [
@@ -108,14 +108,14 @@ def _against_run(arx: Arx, number: int, case: Case) -> Row:
     job = f"anonymise {case.what}, against ARX"
     seconds, found = _timed(case)
     try:
-        theirs = arx.searched(case.asked, case.runs)
+        theirs = arx.searched(case.request, case.runs)
     except ArxError as error:
         return not_measured(job, str(error))
     row = faster(job, seconds, theirs.seconds, against=f"ARX: case {number}", least=case.goal)
-    return replace(row, measured=row.measured + difference(case.asked, found, theirs))
+    return replace(row, measured=row.measured + difference(case.request, found, theirs))
 
 
-def difference(asked: Asked, found: Found, theirs: Searched) -> str:
+def difference(request: ArxRequest, found: Found, theirs: Searched) -> str:
     """Say where ARX finds another loss, and check that it is known why; nothing where both find the same.
 
     ARX rounds the loss of each attribute. Two flaws of 3.9.2 are known: it rejects some classes whose entropy l is just the one
@@ -125,11 +125,11 @@ def difference(asked: Asked, found: Found, theirs: Searched) -> str:
     if math.isclose(found.score, theirs.score, rel_tol=1e-7):
         return ""
     if theirs.score > found.score:
-        assert any(isinstance(model, EntropyLDiversity) for model in asked.models), theirs
+        assert any(isinstance(model, EntropyLDiversity) for model in request.models), theirs
         return f"; ARX rejects ties, and suppresses {theirs.suppressed:,} records for {found.suppressed:,}"
-    assert any(isinstance(model, TCloseness) and model.distance == "hierarchical" for model in asked.models), theirs
+    assert any(isinstance(model, TCloseness) and model.distance == "hierarchical" for model in request.models), theirs
     fixed = {name: (level, level) for name, level in theirs.levels.items()}
-    assert _search(asked, fixed)().node is None, theirs
+    assert _search(request, fixed)().node is None, theirs
     return "; ARX's release is not t-close: its distance overflows"
 
 
@@ -138,20 +138,22 @@ def _timed(case: Case) -> tuple[float, Found]:
 
     The table is in memory and the kernels are compiled. Applying the result is in nobody's time.
     """
-    search = _search(case.asked, coded=case.coded)
+    search = _search(case.request, coded=case.coded)
     found = search()
     return best_of(case.runs, search).processor, found
 
 
-def _search(asked: Asked, levels: Mapping[str, tuple[int, int]] | None = None, *, coded: bool = False) -> Callable[[], Found]:
-    secrets = [model.attribute for model in asked.models if not isinstance(model, KAnonymity)]
-    trees = {name: unveil.Hierarchy.read(f"{asked.hierarchies}{name}.csv") for name in (*asked.keys, *secrets)}
+def _search(
+    request: ArxRequest, levels: Mapping[str, tuple[int, int]] | None = None, *, coded: bool = False
+) -> Callable[[], Found]:
+    secrets = [model.attribute for model in request.models if not isinstance(model, KAnonymity)]
+    trees = {name: unveil.Hierarchy.read(f"{request.hierarchies}{name}.csv") for name in (*request.keys, *secrets)}
 
     def counted() -> Request:
-        return request_of(asked.data, asked.keys, asked.models, hierarchies=trees)
+        return request_of(request.data, request.keys, request.models, hierarchies=trees)
 
     known = counted() if coded else None
-    return lambda: Lattice.of(known or counted(), suppression=asked.share, levels=levels).searched()
+    return lambda: Lattice.of(known or counted(), suppression=request.share, levels=levels).searched()
 
 
 def adult_like(data: pl.DataFrame, records: int, seed: int = 0) -> pl.DataFrame:

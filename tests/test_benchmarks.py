@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from benchmarks import peers, record, search
 from benchmarks.__main__ import PARTS, main
-from benchmarks.arx import Arx, ArxError, Asked, Searched, requirement
+from benchmarks.arx import Arx, ArxError, ArxRequest, Searched, requirement
 from benchmarks.growth import drawn
 from benchmarks.page import DOCS, chart, page
 from benchmarks.rows import Row, at_most, faster, not_measured, seconds, slower
@@ -190,8 +190,8 @@ def test_arx_is_asked_for_the_same_and_what_it_finds_is_read(monkeypatch: pytest
         tmp_path, monkeypatch, "exit 0", 'echo "$*" > asked; read -r first < "$6"; echo "$first" > head; echo 0.25 0.5 7 a=1 b=0'
     )
     models = (KAnonymity(5), EntropyLDiversity("c", 3), TCloseness("c", 0.2, "hierarchical"), TCloseness("c", 0.3, "equal"))
-    asked = Asked(pl.DataFrame({"a": [1], "b": [2], "c": [3]}), "trees/of_", ["a", "b"], models, 0.04)
-    assert Arx.of(jar).searched(asked, 3) == Searched(0.25, 0.5, 7, {"a": 1, "b": 0})
+    request = ArxRequest(pl.DataFrame({"a": [1], "b": [2], "c": [3]}), "trees/of_", ["a", "b"], models, 0.04)
+    assert Arx.of(jar).searched(request, 3) == Searched(0.25, 0.5, 7, {"a": 1, "b": 0})
     words = tmp_path.joinpath("asked").read_text(encoding="utf-8").split()
     assert words[1:5] == ["-cp", f"build/peers/arx:{jar}", "ArxRun", "3"]
     assert words[6:] == ["trees/of_", "a,b", "0.04", "k:5", "entropy-l:c:3", "hierarchical-t:c:0.2", "equal-t:c:0.3"]
@@ -203,7 +203,7 @@ def test_arx_that_stops_gives_no_figure(
 ) -> None:
     java(tmp_path, monkeypatch, "exit 0", "echo first >&2; echo second >&2; exit 1")
     with pytest.raises(ArxError, match="ARX stopped with an error"):
-        Arx("here").searched(Asked(pl.DataFrame({"a": [1]}), "", ["a"], [KAnonymity(2)], 0.0), 1)
+        Arx("here").searched(ArxRequest(pl.DataFrame({"a": [1]}), "", ["a"], [KAnonymity(2)], 0.0), 1)
     assert capsys.readouterr().err == "java: first\n"
     with pytest.raises(ArxError, match="distance 'rank'"):
         requirement(TCloseness("a", 0.2, "rank"))
@@ -227,13 +227,13 @@ def test_another_loss_than_that_of_arx_is_explained_or_refused(
     tmp_path.joinpath("ill.csv").write_text("flu;*\ngout;*\n", encoding="utf-8")
     people = pl.DataFrame({"age": [22, 25, 38, 39], "ill": ["flu", "gout", "gout", "flu"]})
     trees = {"age": tmp_path / "age.csv", "ill": tmp_path / "ill.csv"}
-    asked = Asked(people, f"{tmp_path}/", ["age"], [model], 0.0)
+    request = ArxRequest(people, f"{tmp_path}/", ["age"], [model], 0.0)
     found = Lattice.of(request_of(people, ["age"], [model], hierarchies=trees)).searched()
     if said is None:
         with pytest.raises(AssertionError):
-            search.difference(asked, found, theirs)
+            search.difference(request, found, theirs)
     else:
-        assert search.difference(asked, found, theirs) == said
+        assert search.difference(request, found, theirs) == said
 
 
 def test_generators_give_the_same_table_again() -> None:

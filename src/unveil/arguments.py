@@ -93,8 +93,8 @@ def checked_word(name: str, value: object, known: Sequence[str]) -> None:
 
 def checked_number(name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf) -> float:
     """Return a finite number above one bound, at least another and at most a third, or refuse it."""
-    told = ((above, f"above {above:g}"), (least, f"at least {least:g}"), (most, f"at most {most:g}"))
-    bounds = " and ".join(words for bound, words in told if math.isfinite(bound))
+    limits = ((above, f"above {above:g}"), (least, f"at least {least:g}"), (most, f"at most {most:g}"))
+    bounds = " and ".join(words for bound, words in limits if math.isfinite(bound))
     known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not known or not _finite(value) or not above < value or not least <= value <= most:
         raise ArgumentError(f"{name} is {shown_number(value)}; it must be a number {bounds}".rstrip() + ".")

@@ -41,6 +41,7 @@ HOMES = (
     "search.suppression.fewest_cells",
     "search.suppression.group_kernels",
     "search.suppression.matching_kernels",
+    "search.suppression.subset_kernels",
     "sources.batches.combinations",
     "sources.batches.views",
     "stream.cluster_kernels",

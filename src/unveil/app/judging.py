@@ -34,7 +34,7 @@ class Story:
         Who the intruder is, in a few words.
     figure
         How often it works, of a hundred or as a number of records.
-    told
+    sentence
         The story.
     risk
         The same from 0 to 1, for a bar.
@@ -42,7 +42,7 @@ class Story:
 
     title: str
     figure: str
-    told: str
+    sentence: str
     risk: float
 
 

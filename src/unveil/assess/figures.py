@@ -23,7 +23,7 @@ from unveil.utility.propensity import pmse
 from unveil.utility.tasks import Task
 from unveil.utility.tasks import tasks as try_tasks
 
-__all__ = ["LOSSES", "MEANING", "PRIVACY", "Asked", "Axis", "ComparedRelease", "Pairing", "Readings", "Shared"]
+__all__ = ["LOSSES", "MEANING", "PRIVACY", "Axis", "ComparedRelease", "FigureRequest", "Pairing", "Readings", "Shared"]
 
 Readings: TypeAlias = dict[str, float | str]
 """Figures by name; a text is the reason why there is none."""
@@ -181,7 +181,7 @@ class ComparedRelease:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FigureRequest:
     """What is to be measured of every release."""
 
     keys: tuple[str, ...]

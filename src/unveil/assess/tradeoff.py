@@ -16,7 +16,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.figures import LOSSES, PRIVACY, Asked, Axis, ComparedRelease, Pairing, Readings, Shared
+from unveil.assess.figures import LOSSES, PRIVACY, Axis, ComparedRelease, FigureRequest, Pairing, Readings, Shared
 from unveil.assess.policy.check import AnyPolicy, policy_of
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
@@ -315,7 +315,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         keys, sensitive_names = sides_of(before.key, before.sensitive or None)
         pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
         pairing.check(original, releases)
-        request = Asked(
+        request = FigureRequest(
             keys, sensitive_names, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses),
             folds, sample, seed, {} if policy is None else _required(policy_of(policy)[0], sensitive_names),
         )  # fmt: skip

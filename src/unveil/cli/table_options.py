@@ -90,17 +90,17 @@ class TabulationOptions:
 
     def _refuse_of_records(self, apriori: Path | None) -> None:
         """Refuse what says something of records, or of true figures, where only a published table is given."""
-        told = {"holding": self.holding, "request": self.request, "linked": self.linked, "apriori": apriori}
-        if given := [name for name, one in told.items() if one]:
+        options = {"holding": self.holding, "request": self.request, "linked": self.linked, "apriori": apriori}
+        if given := [name for name, one in options.items() if one]:
             raise ArgumentError(f"--{given[0]} needs the records behind the table; give them with --original.")
 
     def refuse_of_tables(self) -> None:
         """Refuse what makes a table of records where a file holds the table already."""
-        told = {
+        options = {
             "by": self.by, "value": self.value, "holding": self.holding, "request": self.request, "hierarchy": self.hierarchy,
             "linked": self.linked,
         }  # fmt: skip
-        if given := [name for name, one in told.items() if one]:
+        if given := [name for name, one in options.items() if one]:
             raise ArgumentError(f"--{given[0]} says how records are tabulated, and the file holds a table already.")
 
 
@@ -163,8 +163,8 @@ class RecordProtectionOptions:
 
     def refuse_of_tables(self) -> None:
         """Refuse what is done to records where a file holds a table already."""
-        told = {"mechanism": self.mechanism, "attribute": self.attribute, "set": self.settings, "id": self.record_id}
-        if given := [name for name, one in told.items() if one]:
+        options = {"mechanism": self.mechanism, "attribute": self.attribute, "set": self.settings, "id": self.record_id}
+        if given := [name for name, one in options.items() if one]:
             raise ArgumentError(f"--{given[0]} is about records, and the file holds a table already.")
 
     def keyed(self, records: Any, tabulation: TabulationOptions, inputs: Inputs) -> Any:

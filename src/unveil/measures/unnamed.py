@@ -135,16 +135,16 @@ def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tu
     """
     coded = table.columns if person is None else table.columns[:-1]
     n = np.ones(len(coded[0].codes), dtype=np.int64) if table.n is None else table.n
-    told = np.ones(len(n), dtype=bool)
+    complete = np.ones(len(n), dtype=bool)
     for one in () if nulls else coded:
         if len(one.values) and one.values[-1] is None:
-            told &= one.codes != len(one.values) - 1
+            complete &= one.codes != len(one.values) - 1
     if person is None:
-        return int(np.count_nonzero(told & (n == 1))), int(n.sum())
+        return int(np.count_nonzero(complete & (n == 1))), int(n.sum())
     of_row, _ = group([one.codes for one in coded], [len(one.values) for one in coded])
     number = int(of_row.max(initial=-1)) + 1
     who = table.columns[-1]
     owned = Owners.of(of_row, who.codes, number, len(who.values))
     named = np.zeros(number, dtype=bool)
-    named[of_row[told]] = True
+    named[of_row[complete]] = True
     return owned.among(named & (owned.sizes == 1)), owned.number

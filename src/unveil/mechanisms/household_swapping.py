@@ -271,11 +271,11 @@ def _notes(figures: Mapping[str, Any], share: float) -> tuple[str, ...]:
     level, at_risk = max(figures["at_risk"].items(), key=lambda pair: pair[1], default=("", 0))
     if 2 * swapped <= households or swapped <= round(share * households) + 1:
         return ()
-    told = (
+    note = (
         f"{swapped:,} of {counted(households, 'household')} move, {swapped / households:.0%} where {share:.0%} were asked for: "
         f"{at_risk:,} are at risk by {shown(level)}; name fewer or coarser columns in `risk`, or a smaller `k`, to move fewer."
     )
-    return (told,)
+    return (note,)
 
 
 def _filled(

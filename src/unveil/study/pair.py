@@ -66,7 +66,7 @@ class Pair:
     ----------
     columns
         The key attributes, original and protected.
-    alignment, told
+    alignment, correspondence
         Which record belongs to which, None where that is not known; and the arguments that say so.
 
     Examples
@@ -83,7 +83,7 @@ class Pair:
     release: Study
     columns: tuple[ColumnPair, ...]
     alignment: Alignment | None
-    told: Mapping[str, Any]
+    correspondence: Mapping[str, Any]
     _aligned: dict[tuple[ColumnPair, ...], CodedTable] = field(repr=False)
 
     @checked_arguments
@@ -122,7 +122,7 @@ class Pair:
             "release": other.changed(key=keys, sensitive=sensitive_names, nulls=nulls),
             "columns": columns,
             "alignment": alignment,
-            "told": {"id": id, "link": link, "same_order": same_order},
+            "correspondence": {"id": id, "link": link, "same_order": same_order},
             "_aligned": {},
         }
         for name, value in values.items():
@@ -141,7 +141,7 @@ class Pair:
     @property
     def identity(self) -> str | None:
         """The column of both tables that says which record is which."""
-        return self.told["id"]  # type: ignore[no-any-return]
+        return self.correspondence["id"]  # type: ignore[no-any-return]
 
     @property
     def nulls(self) -> str:

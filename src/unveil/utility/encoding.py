@@ -116,14 +116,14 @@ def middle(value: Any) -> float:
     return (min(ends) + max(ends)) / 2.0 if ends and not any(map(math.isnan, ends)) else math.nan
 
 
-def transformer(numeric: NDArray[np.bool_], *, told: bool = False) -> Any:
+def transformer(numeric: NDArray[np.bool_], *, indicators: bool = False) -> Any:
     """Return the scikit-learn transformer that makes a design matrix: numbers standardised, an indicator for each category.
 
     Parameters
     ----------
     numeric
         Which columns hold numbers.
-    told
+    indicators
         Whether a further column tells where a number is not known.
     """
     from sklearn.compose import ColumnTransformer
@@ -131,7 +131,7 @@ def transformer(numeric: NDArray[np.bool_], *, told: bool = False) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    known = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True, add_indicator=told), StandardScaler())
+    known = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True, add_indicator=indicators), StandardScaler())
     one_hot = OneHotEncoder(handle_unknown="ignore", max_categories=_MOST_CATEGORIES, sparse_output=False)
     return ColumnTransformer(
         [("numbers", known, np.flatnonzero(numeric)), ("categories", one_hot, np.flatnonzero(~numeric))], sparse_threshold=0.0

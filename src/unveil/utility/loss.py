@@ -212,7 +212,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     if not 0 <= ways <= _MOST_WAYS:
         raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {shown_number(ways)}.")
     if isinstance(original, Pair):
-        id, link, same_order = (original.told[name] for name in ("id", "link", "same_order"))  # noqa: A001
+        id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001
         mapping = {one.original: one.release for one in original.whole if one.original != one.release}
         original, release = original.original, original.release
     if release is None:

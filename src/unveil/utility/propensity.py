@@ -257,7 +257,7 @@ def _by_tree(
 
 def _stacked(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the design matrix of both tables, and which rows are of the release."""
-    design = transformer(numeric, told=True).fit_transform(np.vstack(parts))
+    design = transformer(numeric, indicators=True).fit_transform(np.vstack(parts))
     return np.asarray(design), np.repeat([0.0, 1.0], list(map(len, parts)))
 
 

@@ -28,7 +28,7 @@ class Original:
     """The original, what `Pair` knows of it and its release, which column says whose record it is, and people held out."""
 
     data: Data
-    told: Mapping[str, Any]
+    correspondence: Mapping[str, Any]
     seed: int
     person: str | None = None
     control: Data | None = None
@@ -107,7 +107,7 @@ class Case:
         release = self.study.changed(key=(), nulls=plain)
         given, hierarchies = self.original.data, self.study.hierarchies or None
         before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
-        correspondence = self.original.told
+        correspondence = self.original.correspondence
         before = before if self.original.person is None else before.changed(person=self.original.person)
         return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=hierarchies, **correspondence)
 

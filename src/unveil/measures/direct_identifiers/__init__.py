@@ -193,7 +193,7 @@ def found_in(
     findings: list[Finding] = []
     looked_at: list[str] = []
     records = 0
-    told = None if quiet else active_run().counting("columns", len(columns))
+    advance = None if quiet else active_run().counting("columns", len(columns))
     if len(columns) > _TOGETHER and not study.source.can_count:
         study.collected(columns)  # all in one pass
     for start in range(0, len(columns), _TOGETHER):
@@ -205,8 +205,8 @@ def found_in(
                 records = tables[name].records
                 values = tables[name].columns[0].values
                 findings.extend(column_findings(name, values, _held_by(tables[name]), sample=sample, seed=seed))
-            if told is not None:
-                told()
+            if advance is not None:
+                advance()
     skipped = tuple(name for name in columns if name not in looked_at)
     return DirectIdentifiers(tuple(findings), tuple(looked_at), skipped, records, sample, seed)
 

@@ -58,8 +58,8 @@ def grouped(
 def _too_few(records: int, k: int, *, nulls: bool) -> str:
     """Say why records that may only be grouped among themselves are too few."""
     if nulls:
-        told = f"{counted(records, 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
-        return told + "nulls='skip' leaves such records out."
+        reason = f"{counted(records, 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
+        return reason + "nulls='skip' leaves such records out."
     return (
         f"{counted(records, 'record')} of a stratum cannot form groups of {k:,}; name fewer columns in `within`, or join values."
     )

@@ -64,8 +64,8 @@ class Lattice:
     ) -> Lattice:
         """Lay the lattice of a request out; the other arguments are those of `anonymize`."""
         attributes, target = request.key_attributes(levels), target_of(objective)
-        told = [(target,)] if target and target not in request.keys else []
-        groups = dict.fromkeys([*request.sensitive_groups(), *told])
+        target_group = [(target,)] if target and target not in request.keys else []
+        groups = dict.fromkeys([*request.sensitive_groups(), *target_group])
         space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)

@@ -239,8 +239,8 @@ def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor:
     """Return an objective of the classes, by its name or by what stands after it."""
     factors = Factors.of(factor)
     if target:
-        told = key_classification if target in keys else classification
-        return ClassBased(objective, told(target, factors, factor), rises="never")
+        objective_of = key_classification if target in keys else classification
+        return ClassBased(objective, objective_of(target, factors, factor), rises="never")
     if objective.startswith(_PAYOFF):
         game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
         return ClassBased(objective, payoff_cost(game, factors), rises="never")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from unveil.compilation import compiled
+from unveil.search.suppression.subset_kernels import sum_over_subsets
 
 __all__ = ["regroup"]
 
@@ -75,16 +76,6 @@ def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # typ
 
 
 @compiled
-def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Replace every entry by the sum of those of its subsets."""
-    for at in range(attributes):
-        bit = 1 << at
-        for chosen in range(sums.shape[0]):
-            if chosen & bit:
-                sums[chosen] += sums[chosen ^ bit]
-
-
-@compiled
 def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Go through records that wait; let each join or form a group that loses one of the cell sets, which cost the same.
 
@@ -101,7 +92,7 @@ def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order):  # type:
         near[:] = 0
         for other in range(differs.shape[0]):
             near[differs[other]] += np.int64(_spared(gone, group_of, sizes, k, costs, limit, other))
-        _over_subsets(near, codes.shape[0])
+        sum_over_subsets(near, codes.shape[0])
         for chosen in sets:
             if near[chosen] >= k and _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):
                 break

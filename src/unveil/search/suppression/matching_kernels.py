@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from unveil.compilation import compiled
+from unveil.search.suppression.subset_kernels import sum_over_subsets
 
 __all__ = ["cheapest", "restore", "suppress"]
 
@@ -27,16 +28,6 @@ def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: 
 
 
 @compiled
-def _over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Replace every entry by the sum of those of its subsets."""
-    for at in range(attributes):
-        bit = 1 << at
-        for chosen in range(sums.shape[0]):
-            if chosen & bit:
-                sums[chosen] += sums[chosen ^ bit]
-
-
-@compiled
 def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """For every set of cells of a row that may go: the records that then match it, and those of them that lack a match."""
     _differences(codes, row, differs)
@@ -46,8 +37,8 @@ def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ig
         matches[differs[other]] += weight[other]
         if size[other] < k and other != row:
             helped[differs[other]] += weight[other]
-    _over_subsets(matches, codes.shape[0])
-    _over_subsets(helped, codes.shape[0])
+    sum_over_subsets(matches, codes.shape[0])
+    sum_over_subsets(helped, codes.shape[0])
 
 
 @compiled

@@ -1,0 +1,17 @@
+"""Sums over the subsets of every set of attributes, sets as bits: what both ways of local suppression count matches by."""
+
+from __future__ import annotations
+
+from unveil.compilation import compiled
+
+__all__ = ["sum_over_subsets"]
+
+
+@compiled
+def sum_over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Replace every entry by the sum of those of its subsets."""
+    for at in range(attributes):
+        bit = 1 << at
+        for chosen in range(sums.shape[0]):
+            if chosen & bit:
+                sums[chosen] += sums[chosen ^ bit]
