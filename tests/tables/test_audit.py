@@ -167,3 +167,45 @@ def test_a_sensitive_cell_that_is_published_is_known_to_the_attacker() -> None:
     assert {(one["low"], one["high"]) for one in blind} == {
         (one["low"], one["high"]) for place, one in found.items() if place in blank
     }
+
+
+@pytest.mark.parametrize("by", [["region"], ["region", "sector"], ["size", "region", "sector"]])
+def test_a_crosstab_is_read_back(by: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same cells have the same intervals, whichever form was written."""
+    FIRMS.with_columns(
+        size=pl.col("worth") > 20, region=pl.col("region") + " / 1" if len(by) == 2 else pl.col("region")
+    ).write_csv(tmp_path / "f.csv")
+    named = [word for name in by for word in ("--by", name)]
+    make = ["table", str(tmp_path / "f.csv"), *named, "--rule", "threshold=3", "--protect", "suppress"]
+    answers = []
+    for form in ("long", "crosstab"):
+        out = tmp_path / f"{form}.csv"
+        assert run([*make, "--form", form, "--out", str(out)]) == 0
+        capsys.readouterr()
+        audit = ["--audit", str(out), *named]
+        answers.append(told(capsys, *audit, "--original", str(tmp_path / "f.csv"), "--rule", "threshold=3", code=0))
+        answers.append(told(capsys, *audit, code=0))
+    assert answers[:2] == answers[2:]
+    assert answers[0]["on"] == "count"
+    assert bool(answers[0]["cells"]) == (len(by) > 1)
+
+
+def test_what_of_a_crosstab_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = "region / size,Total,f\nTotal / Total,9,9\nTotal / 1 / 2,9,9\nN / Total,9,9\nN / 1 / 2,9,9\n"
+    (tmp_path / "cross.csv").write_text(table)
+    assert "A crosstab is read if its dimensions are named" in refused(capsys, "--audit", str(tmp_path / "cross.csv"))
+    named = ["--by", "region", "--by", "size", "--by", "sector"]
+    assert "2 rows of the crosstab do not begin" in refused(capsys, "--audit", str(tmp_path / "cross.csv"), *named)
+    (tmp_path / "ranges.csv").write_text("region,Total,f,g\nTotal,9,5,4\nN,9,[0; 9],[0; 9]\n")
+    named = ["--by", "region", "--by", "sector"]
+    assert "the crosstab holds entries that are neither" in refused(capsys, "--audit", str(tmp_path / "ranges.csv"), *named)
+
+
+def test_a_crosstab_of_values_is_one_of_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "halves.csv").write_text("region,Total,f,g\nTotal,9.5,5,4.5\nN,4,x,x\nS,5.5,x,x\n")
+    words = ["--audit", str(tmp_path / "halves.csv"), "--by", "region", "--by", "sector"]
+    assert told(capsys, *words, code=0)["on"] == "value"
+    (tmp_path / "whole.csv").write_text("region,Total,f,g\nTotal,9,5,4\nN,4,x,x\nS,5,x,x\n")
+    words[1] = str(tmp_path / "whole.csv")
+    assert told(capsys, *words, code=0)["on"] == "count"
+    assert told(capsys, *words, "--on", "value", code=0)["on"] == "value"

@@ -182,7 +182,8 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     ----------
     published
         The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell that has no figure, or that is not
-        there, is suppressed.
+        there, is suppressed. A crosstab as it is written here is read where `by` names its dimensions, the one across last; its
+        figures are counts if all are whole, unless `value` or `on` say that they are values.
     by, figures
         The columns of its dimensions, and of the figures; none: found by their names (``value`` or ``n``, as `on`
         says). Figures of another name are values unless `on` says that they are counts.

@@ -1,4 +1,4 @@
-"""A published table as a file: one row per cell, a blank where it is suppressed."""
+"""A published table as a file: one row per cell, or a crosstab; a blank where it is suppressed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from unveil.sources import Data, open_source
 from unveil.tables.cells import equations, shape_of
 from unveil.tables.classification import Classification, chosen
 from unveil.tables.crosstable import CrossTable
+from unveil.tables.files.crosstabs import crosstab_cells, is_crosstab
 from unveil.tables.propagation import propagated
 
 if TYPE_CHECKING:
@@ -96,32 +97,48 @@ class PublishedTable:
 def read_published(
     data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str, on: On | None = None
 ) -> PublishedTable:
-    """Read a published table; its dimensions and figures are found by their names unless they are given."""
+    """Read a published table; its dimensions and figures are found by their names unless they are given.
+
+    A crosstab as this package writes it, the last dimension across, is read where its dimensions are named.
+    """
     source = open_source(data)
+    if is_crosstab(source, names_of(by)):
+        codes, entries = crosstab_cells(source, names_of(by))
+        numbers = _figures("the crosstab", entries)
+        whole = bool((np.isnan(numbers) | (numbers == np.rint(numbers))).all())
+        kind: On = on or ("count" if value is None and whole else "value")
+        return _placed(codes, numbers, kind, hierarchies, total)
     figure_name = _figures_of(source.names, value, on)
     names = names_of(by) or _spanning(source.names, figure_name)
     if figure_name in names:
         raise ArgumentError(f"column {shown(figure_name)} is named as a dimension and as the figures; it can be one of them.")
     require_columns([*names, figure_name], source.names)
     frame = source.collect([*names, figure_name, *(["suppressed"] if "suppressed" in source.names else [])])
-    trees = chosen(hierarchies, names)
-    dimensions = tuple(_dimension(name, frame[name].to_list(), trees.get(name, ()), total) for name in names)
+    numbers = _figures(f"column {shown(figure_name)}", frame[figure_name].to_list())
+    if "suppressed" in source.names:
+        gone = [str(one).lower() in ("true", "1", "yes") for one in frame["suppressed"].to_list()]
+        numbers = np.where(gone, np.nan, numbers)
+    return _placed({name: frame[name].to_list() for name in names}, numbers, _kind(figure_name, on), hierarchies, total)
+
+
+def _placed(
+    codes: dict[str, list[Any]], numbers: NDArray[np.float64], on: On, hierarchies: dict[str, Any], total: str
+) -> PublishedTable:
+    """Put figures, NaN where they are suppressed, into the cells of their codes."""
+    trees = chosen(hierarchies, list(codes))
+    dimensions = tuple(_dimension(name, some, trees.get(name, ()), total) for name, some in codes.items())
     shape_of(dimensions)
-    places = [_places(one, frame[one.name].to_list()) for one in dimensions]
+    places = [_places(one, codes[one.name]) for one in dimensions]
     cells = np.ravel_multi_index(places, [len(one) for one in dimensions])
     if len(np.unique(cells)) < len(cells):
         raise TableError(f"{len(cells) - len(np.unique(cells)):,} cells occur more than once in the published table.")
     size = int(np.prod([len(one) for one in dimensions]))
-    figure, suppressed = np.zeros(size), np.ones(size, dtype=bool)
-    numbers = _figures(figure_name, frame[figure_name].to_list())
+    figure, suppressed, absent = np.zeros(size), np.ones(size, dtype=bool), np.ones(size, dtype=bool)
     gone = np.isnan(numbers)
-    if "suppressed" in source.names:
-        gone |= np.array([str(one).lower() in ("true", "1", "yes") for one in frame["suppressed"].to_list()])
     figure[cells] = np.where(gone, 0.0, numbers)
     suppressed[cells] = gone
-    absent = np.ones(size, dtype=bool)
     absent[cells] = False
-    return PublishedTable(dimensions, figure, suppressed, _kind(figure_name, on), absent)
+    return PublishedTable(dimensions, figure, suppressed, on, absent)
 
 
 def dimensions_of(data: Data, figures: str | None = None, on: On | None = None) -> tuple[str, ...]:
@@ -135,7 +152,10 @@ def _figures_of(names: Sequence[str], asked: str | None, on: On | None) -> str:
     usual = ("n", "value") if on == "count" else ("value", "n")
     figures = asked if asked in names else next((name for name in usual if name in names), None)
     if figures is None:
-        raise ArgumentError(f"no column of figures is named, and there is none called value or n; columns are: {listed(names)}.")
+        raise ArgumentError(
+            f"no column of figures is named, and there is none called value or n; columns are: {listed(names)}. A crosstab is "
+            "read if its dimensions are named, the one across last (`by`)."
+        )
     return figures
 
 
@@ -170,8 +190,8 @@ def _places(dimension: Classification, codes: Sequence[Any]) -> NDArray[np.int64
     return np.array([dimension.place[str(code)] for code in codes], dtype=np.int64)
 
 
-def _figures(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the figures of a column, NaN where there is none."""
+def _figures(place: str, values: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the figures of a column or crosstab, NaN where there is none."""
     numbers = []
     for value in values:
         text = "" if value is None else str(value).strip()
@@ -181,7 +201,5 @@ def _figures(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
         try:
             numbers.append(float(text.replace(",", "")) if isinstance(value, str) else float(value))
         except ValueError:
-            raise TableError(
-                f"column {shown(name)} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...)."
-            ) from None
+            raise TableError(f"{place} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...).") from None
     return np.array(numbers)
