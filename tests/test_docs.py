@@ -204,3 +204,21 @@ def test_every_error_is_documented() -> None:
     classes = [name for name in errors.__all__ if isinstance(getattr(errors, name), type)]
     assert classes
     assert [name for name in classes if f"`{name}`" not in text] == []
+
+
+THESIS = (
+    "a posteriori assessment", "a priori assessment", "anonymisation", "categorical attribute", "sensitive attribute",
+    "continuous attribute", "data disclosure", "data processor", "Discrimination Rate", "identifiable natural person", "identifier",
+    "k-anonymity", "microdata", "original data", "personal data", "pseudonymisation", "key attribute", "record linkage", "respondent",
+    "Semantic Discrimination Rate", "semantic partition", "synthetic data",
+)  # fmt: skip
+"""The terms of the glossary of the thesis."""
+
+
+def test_the_glossary_lists_every_term_once_and_those_of_the_thesis() -> None:
+    entries = re.findall(r"^\| (?!term \||-)(.+?) \| ", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    terms = [term.removesuffix(" (T)") for entry in entries for term in entry.split(", ")]
+    assert [term for term in terms if terms.count(term) > 1] == []
+    marked = [entry for entry in entries if "(T)" in entry]
+    assert len(marked) == len(THESIS)
+    assert {*THESIS, "anonymity set"} <= set(terms)
