@@ -31,7 +31,7 @@ from unveil.tables.gains import Reached, TableGains
 from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.problem import NARROW
 from unveil.tables.propagation import propagated
-from unveil.tables.rates import class_rate, rate_interval
+from unveil.tables.rates import ClassRates, rate_interval
 from unveil.tables.rules.group_disclosure import GroupRule
 from unveil.tables.suppression.result import SuppressedTable, plain_number
 
@@ -316,7 +316,9 @@ class _Attacks:
         self.protected, self.unseen = protected, None
         self.gains = TableGains(table, protected, "value" if self.on_value else "count")
         count = table.n.astype(np.float64)
-        self.counts = (count, count), (count, count) if protected is None else _count_bounds(protected)
+        self.counts = (count, count) if protected is None else _count_bounds(protected)
+        whole = ClassRates(table, axis, count, count)
+        self.classes = whole, whole if protected is None else ClassRates(table, axis, *self.counts)
 
     def on(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
         """Return the attacks that succeed where some cells are shown."""
@@ -345,8 +347,8 @@ class _Attacks:
         """Return what is left of an attack that succeeds on the whole table only: the interval, and its rate."""
         cell = attack.cell
         if attack.attack == "group disclosure":
-            low, high = self.counts[1]
-            bounds = class_rate(self.table, self.axis, cell, low, high, among=False)
+            low, high = self.counts
+            bounds = self.classes[1].rate(cell, among=False)
             top = bounds and (bounds[0], 1.0 if self.coalition else bounds[1])  # who shares what they know may learn more
             return replace(attack, low=float(low[cell]), high=float(high[cell]), rate_after=top)
         contribution = attack.attack in ("internal", "dominance")
@@ -408,7 +410,7 @@ class _Attacks:
         attacks = []
         for cell in np.flatnonzero(marked).tolist():
             n = int(table.n[cell])
-            rates = [class_rate(table, self.axis, cell, *bounds, among=True) for bounds in self.counts]
+            rates = [one.rate(cell, among=True) for one in self.classes]
             attacks.append(CellAttack("group disclosure", cell, "anybody", learns, float(n), float(n), n, None, *rates))
         return attacks
 

@@ -79,6 +79,7 @@ class TableGains:
         self._table, self._protected, amounts = table, protected, table.amounts(on)
         self._known = protected is not None and protected.on == on
         self._amounts = amounts
+        self._hidden = np.zeros(len(amounts), dtype=bool) if protected is None else protected.suppressed
         self._step = step_of(amounts, table.top if on == "value" else None)
         attacker = protected.aim.attacker if protected is not None and self._known else None
         signed = table.signed and on == "value"
@@ -90,7 +91,7 @@ class TableGains:
 
     def cell(self, cell: int) -> Reached:
         """Return what everybody can compute of a cell that is part of the table."""
-        if self._protected is None or not self._protected.suppressed[cell]:
+        if self._protected is None or not self._hidden[cell]:
             return Reached(float(self._amounts[cell]), float(self._amounts[cell]))
         if not self._known:
             return Reached(float(self._lower[cell]), math.inf, "outer")

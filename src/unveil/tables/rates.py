@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from unveil.tables.crosstable import CrossTable
 
-__all__ = ["class_rate", "rate_interval"]
+__all__ = ["ClassRates", "rate_interval"]
 
 
 def rate_interval(
@@ -37,46 +37,63 @@ def rate_interval(
     return bottom, min(1.0, 1 - least / prior_most)
 
 
-def class_rate(
-    table: CrossTable, axis: int, cell: int, low: NDArray[np.float64], high: NDArray[np.float64], *, among: bool
-) -> tuple[float, float] | None:
-    """Return bounds of the rate 1 - H(X|Y=y)/H(X) that everybody gains on the class of one cell; None where it is undefined.
+class ClassRates:
+    """What everybody gains on one class: the rate 1 - H(X|Y=y)/H(X).
 
     Parameters
     ----------
     table, axis
         The table, and the position of its sensitive dimension.
-    cell
-        A cell of the class.
     low, high
         What is known about every count.
-    among
-        Whether it is known that everybody in the class is in the category, or group of categories, of the cell.
     """
-    shape = [len(one) for one in table.dimensions]
-    place, dimension = list(np.unravel_index(cell, shape)), table.dimensions[axis]
-    code = int(place[axis])
-    leaves = [leaf for at, leaf in enumerate(dimension.leaves) if not among or at in dimension.members[code]]
 
-    def at(category: int) -> int:
-        return int(np.ravel_multi_index([category if one == axis else int(x) for one, x in enumerate(place)], shape))
+    def __init__(self, table: CrossTable, axis: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        self._table, self._axis, self._low, self._high = table, axis, low, high
+        self._prior = _prior(table, axis, low, high)
 
-    row = np.array([at(leaf) for leaf in leaves])
-    total = at(code) if among else row[0] if dimension.root is None else at(dimension.root)
-    known = (among or dimension.root is not None) and low[total] == high[total] > 0
-    lower, upper = low[row][None], high[row][None]
-    least = 0.0 if (lower > 0).sum() <= 1 else _uncertain(lower, upper, lower.sum(axis=1), equal=False) / float(upper.sum())
-    most = float(np.log2(max(1, int((upper > 0).sum()))))
-    if known:
-        size = np.array([low[total]])
-        least, most = (_uncertain(lower, upper, size, equal=one) / float(low[total]) for one in (False, True))
-    elif (lower == upper).all():
-        least = most = _uncertain(lower, upper, lower.sum(axis=1), equal=True) / max(1.0, float(lower.sum()))
-    prior_least, prior_most = _prior(table, axis, low, high)
-    if prior_most <= 0:
-        return None
-    bottom = 1.0 if most <= 0 else 0.0 if prior_least <= 0 else max(0.0, 1 - most / prior_least)
-    return bottom, max(0.0, min(1.0, 1 - least / prior_most))
+    def rate(self, cell: int, *, among: bool) -> tuple[float, float] | None:
+        """Return bounds of the rate of the class of a cell; None where it is undefined.
+
+        Parameters
+        ----------
+        cell
+            A cell of the class.
+        among
+            Whether it is known that everybody in the class is in the category, or group of categories, of the cell.
+        """
+        least, most = self._uncertain(cell, among=among)
+        prior_least, prior_most = self._prior
+        if prior_most <= 0:
+            return None
+        bottom = 1.0 if most <= 0 else 0.0 if prior_least <= 0 else max(0.0, 1 - most / prior_least)
+        return bottom, max(0.0, min(1.0, 1 - least / prior_most))
+
+    def _uncertain(self, cell: int, *, among: bool) -> tuple[float, float]:
+        """Return bounds of H(X|Y=y)."""
+        table, axis, low, high = self._table, self._axis, self._low, self._high
+        shape = [len(one) for one in table.dimensions]
+        place, dimension = list(np.unravel_index(cell, shape)), table.dimensions[axis]
+        code = int(place[axis])
+        leaves = [leaf for at, leaf in enumerate(dimension.leaves) if not among or at in dimension.members[code]]
+
+        def at(category: int) -> int:
+            return int(np.ravel_multi_index([category if one == axis else int(x) for one, x in enumerate(place)], shape))
+
+        row = np.array([at(leaf) for leaf in leaves])
+        if len(row) == 1:
+            return 0.0, 0.0
+        total = at(code) if among else row[0] if dimension.root is None else at(dimension.root)
+        known = (among or dimension.root is not None) and low[total] == high[total] > 0
+        lower, upper = low[row][None], high[row][None]
+        least = 0.0 if (lower > 0).sum() <= 1 else _uncertain(lower, upper, lower.sum(axis=1), equal=False) / float(upper.sum())
+        most = float(np.log2(max(1, int((upper > 0).sum()))))
+        if known:
+            size = np.array([low[total]])
+            least, most = (_uncertain(lower, upper, size, equal=one) / float(low[total]) for one in (False, True))
+        elif (lower == upper).all():
+            least = most = _uncertain(lower, upper, lower.sum(axis=1), equal=True) / max(1.0, float(lower.sum()))
+        return least, most
 
 
 def _prior(table: CrossTable, axis: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
