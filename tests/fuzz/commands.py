@@ -243,6 +243,7 @@ VALUES: dict[str, Draw] = {
     "--port": _one_of("0"),
     "--tokens": _one_of("tokens.json"),
     "--rate": _one_of("60"),
+    "--figures": _one_of("n", "value"),
 }  # fmt: skip
 """How a right value of an option or an argument is drawn."""
 
