@@ -241,7 +241,8 @@ def test_codes_are_those_of_the_records_whatever_their_kind(engine: Any) -> None
     held = engine(KINDS)
     times = () if type(held).__module__.startswith("pyspark") else ("at",)  # Spark's times have a zone
     for column in ("day", "flag", "share", "large", *times):
-        for options in ({}, {"value": "worth"}, {"value": "price"}, {"value": "worth", "weights": "price"}):
+        choices: list[dict[str, Any]] = [{}, {"value": "worth"}, {"value": "price"}, {"value": "worth", "weights": "price"}]
+        for options in choices:
             same(unveil.table(KINDS, [column], **options), unveil.table(held, [column], **options))
         same(*(unveil.table(data, [column], value="worth", holding="price") for data in (KINDS, held)))
 
@@ -254,5 +255,6 @@ def test_decimals_have_the_digits_that_the_table_grants_them(postgres: str, run:
     run("CREATE VIEW round_prices AS SELECT * FROM prices WHERE price <> 3.25")  # of these none needs two digits
     for frame, name in ((KINDS, "prices"), (KINDS.filter(pl.col("price") != Decimal("3.25")), "round_prices")):
         codes = unveil.table(frame, ["price"]).dimensions[0].codes
-        for options in ({}, {"value": "worth"}, {"holding": "worth"}):
+        choices: list[dict[str, Any]] = [{}, {"value": "worth"}, {"holding": "worth"}]
+        for options in choices:
             assert unveil.table(f"{postgres}?table={name}", ["price"], **options).dimensions[0].codes == codes

@@ -714,7 +714,7 @@ def test_columns_that_differ_in_anything_are_judged_by_themselves() -> None:
     assert column_findings("y", mails, 30)[0].column == "y"
     assert column_findings("x", mails, 60)[0].records == 60
     assert not column_findings("x", [f"p{at}" for at in range(30)], 3000)
-    alike = [[1, 0], [True, False], [1.0, 0.0], ["1", "0"]]
+    alike: list[list[Any]] = [[1, 0], [True, False], [1.0, 0.0], ["1", "0"]]
     kinds = [tuple(f.category for f in column_findings("row id", values, 2)) for values in alike]
     assert kinds == [tuple(f.category for f in column_findings("row id", values, 2)) for values in alike]
     once = column_findings("x", mails, 30)

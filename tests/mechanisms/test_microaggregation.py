@@ -175,7 +175,7 @@ def test_the_tree_breaks_ties_as_one_who_looks_at_every_record(records: int, wid
     """Few values, so that many records are alike and many distances equal; the same groups, with the same numbers."""
     points = np.random.default_rng(seed).integers(0, values, (width, records)).astype(float)
     stop, names = np.zeros(1, dtype=bool), np.empty((0, records), dtype=np.int64)
-    every = kernels.mdav(points, names, np.empty(0), min(k, records), stop)
+    every = kernels.mdav(points, names, np.empty(0), min(k, records), stop)  # type: ignore[no-untyped-call]
     assert tree.mdav(points, min(k, records), stop).tolist() == every.tolist()
 
 

@@ -112,7 +112,7 @@ def test_no_generalisation_pays_better(rows: list[Row], game: tuple[float, ...],
         release.report["models"]["profitable"] if isinstance(release.report, dict) else release.to_dict()["models"]["profitable"]
     )
     levels = tuple(release.transformation.values())
-    kept = [paid for label, n in classes_at(rows, levels).items() if (paid := payoff(label, n, levels, game)) > 1e-9]
+    kept = [gain for label, n in classes_at(rows, levels).items() if (gain := payoff(label, n, levels, game)) > 1e-9]
     assert found["value"] == pytest.approx(min(kept))
     assert found["met"] is True
 

@@ -289,7 +289,8 @@ def test_room_that_is_used_up_and_pieces_of_records_change_nothing() -> None:
         assert sizes is not None
         for node in np.ndindex(*space.shape):
             n = space.classes(node).n
-            assert (sizes.small[node], sizes.classes[node]) == (n[n < 4].sum(), np.count_nonzero(n >= 4))
+            assert int(sizes.small[node]) == n[n < 4].sum()
+            assert int(sizes.classes[node]) == np.count_nonzero(n >= 4)
             assert sizes.squares[node] == (n[n >= 4].astype(np.int64) ** 2).sum()
 
 

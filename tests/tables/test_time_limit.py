@@ -12,7 +12,6 @@ import pytest
 
 import unveil
 from unveil.errors import ArgumentError, TableError
-from unveil.tables import deadline
 from unveil.tables.deadline import OutOfTime, check, left, limited
 
 METHODS = ("lp", "gauss", "optimal")
@@ -28,7 +27,7 @@ def table() -> Any:
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a second pass whenever somebody looks at the clock, so that the time runs out at the same place on every machine."""
     ticks = itertools.count()
-    monkeypatch.setattr(deadline.time, "monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("unveil.tables.deadline.time.monotonic", lambda: float(next(ticks)))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -16,6 +16,7 @@ from sklearn.decomposition import PCA
 
 from unveil.utility import continuous
 from unveil.utility.continuous import QUANTILES, continuous_loss, ks_distance
+from unveil.utility.loss_sections import ContinuousLoss
 
 Matrix = NDArray[np.float64]
 STRUCTURES = ("data", "covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
@@ -33,7 +34,7 @@ def noisy(data: Matrix, share: float = 0.2, seed: int = 2) -> Matrix:
     return np.asarray(data + rng.normal(size=data.shape) * data.std(axis=0) * share)
 
 
-def loss_of(before: Matrix, after: Matrix) -> dict[str, Any]:
+def loss_of(before: Matrix, after: Matrix) -> ContinuousLoss:
     sides = ({f"c{at}": np.ascontiguousarray(column) for at, column in enumerate(data.T)} for data in (before, after))
     return continuous_loss(*sides)
 
