@@ -116,7 +116,7 @@ def _agree(figures: Mapping[str, float], place: Sequence[str], measured: Any, wh
 
 
 def _measure(scene: Scene, arguments: Arguments, answer: Any) -> None:
-    if answer.suppressed or arguments.get("nulls") == "wildcard":
+    if answer.suppressed or arguments.get("nulls") == "wildcard" or arguments.get("reference") is not None:
         raise _UnsureError
     key = names_of(arguments["key"])
     sensitive = names_of(arguments.get("sensitive"))

@@ -415,3 +415,11 @@ def test_subsets_that_mean_nothing_are_refused(subsets: Any) -> None:
     table = pl.DataFrame({"a": [1, 1, 2], "b": [1, 2, 2], "c": [1, 1, 1]})
     with pytest.raises(ArgumentError, match="subset"):
         unveil.suppress_locally(table, KEYS, 1, subsets=subsets)
+
+
+def test_models_of_subsets_are_measured_before_and_after() -> None:
+    people = pl.DataFrame({"sex": ["f", "f", "m", "m", "m"], "town": ["a", "b", "a", "a", "b"]})
+    release = unveil.suppress_locally(people, ["sex", "town"], 1, subsets={1: 3})
+    assert list(release.before) == list(release.models)
+    assert release.before["k_anonymity", "any 1 of 2"].value == 2
+    assert "any 1 of 2" in release._repr_html_()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.errors import ColumnNotFoundError
+from unveil.errors import ColumnNotFoundError, UnsupportedDataError
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.columns import read_as
 
@@ -60,3 +60,9 @@ def test_a_project_says_how_columns_are_read(tmp_path: Path) -> None:
 def test_an_unknown_column_is_refused() -> None:
     with pytest.raises(ColumnNotFoundError, match="column 'Zipp' not found"):
         unveil.source("paper-4", text="Zipp")
+
+
+def test_bytes_that_are_no_text_are_no_codes() -> None:
+    frame = pl.DataFrame({"code": [b"\xff\xfe", b"12"]})
+    with pytest.raises(UnsupportedDataError, match="'code' holds bytes"):
+        read_as(open_source(frame), ["code"], {}).collect(["code"])

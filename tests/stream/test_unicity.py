@@ -211,3 +211,10 @@ def test_a_command_without_sense_is_refused(
     place.write_text(VISITED, "utf-8")
     assert run(["unicity", str(place), *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_numbers_in_categories_are_places_too() -> None:
+    texts = pl.Series("lat", ["48.13", "here"])
+    expected = Decimals("lat", 1).column(texts.to_frame()).to_list()
+    assert expected == ["48.1", None]
+    assert Decimals("lat", 1).column(texts.cast(pl.Categorical).to_frame()).to_list() == expected

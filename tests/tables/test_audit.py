@@ -209,3 +209,9 @@ def test_a_crosstab_of_values_is_one_of_values(tmp_path: Path, capsys: pytest.Ca
     words[1] = str(tmp_path / "whole.csv")
     assert told(capsys, *words, code=0)["on"] == "count"
     assert told(capsys, *words, "--on", "value", code=0)["on"] == "value"
+
+
+def test_figures_that_are_no_numbers_are_refused() -> None:
+    published = pl.DataFrame({"a": ["x", "y"], "n": pl.Series([object(), 1j], dtype=pl.Object)})
+    with pytest.raises(TableError, match="neither figures nor blanks"):
+        unveil.tables.audit(published, by=["a"], figures="n")

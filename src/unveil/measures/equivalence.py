@@ -241,7 +241,7 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
     gone = np.ones(len(counts), dtype=bool)
     for name in keys:
         at = counts.names.index(name)
-        nothing = np.array([value is None or value == SUPPRESSED for value in counts.columns[at].values])
+        nothing = np.array([value is None or value == SUPPRESSED for value in counts.columns[at].values], dtype=bool)
         gone &= nothing[counts.codes[at]]
     return gone
 

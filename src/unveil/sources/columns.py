@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 
 import polars as pl
 
+from unveil.errors import UnsupportedDataError, shown
 from unveil.sources.base import Source
 from unveil.sources.files.lossless import typed
 
@@ -70,7 +71,10 @@ def _as_code(column: pl.Series) -> pl.Series:
     """Return a column as text; where it holds digits alone, zeros in front make it as long as the longest."""
     if column.dtype.is_float() and column.drop_nulls().is_finite().all() and (column.drop_nulls() % 1 == 0).all():
         column = column.cast(pl.Int64)
-    name, texts = column.name, column.cast(pl.String).alias("code")  # some names are patterns to Polars
+    try:
+        name, texts = column.name, column.cast(pl.String).alias("code")  # some names are patterns to Polars
+    except pl.exceptions.ComputeError:
+        raise UnsupportedDataError(f"column {shown(column.name)} holds bytes that are no text; leave it out of `text`.") from None
     digits = texts.filter(texts.str.contains(_DIGITS).fill_null(value=False))
     width = digits.str.len_chars().max()
     if not isinstance(width, int) or width > _LONGEST_CODE:

@@ -261,7 +261,7 @@ def _numbers(column: pl.Series) -> NDArray[np.float64]:
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
     if not column.dtype.is_numeric() and column.null_count() < len(column):
-        read = column.cast(pl.Float64, strict=False)
+        read = (column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column).cast(pl.Float64, strict=False)
         if read.null_count() == len(read):
             raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
         column = read

@@ -304,7 +304,9 @@ def _released(
     repeatable = repeatable_of(chance, request.records.place, drawn=not keep_order)
     k, released = settings["k"], np.column_stack([np.where(nulled, _NULL, codes), within])
     after = _measured(whole, known, released, true, k)
-    of_subsets = _of_subsets(whole, request.keys, released, true, settings.get("subsets", {}))
+    original, sizes = count_table(load(request.records.frame, known)), settings.get("subsets", {})
+    of_subsets = _of_subsets(whole, request.keys, released, true, sizes)
+    subsets_before = _of_subsets(original, request.keys, true, true, sizes)
     figures = {"k": int(after["k_anonymity",].value or 0), "k_known": int(after["k_known",].value or 0)}
     suppression = Suppression(
         method="local suppression",
@@ -312,8 +314,8 @@ def _released(
         score=float(nulled.mean()),
         classes=len(counts),
         suppressed=int(counts.n[suppressed_cells(counts, request.keys)].sum()),
-        models={**after, **{place: one for found in of_subsets.values() for place, one in found.items()}},
-        before=_measured(count_table(load(request.records.frame, known)), known, true, true, k),
+        models={**after, **_in_one(of_subsets)},
+        before={**_measured(original, known, true, true, k), **_in_one(subsets_before)},
         seconds=time.perf_counter() - began,
         details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k), **_told(of_subsets)},
         against=settings["against"],
@@ -356,6 +358,11 @@ def _of_subsets(
             if place not in worst or (one.value or 0) < (worst[place].value or 0):
                 worst[place] = one
     return found
+
+
+def _in_one(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[Place, Measured]:
+    """Return the models of subsets of every size under their places."""
+    return {place: one for figures in of_subsets.values() for place, one in figures.items()}
 
 
 def _told(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[str, Any]:

@@ -200,6 +200,6 @@ def _figures(place: str, values: Sequence[Any]) -> NDArray[np.float64]:
             continue
         try:
             numbers.append(float(text.replace(",", "")) if isinstance(value, str) else float(value))
-        except ValueError:
+        except (OverflowError, TypeError, ValueError):
             raise TableError(f"{place} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...).") from None
     return np.array(numbers)
