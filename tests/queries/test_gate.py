@@ -345,3 +345,6 @@ def test_numbers_too_large_to_be_squared_add_up_and_have_no_variance(tmp_path: P
     door = unveil.Gate(large, ledger=tmp_path / "g.db", policy="open", sensitive="pay")
     assert door.ask("SELECT SUM(size) FROM t").value == 6e200
     assert door.ask("SELECT VARIANCE(size) FROM t").value is None
+    door = unveil.Gate(large, ledger=tmp_path / "h.db", policy="open", sensitive="size")
+    assert door.ask("SELECT SUM(size) FROM t").value == 6e200
+    assert door.ask("SELECT VARIANCE(size) FROM t").value is None

@@ -66,3 +66,10 @@ def test_bytes_that_are_no_text_are_no_codes() -> None:
     frame = pl.DataFrame({"code": [b"\xff\xfe", b"12"]})
     with pytest.raises(UnsupportedDataError, match="'code' holds bytes"):
         read_as(open_source(frame), ["code"], {}).collect(["code"])
+
+
+def test_floats_beyond_whole_numbers_stay_as_they_are_written() -> None:
+    frame = pl.DataFrame({"code": [1e30, 2.0, None]})
+    texts = read_as(open_source(frame), ["code"], {}).collect(["code"])["code"].to_list()
+    assert float(texts[0]) == 1e30
+    assert texts[1:] == ["2.0", None]

@@ -15,6 +15,7 @@ __all__ = ["ReadAsSource", "read_as"]
 
 _DIGITS = r"^[0-9]+$"
 _LONGEST_CODE = 30
+_EXACT = 2**53
 
 
 def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequence[str]]) -> Source:
@@ -67,9 +68,14 @@ def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
     return column.set(column.cast(pl.Float64).is_in(numbers.to_list()), None)
 
 
+def _is_whole(numbers: pl.Series) -> bool:
+    """Whether floats are whole numbers that a code may have come from; beyond 2^53 they are not all told apart."""
+    return bool((numbers.is_finite() & (numbers.abs() <= _EXACT)).all()) and bool((numbers % 1 == 0).all())
+
+
 def _as_code(column: pl.Series) -> pl.Series:
     """Return a column as text; where it holds digits alone, zeros in front make it as long as the longest."""
-    if column.dtype.is_float() and column.drop_nulls().is_finite().all() and (column.drop_nulls() % 1 == 0).all():
+    if column.dtype.is_float() and _is_whole(column.drop_nulls()):
         column = column.cast(pl.Int64)
     try:
         name, texts = column.name, column.cast(pl.String).alias("code")  # some names are patterns to Polars

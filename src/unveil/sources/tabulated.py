@@ -171,7 +171,9 @@ def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> CellAmoun
     total = column.fill_null(0).cast(pl.Int64).to_numpy().astype(np.int64) if whole else numbers
     bounded = None if bounds is None else np.where(present, np.rint(np.clip(numbers, *bounds) / grid_of(bounds)), 0.0)
     steps = None if bounded is None else bounded.astype(np.int64)
-    return CellAmounts(present.astype(np.int64), total, numbers * numbers, floats, floats, steps)
+    with np.errstate(over="ignore"):  # infinite, as those of an engine are
+        squares = numbers * numbers
+    return CellAmounts(present.astype(np.int64), total, squares, floats, floats, steps)
 
 
 def _in_engine(
