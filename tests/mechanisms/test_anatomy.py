@@ -172,3 +172,9 @@ def test_it_shows_itself() -> None:
     assert tables.to_frame().columns == [*KEY, "group"]
     assert "groups" in tables._repr_html_()
     assert np.array_equal(tables.origin, np.arange(9))
+
+
+def test_a_group_column_is_named_by_characters() -> None:
+    people = pl.DataFrame({"age": [1, 2, 3, 4], "job": list("abcd")})
+    with pytest.raises(ArgumentError, match="half a surrogate pair"):
+        mechanisms.anatomize(people, "age", "job", l=2, group="\ud800")

@@ -218,3 +218,5 @@ def test_numbers_in_categories_are_places_too() -> None:
     expected = Decimals("lat", 1).column(texts.to_frame()).to_list()
     assert expected == ["48.1", None]
     assert Decimals("lat", 1).column(texts.cast(pl.Categorical).to_frame()).to_list() == expected
+    numbers = pl.DataFrame({"^b.*$": [48.13, None]})  # a name that Polars takes for a pattern
+    assert Decimals("^b.*$", 1).column(numbers).to_list() == expected

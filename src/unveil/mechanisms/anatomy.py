@@ -12,7 +12,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, sides_of
 from unveil.counts.grouping import tally
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, is_unicode, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
 from unveil.mechanisms.treatment import made_anew
@@ -201,6 +201,10 @@ def anatomize(
     keys, secrets = sides_of(key, sensitive)
     if len(secrets) != 1:
         raise ArgumentError("anatomy takes one sensitive attribute.")
+    if not is_unicode(group):
+        raise ArgumentError(
+            "the name of the group column holds half a surrogate pair, which is not a character; take another one."
+        )
     for name in (group, _COUNT):
         if name in (*keys, *secrets) or group == _COUNT:
             raise ArgumentError(f"a column {shown(name)} would occur twice in a table; give the group column another name.")

@@ -265,7 +265,9 @@ def _numbers(column: pl.Series) -> NDArray[np.float64]:
         if read.null_count() == len(read):
             raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
         column = read
-    return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    return (
+        column.alias("numbers").cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    )  # some names are patterns to Polars
 
 
 def _decimal(units: int, decimals: int) -> str:
