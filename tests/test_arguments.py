@@ -127,3 +127,11 @@ def test_what_is_no_share_is_refused(share: Any) -> None:
 def test_a_call_without_its_arguments_is_still_the_mistake_that_python_names() -> None:
     with pytest.raises(TypeError, match="columns"):
         unveil.count("paper-2")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_door_refuses_integers_beyond_floating_point(sign: int) -> None:
+    table = pl.DataFrame({"a": [0, 1, 2]})
+    for huge in (sign * 10**400, sign * 10**5000):
+        with pytest.raises(ArgumentError, match="confidence is a number of more than 30 digits"):
+            unveil.attacks.distance_linkage(table, table, [0, 1, 2], confidence=huge)

@@ -307,4 +307,4 @@ def test_each_level_is_coarser(hierarchy: Hierarchy) -> None:
 
 def test_a_level_of_any_length_is_refused_in_a_line() -> None:
     with pytest.raises(HierarchyError, match="there is no level a number of more than 30 digits"):
-        Hierarchy("city", [["a", "*"]]).level(10**5000)
+        Hierarchy("city", [["a", "*"]]).level(10**40)

@@ -35,6 +35,8 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 
 _MOST_RECORDS = 10**8
 _LONGEST = 10**30
+_BEYOND = 2**1024
+"""The least integer that floating point cannot hold."""
 LARGEST_SEED = 2**63 - 1
 """What a command line, a project file and every generator can hold."""
 
@@ -77,6 +79,8 @@ def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
     if name not in hints:
         return value
     if fits(value, hints[name]):
+        if isinstance(value, int) and not -_BEYOND < value < _BEYOND:
+            raise ArgumentError(f"{name} is {shown_number(value)}, more than any calculation here can hold.")
         return plain(listed_array(value, hints[name]), hints[name])
     part, kind, hint = misfit(value, hints[name])
     place = f"{name}: {part}" if part else name
