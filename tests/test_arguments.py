@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -135,3 +136,10 @@ def test_a_door_refuses_integers_beyond_floating_point(sign: int) -> None:
     for huge in (sign * 10**400, sign * 10**5000):
         with pytest.raises(ArgumentError, match="confidence is a number of more than 30 digits"):
             unveil.attacks.distance_linkage(table, table, [0, 1, 2], confidence=huge)
+
+
+@pytest.mark.parametrize("p", [np.array([1, 2]), [np.int64(1), np.int64(2)], pd.Series([1, 2]), (np.int8(1), 2)])
+def test_numbers_of_numpy_in_a_list_become_pythons_own(p: Any) -> None:
+    table = pl.DataFrame({"person": [0, 0, 1, 1], "place": ["a", "b", "a", "c"]})
+    answer = unveil.stream.unicity(table, "person", "place", p=p)
+    assert [one["p"] for one in json.loads(json.dumps(answer.to_dict()))["unicity"]] == [1, 2]

@@ -114,22 +114,29 @@ def listed_array(value: Any, hint: Any) -> Any:
 
 
 def plain(value: Any, hint: Any) -> Any:
-    """Return a number, or true or false, of another library as Python's own; anything else, or where anything goes, as it is.
+    """Return numbers, and true or false, of another library as Python's own; anything else, or where anything goes, as it is.
 
     Examples
     --------
     >>> from fractions import Fraction
-    >>> plain(Fraction(1, 4), float), plain(np.True_, bool | None)
-    (0.25, True)
+    >>> plain(Fraction(1, 4), float), plain(np.True_, bool | None), plain([np.int64(2)], list[int])
+    (0.25, True, [2])
     """
     if _takes_anything(hint) or isinstance(value, bool | int | float | str):
         return value
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value)) if any(isinstance(one, np.generic) for one in value) else value
     if isinstance(value, np.generic):
-        return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value
+        return _own(value)
     if isinstance(value, Rational):
         with contextlib.suppress(OverflowError):
             return float(value)
     return value
+
+
+def _own(value: Any) -> Any:
+    """Return a number, or true or false, of numpy as Python's own."""
+    return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value
 
 
 def words_of(hint: Any) -> tuple[str, ...]:

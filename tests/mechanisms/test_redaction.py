@@ -12,7 +12,7 @@ import pytest
 
 from unveil import attacks, mechanisms
 from unveil.cli import run
-from unveil.errors import ArgumentError, UnveilError
+from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError
 from unveil.measures.direct_identifiers.within import KINDS, redacted
 
 
@@ -135,3 +135,11 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert run([*words, "--keep", "note", "--keep", "name", "--out", str(out)]) == 0
     assert "[" in out.read_text()
     assert run([*words, "--set", 'kinds=["nonsense"]', "--out", str(out)]) == 2
+
+
+def test_texts_of_one_person_are_told_by_the_values_of_any_countable_column() -> None:
+    texts = pl.DataFrame({"person": [["a"], ["b"]], "note": ["cough", "fever"]})
+    with pytest.raises(UnsupportedDataError, match="holds List values"):
+        attacks.text_leaks(texts, "note", person="person")
+    counted = pl.DataFrame({"person": [1, 1, None], "note": ["cough", "cough now", "fever"]})
+    assert attacks.text_leaks(counted, "note", person="person").distinctive == 1.0

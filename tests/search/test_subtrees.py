@@ -142,7 +142,7 @@ def test_bad_input(function: Any) -> None:
 
 
 @pytest.mark.parametrize("call", BOTH)
-@pytest.mark.parametrize("seconds", [-1, -(10**5000), float("nan")], ids=["minus", "minus huge", "NaN"])
+@pytest.mark.parametrize("seconds", [-1, -(10**300), float("nan")], ids=["minus", "minus huge", "NaN"])
 def test_a_time_limit_that_is_none_is_refused(call: Any, seconds: float) -> None:
     with pytest.raises(ArgumentError, match="the time limit is a number of seconds from 0 on"):
         call(pl.DataFrame({"a": [1, 2, 3, 4]}), "a", [KAnonymity(2)], time_limit=seconds)

@@ -14,6 +14,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, one_line, shown
 from unveil.results import Figure, Result, Table, View
+from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata, open_microdata
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def leaks_of(
     stands = {
         name: np.array([_stands(str(texts[at]), values[at]) for at in there], dtype=bool) for name, values in columns.items()
     }
-    owners = about.column(person).to_list() if person else list(range(len(texts)))
+    owners = encode(about.column(person)).codes.tolist() if person else list(range(len(texts)))
     words = _own_words([str(texts[at]) for at in there], [owners[at] for at in there])
     together = np.logical_or.reduce(list(stands.values())) if stands else None
     return TextLeaks(
@@ -182,10 +183,10 @@ def _stands(text: str, value: Any) -> bool:
     return bool(forms) and any(not _MARK.fullmatch(match[0]) for match in mark_or(forms).finditer(text))
 
 
-def _own_words(texts: Sequence[str], owners: Sequence[Any]) -> NDArray[np.int64]:
+def _own_words(texts: Sequence[str], owners: Sequence[int]) -> NDArray[np.int64]:
     """Return how many words of each text are in the texts of its owner only."""
     said = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in texts]
-    by: dict[str, set[Any]] = {}
+    by: dict[str, set[int]] = {}
     for words, owner in zip(said, owners, strict=True):
         for word in words:
             by.setdefault(word, set()).add(owner)

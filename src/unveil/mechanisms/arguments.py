@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.errors import ArgumentError, shown
+from unveil.partitions.generalised import is_null
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -43,5 +44,8 @@ def _test(name: str, condition: Any) -> Callable[[Any], bool]:
     if callable(condition):
         return lambda value: value is not None and bool(condition(value))
     if isinstance(condition, Collection) and not isinstance(condition, str | bytes):
-        return lambda value: value in condition
+        allowed = [None if is_null(one) else one for one in condition] if any(map(is_null, condition)) else condition
+        return lambda value: value in allowed
+    if is_null(condition):
+        return lambda value: value is None
     return lambda value: bool(value == condition)
