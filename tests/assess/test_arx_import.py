@@ -152,18 +152,21 @@ def test_the_verb_takes_it_over_and_the_next_one_runs_it(
         ("(1.0E-4)-population-uniqueness (dankar)", {"uniqueness": ["population:0.0001:0.1:dankar"]}),
         ("profitability (prosecutor)[benefit=1200.0, loss=300.0, gain=300.0, cost=4.0]", {"profitable": "1200:300:300:4"}),
         ("no-attack-profitability (prosecutor)[benefit=1.0, loss=2.0, gain=300.0, cost=4.0]", {"no_attack": "300:4"}),
+        ("no-attack-profitability (journalist)[benefit=1.0, loss=2.0, gain=300.0, cost=4.0]", {"no_attack": "300:4"}),
+        ("profitability (journalist)[benefit=1200.0, loss=300.0, gain=300.0, cost=4.0]", {"profitable": "1200:300:300:4"}),
     ],
 )
 def test_requirements_have_the_words_of_a_project_file(criterion: str, models: dict[str, Any], tmp_path: Path) -> None:
     found = unveil.import_arx(project_of_arx(tmp_path / "care.deid", criteria=(criterion,)), tmp_path / "unveil.toml")
     assert found.project.models == models
+    assert any("taken against a prosecutor" in note for note in found.notes) == ("(journalist)" in criterion)
     found.write()
     assert unveil.Study.of(tmp_path / "unveil.toml").project is not None
 
 
 @pytest.mark.parametrize(
     "criterion",
-    ["(2.0,1.0E-5)-DP", "(0.1,0.5)-presence", "(5)-map", "profitability (journalist)[benefit=1.0, loss=2.0, gain=3.0, cost=4.0]"],
+    ["(2.0,1.0E-5)-DP", "(0.1,0.5)-presence", "(5)-map"],
 )
 def test_what_has_no_counterpart_is_said_and_stands_in_the_file(criterion: str, tmp_path: Path) -> None:
     found = unveil.import_arx(

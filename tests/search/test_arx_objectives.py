@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, defaultdict
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.errors import ArgumentError, ModelNotMetError
-from unveil.models import KAnonymity, Profitable
+from unveil.models import KAnonymity, KMap, NoAttack, Profitable
 from unveil.models.requirements import parse_profitable
 
 TREES = {
@@ -117,6 +119,97 @@ def test_no_generalisation_pays_better(rows: list[Row], game: tuple[float, ...],
     assert found["met"] is True
 
 
+@given(people, people, games, st.sampled_from([0.0, 0.4]))
+def test_no_generalisation_pays_better_where_a_journalist_attacks(
+    rows: list[Row], others: list[Row], game: tuple[float, ...], share: float
+) -> None:
+    """What an attack succeeds with is one over the people of the population in the class; a prosecutor's pays no less."""
+    everyone, costs = rows + others, []
+    for node in NODES:
+        sizes, whole = classes_at(rows, node), classes_at(everyone, node)
+        paid = {label: payoff(label, whole[label], node, game) for label in sizes}
+        assert all(paid[label] >= payoff(label, n, node, game) for label, n in sizes.items())
+        lost = sum(n for label, n in sizes.items() if paid[label] <= 1e-9)
+        if lost <= share * len(rows):
+            got = sum(n * paid[label] for label, n in sizes.items() if paid[label] > 1e-9)
+            costs.append((1 - got / (game[0] * len(rows)), lost))
+    text = ":".join(map(str, game)) + ":journalist"
+    call = {"suppression": share, "objective": f"payoff:{text}", "population": frame_of(everyone)}
+    try:
+        release = unveil.anonymize(frame_of(rows), TREES, [parse_profitable(text)], **call)  # type: ignore[arg-type]
+    except (ModelNotMetError, unveil.errors.EmptyDataError):
+        assert not costs or min(costs)[1] == len(rows)
+        return
+    assert release.score == pytest.approx(min(costs)[0], abs=1e-9)
+    levels = tuple(release.transformation.values())
+    whole = classes_at(everyone, levels)
+    kept = [gain for label in classes_at(rows, levels) if (gain := payoff(label, whole[label], levels, game)) > 1e-9]
+    found = release.to_dict()["models"]["profitable"]
+    assert (found["value"], found["met"]) == (pytest.approx(min(kept)), True)
+    assert "in the population" in found["requirement"]
+
+
+@given(people, st.sampled_from([0.0, 0.4]))
+def test_a_journalist_in_a_population_that_is_the_table_is_a_prosecutor(rows: list[Row], share: float) -> None:
+    text, frame = "4:9:6:2", frame_of(rows)
+    scores: list[Any] = []
+    for models, objective in (
+        ([parse_profitable(text), NoAttack(3, 2)], f"payoff:{text}"),
+        ([parse_profitable(f"{text}:journalist"), NoAttack(3, 2, "journalist")], f"payoff:{text}:journalist"),
+    ):
+        try:
+            release = unveil.anonymize(frame, TREES, models, suppression=share, objective=objective, population=frame)
+        except (ModelNotMetError, unveil.errors.EmptyDataError):
+            scores.append(None)
+        else:
+            scores.append((release.score, release.suppressed, release.transformation))
+    assert scores[0] == scores[1]
+
+
+@given(people, people, st.sampled_from([0.0, 0.2]), st.sampled_from([(1.0, 1.0), (5.0, 2.0), (9.0, 2.0)]))
+def test_no_attack_of_a_journalist_pays_where_k_map_has_more_than_gain_by_cost(
+    rows: list[Row], others: list[Row], share: float, game: tuple[float, float]
+) -> None:
+    gain, cost = game
+    people_needed = next(n for n in range(1, 99) if gain / n < cost)
+    whole = frame_of(rows + others)
+    found: list[Any] = []
+    for model in (NoAttack(gain, cost, "journalist"), KMap(people_needed)):
+        try:
+            release = unveil.anonymize(frame_of(rows), TREES, [model], suppression=share, population=whole)
+        except (ModelNotMetError, unveil.errors.EmptyDataError):
+            found.append(None)
+            continue
+        measured = release.to_dict()["models"][model.name]
+        found.append((release.transformation, release.suppressed, measured["value"], measured["met"]))
+    assert found[0] == found[1]
+
+
+def test_what_a_journalist_finds_is_stated_against_who_is_in_the_population(tmp_path: Path) -> None:
+    part, whole = frame_of([(1, "f"), (2, "f"), (3, "m")]), frame_of([(1, "f"), (2, "f"), (3, "m")] * 3)
+    models = [NoAttack(5, 2, "journalist"), Profitable(10, 3, 3, 1, "journalist"), KAnonymity(1)]
+    release = unveil.anonymize(part, TREES, models, population=whole)
+    release.write(tmp_path / "release.csv")
+    stated = json.loads((tmp_path / "release.csv.unveil.json").read_text())["models"]
+    assert {one["model"]: "in the population" in one["against"] for one in stated} == {
+        "no_attack": True, "profitable": True, "k_anonymity": False,
+    }  # fmt: skip
+    assert release.transformation == {"age": 0, "sex": 0}
+
+
+@pytest.mark.parametrize("model", [NoAttack(5, 2, "journalist"), Profitable(10, 3, 3, 1, "journalist")])
+def test_a_journalist_needs_a_population(model: Any) -> None:
+    frame = frame_of([(1, "f")] * 3)
+    with pytest.raises(ArgumentError, match="compares the table with its population"):
+        unveil.anonymize(frame, TREES, [model])
+    with pytest.raises(ArgumentError, match="population"):
+        unveil.measure(frame, ["age", "sex"], models=[model])
+    with pytest.raises(ArgumentError, match="population"):
+        unveil.mondrian(frame, ["age"], [model])
+    with pytest.raises(ArgumentError, match="goes by a population"):
+        unveil.anonymize(frame, TREES, [KAnonymity(1)], objective="payoff:10:3:3:1:journalist")
+
+
 def told(rows: list[Row], node: tuple[int, ...], at: int, factor: float) -> float:
     """Return how badly an attribute is told by the other at a node, nothing suppressed."""
     tree = list(TREES.values())[at]
@@ -164,7 +257,19 @@ def test_what_a_table_pays_as_it_is() -> None:
     assert np.allclose(Profitable(10, 30, 5, 2).game.payoff(np.array([1.0, 2.0, 3.0]), 0.5), [-25.0, -10.0, 5.0])
 
 
-@pytest.mark.parametrize("text", ["1:2:3", "a:1:1:1", "0:1:1:1", "1:-1:1:1", "1:1:inf:1", "1:1:nan:1", ""])
+def test_what_a_table_pays_in_its_population() -> None:
+    part, whole = pl.DataFrame({"age": [1, 1, 2]}), pl.DataFrame({"age": [1, 1, 1, 2, 2]})
+    asked = [Profitable(10, 30, 5, 2, "journalist"), NoAttack(5, 2, "journalist")]
+    found = unveil.measure(part, "age", population=whole, models=asked).to_dict()["models"]
+    paid, attacked = found["profitable"], found["no_attack"]  # 5 / 3 < 2: no attack on three; 5 / 2 > 2: one on two, 10 - 30 / 2
+    assert (paid["value"], paid["met"], paid["violations"]) == (-5.0, False, {"classes": 1, "records": 1})
+    assert (attacked["value"], attacked["met"], attacked["violations"]) == (2, False, {"classes": 1, "records": 1})
+    assert paid["worst_class"] == {"key": {"age": 2}, "size": 1, "population": 2}
+
+
+@pytest.mark.parametrize(
+    "text", ["1:2:3:journalist", "1:2:3:4:marketer", "1:2:3", "a:1:1:1", "0:1:1:1", "1:-1:1:1", "1:1:inf:1", "1:1:nan:1", ""]
+)
 def test_a_game_that_nobody_can_weigh_up_is_refused(text: str) -> None:
     with pytest.raises(ArgumentError):
         parse_profitable(text)

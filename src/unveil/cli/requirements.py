@@ -77,10 +77,21 @@ Uniqueness = Annotated[
         help="Require at most sample:SHARE of records alone, or population:SHARE:FRACTION of people unique.",
     ),
 ]
-NoAttack = Annotated[str | None, typer.Option("--no-attack", metavar="GAIN:COST", help="Require that no attack on a class pays.")]
+NoAttack = Annotated[
+    str | None,
+    typer.Option(
+        "--no-attack",
+        metavar="GAIN:COST",
+        help="Require that no attack on a class pays; then :journalist: on its people in the population.",
+    ),
+]
 Profitable = Annotated[
     str | None,
-    typer.Option("--profitable", metavar="BENEFIT:LOSS:GAIN:COST", help="Require that every class pays who publishes it."),
+    typer.Option(
+        "--profitable",
+        metavar="BENEFIT:LOSS:GAIN:COST",
+        help="Require that every class pays who publishes it; then :journalist: attacked through the population.",
+    ),
 ]
 Presence = Annotated[
     str | None, typer.Option("--presence", metavar="LOW:HIGH", help="Require delta-presence against the population.")

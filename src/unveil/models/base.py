@@ -56,6 +56,8 @@ class Measured:
         How many classes, and records in them, do not meet it.
     reason
         Why the value is infinite or missing.
+    of_population
+        Whether the figure is about the people of a population.
     """
 
     value: float | None
@@ -65,6 +67,7 @@ class Measured:
     violating_classes: int | None = None
     violating_records: int | None = None
     reason: str | None = None
+    of_population: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
@@ -164,6 +167,11 @@ class Model:
     def least_size(self) -> int | None:
         """The fewest records, or persons, that a class must hold; None: it does not ask for a size."""
         return int(self.threshold) if self.asked_of == "size" and self.threshold is not None else None
+
+    @property
+    def least_people(self) -> int | None:
+        """The fewest people of the population that must share the key of a class; None: it does not ask for them."""
+        return int(self.threshold) if self.asked_of == "population" and self.threshold is not None else None
 
     @property
     def place(self) -> Place:

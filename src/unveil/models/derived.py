@@ -7,7 +7,8 @@ taken to have at least k people where this many records would be an accident oth
 :math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever required.
 
 **No attack** (Wan et al. 2015). Who attacks a class of n records finds the right one with the probability 1/n. An attack that
-gains g and costs c does not pay where :math:`g / n < c`.
+gains g and costs c does not pay where :math:`g / n < c`. The prosecutor knows that the person is in the table, and n counts its
+records; the journalist knows that they are in the population, and n counts its people who share the key of the class.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 from unveil.arguments import checked_arguments, checked_count, checked_share
 from unveil.errors import ArgumentError
 from unveil.measures.population import checked_sampling_fraction
-from unveil.models.base import Model
+from unveil.models.base import Measured, Model
+from unveil.models.population import Attacker, Population, checked_attacker, in_population
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,6 +109,8 @@ class EstimatedKMap(_SmallestClass):
 class NoAttack(_SmallestClass):
     """No attack pays: what a right guess gains, times its probability, stays below what an attack costs (Wan et al. 2015).
 
+    A prosecutor looks for somebody who is in the table, a journalist for somebody who is in the population.
+
     Examples
     --------
     >>> NoAttack(300, 4).threshold
@@ -115,22 +119,46 @@ class NoAttack(_SmallestClass):
 
     gain: float | None = None
     cost: float = 1.0
+    attacker: Attacker = "prosecutor"
     name: ClassVar[str] = "no_attack"
     label: ClassVar[str] = "no attack pays"
 
     def __post_init__(self) -> None:
-        """Refuse a gain and a cost that no size of a class weighs up."""
+        """Refuse an attacker that is not known, and a gain and a cost that no size of a class weighs up."""
+        checked_attacker(self.attacker)
         if self.gain is not None and not (
             0.0 <= self.gain < _LARGEST and 0.0 < self.cost < _LARGEST and self.gain / self.cost < _MOST
         ):
             raise ArgumentError("no_attack takes a gain of zero or above, and a cost above zero.")
 
     @property
+    def needs_population(self) -> bool:
+        """Whether a journalist attacks."""
+        return self.attacker == "journalist"
+
+    @property
+    def least_size(self) -> int | None:
+        """The fewest records of a class, where a prosecutor attacks."""
+        return None if self.needs_population else super().least_size
+
+    @property
+    def least_people(self) -> int | None:
+        """The fewest people who share the key of a class, where a journalist attacks."""
+        return int(self.threshold) if self.needs_population and self.threshold is not None else None
+
+    def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
+        """Return the smallest class, of the table or of the population."""
+        return in_population(self, classes, population) if self.needs_population else super().measure(classes)
+
+    @property
     def threshold(self) -> float | None:
-        """The records that a class must have: more than gain by cost."""
+        """The records, or people, that a class must have: more than gain by cost."""
         return None if self.gain is None else max(1, math.floor(self.gain / self.cost) + 1)
 
     @property
     def requirement(self) -> str | None:
         """Gain and cost in words."""
-        return None if self.gain is None else f"no_attack (gain {self.gain:g}, cost {self.cost:g}: classes of {self.threshold})"
+        if self.gain is None:
+            return None
+        within = " in the population" if self.needs_population else ""
+        return f"no_attack (gain {self.gain:g}, cost {self.cost:g}: classes of {self.threshold}{within})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -18,7 +18,21 @@ from unveil.results.masking import disclosing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AverageRisk", "DeltaPresence", "KMap", "Population"]
+__all__ = [
+    "ATTACKERS",
+    "Attacker",
+    "AverageRisk",
+    "DeltaPresence",
+    "KMap",
+    "Population",
+    "checked_attacker",
+    "in_population",
+    "people_of_classes",
+]
+
+Attacker: TypeAlias = Literal["prosecutor", "journalist"]
+"""Who looks for somebody: a prosecutor knows that the person is in the table, a journalist that they are in the population."""
+ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +65,36 @@ class Population:
         return cls(size, whole, population_sizes(whole, sample))
 
 
+def checked_attacker(attacker: str) -> None:
+    """Refuse an attacker that is not known."""
+    if attacker not in ATTACKERS:
+        raise ArgumentError.not_one_of("attacker", attacker, ATTACKERS)
+
+
+def people_of_classes(model: Model, population: Population | None) -> NDArray[np.int64]:
+    """Return how many people of the population share the key of each class; a population must be given."""
+    return _required(model, population).size
+
+
+def in_population(
+    model: Model, classes: Equivalence, population: Population | None, figures: NDArray[np.float64] | None = None
+) -> Measured:
+    """Measure a model whose figure of a class is the number of people who share its key, or follows from it, high being safe."""
+    size = people_of_classes(model, population)
+    figures = size.astype(np.float64) if figures is None else figures
+    worst, violated = int(np.argmin(figures)), model.violated(figures)
+    required = model.requirement is not None
+    return Measured(
+        value=int(figures[worst]) if model.whole else float(figures[worst]),
+        worst_class={**classes.describe(worst), "population": int(size[worst])},
+        requirement=model.requirement,
+        met=not violated.any() if required else None,
+        violating_classes=int(violated.sum()) if required else None,
+        violating_records=int(classes.own[violated].sum()) if required else None,
+        of_population=True,
+    )
+
+
 def _required(model: Model, population: Population | None) -> Population:
     if population is None:
         raise ArgumentError(f"{model.name} compares the table with its population; give the population's table.")
@@ -76,17 +120,7 @@ class KMap(Model):
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
         """Return the smallest class of the population that a record of the table belongs to."""
-        population = _required(self, population)
-        worst = int(np.argmin(population.size))
-        violated = population.size < (self.k or 0)
-        return Measured(
-            value=int(population.size[worst]),
-            worst_class={**classes.describe(worst), "population": int(population.size[worst])},
-            requirement=self.requirement,
-            met=None if self.k is None else not violated.any(),
-            violating_classes=None if self.k is None else int(violated.sum()),
-            violating_records=None if self.k is None else int(classes.own[violated].sum()),
-        )
+        return in_population(self, classes, population)
 
 
 @checked_arguments
@@ -145,6 +179,7 @@ class DeltaPresence(Model):
             met=not violated.any() if required else None,
             violating_classes=int(violated.sum()) if required else None,
             violating_records=int(population.held[violated].sum()) if required else None,
+            of_population=True,
         )
 
 

@@ -7,7 +7,9 @@ costs its publisher the loss d. So a record of the class pays
 
 .. math:: b (1 - \ell) - [g / n > c] \, d / n ,
 
-and a class that does not pay is not released. The share lost is that of the bits of all combinations of leaves:
+and a class that does not pay is not released. The prosecutor knows that the person is in the table, and n counts its records; the
+journalist knows that they are in the population, and n counts its people who share the key of the class. The share lost is that
+of the bits of all combinations of leaves:
 
 .. math:: \ell = \sum_j \log v_j \Big/ \sum_j \log V_j ,
 
@@ -27,7 +29,8 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import Equivalence
-from unveil.models.base import TOLERANCE, Model
+from unveil.models.base import TOLERANCE, Measured, Model
+from unveil.models.population import ATTACKERS, Attacker, Population, checked_attacker, in_population, people_of_classes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,11 +48,18 @@ class Game:
     loss: float
     gain: float
     cost: float
+    attacker: Attacker = "prosecutor"
 
     def __post_init__(self) -> None:
-        """Refuse amounts that nobody could weigh up."""
+        """Refuse an attacker that is not known, and amounts that nobody could weigh up."""
+        checked_attacker(self.attacker)
         if not all(0.0 <= amount < _LARGEST for amount in (self.benefit, self.loss, self.gain, self.cost)) or not self.benefit:
             raise ArgumentError("a game takes a benefit above zero, and a loss, a gain and a cost of zero or above.")
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the sizes that count are those in the population."""
+        return self.attacker == "journalist"
 
     def payoff(self, size: NDArray[np.float64], lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Return what a record pays in classes of these sizes, given the share of its information that is lost."""
@@ -58,20 +68,33 @@ class Game:
 
 
 def game_of(text: str, word: str) -> Game:
-    """Read BENEFIT:LOSS:GAIN:COST."""
+    """Read BENEFIT:LOSS:GAIN:COST[:ATTACKER].
+
+    Examples
+    --------
+    >>> game_of("1200:300:300:4:journalist", "`profitable`")
+    Game(benefit=1200.0, loss=300.0, gain=300.0, cost=4.0, attacker='journalist')
+    """
+    parts = text.split(":")
+    attacker: Attacker = next((one for one in ATTACKERS if parts[-1] == one), "prosecutor")
     try:
-        amounts = [float(part) for part in text.split(":")]
+        amounts = [float(part) for part in (parts[:-1] if parts[-1] in ATTACKERS else parts)]
     except ValueError:
         amounts = []
     if len(amounts) != 4:  # noqa: PLR2004 - the four of a game
-        raise ArgumentError(f"{word} takes BENEFIT:LOSS:GAIN:COST, such as 1200:300:300:4, not {shown(text)}.")
-    return Game(*amounts)
+        raise ArgumentError(
+            f"{word} takes BENEFIT:LOSS:GAIN:COST, such as 1200:300:300:4, and then :journalist or not, not {shown(text)}."
+        )
+    benefit, loss, gain, cost = amounts
+    return Game(benefit, loss, gain, cost, attacker)
 
 
 @checked_arguments
 @dataclass(frozen=True)
 class Profitable(Model):
     """Every class pays its publisher: what its records are worth is more than what attacks on it cost (Wan et al. 2015).
+
+    A prosecutor looks for somebody who is in the table, a journalist for somebody who is in the population.
 
     Examples
     --------
@@ -83,6 +106,7 @@ class Profitable(Model):
     loss: float = 0.0
     gain: float = 0.0
     cost: float = 0.0
+    attacker: Attacker = "prosecutor"
     name: ClassVar[str] = "profitable"
     label: ClassVar[str] = "the publisher's payoff"
     safe_is_high: ClassVar[bool] = True
@@ -91,7 +115,8 @@ class Profitable(Model):
     closed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse amounts that nobody could weigh up."""
+        """Refuse an attacker that is not known, and amounts that nobody could weigh up."""
+        checked_attacker(self.attacker)
         if self.benefit is not None:
             self.game  # noqa: B018 - which checks them
 
@@ -103,11 +128,23 @@ class Profitable(Model):
     @property
     def game(self) -> Game:
         """The amounts."""
-        return Game(self.benefit or 0.0, self.loss, self.gain, self.cost)
+        return Game(self.benefit or 0.0, self.loss, self.gain, self.cost, self.attacker)
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether a journalist attacks."""
+        return self.attacker == "journalist"
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return what a record of each class pays, nothing of it lost."""
         return self.game.payoff(classes.size, 0.0)
+
+    def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
+        """Return what a record of the worst class pays, nothing of it lost."""
+        if not self.needs_population:
+            return super().measure(classes)
+        people = people_of_classes(self, population).astype(np.float64)
+        return in_population(self, classes, population, self.game.payoff(people, 0.0))
 
     @property
     def threshold(self) -> float | None:
@@ -123,4 +160,5 @@ class Profitable(Model):
         """The amounts in words."""
         if self.benefit is None:
             return None
-        return f"profitable (benefit {self.benefit:g}, loss {self.loss:g}, gain {self.gain:g}, cost {self.cost:g})"
+        within = ", in the population" if self.needs_population else ""
+        return f"profitable (benefit {self.benefit:g}, loss {self.loss:g}, gain {self.gain:g}, cost {self.cost:g}{within})"

@@ -26,7 +26,7 @@ from unveil.models.classes import (
 from unveil.models.closeness import DISTANCES, Distance, TCloseness
 from unveil.models.derived import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
-from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.population import ATTACKERS, Attacker, AverageRisk, DeltaPresence, KMap
 from unveil.models.profitability import Profitable, game_of
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
@@ -214,27 +214,35 @@ def parse_uniqueness(text: str) -> Model:
 
 
 def parse_no_attack(text: str) -> Model:
-    """Read GAIN:COST as the requirement that no attack pays."""
-    gain, cost = _split(text)
-    return NoAttack(_positive(gain, "`no_attack`", text), _positive(cost or "", "`no_attack`", text))
+    """Read GAIN:COST[:ATTACKER] as the requirement that no attack pays.
+
+    Examples
+    --------
+    >>> parse_no_attack("300:4:journalist")
+    NoAttack(gain=300.0, cost=4.0, attacker='journalist')
+    """
+    gain, rest = _split(text)
+    cost, word = _split(rest or "")
+    attacker: Attacker = _word(word or "prosecutor", ATTACKERS, "attacker")
+    return NoAttack(_positive(gain, "`no_attack`", text), _positive(cost, "`no_attack`", text), attacker)
 
 
 def parse_profitable(text: str) -> Model:
-    """Read BENEFIT:LOSS:GAIN:COST as the requirement that every class pays its publisher.
+    """Read BENEFIT:LOSS:GAIN:COST[:ATTACKER] as the requirement that every class pays its publisher.
 
     Examples
     --------
     >>> parse_profitable("1200:300:300:4")
-    Profitable(benefit=1200.0, loss=300.0, gain=300.0, cost=4.0)
+    Profitable(benefit=1200.0, loss=300.0, gain=300.0, cost=4.0, attacker='prosecutor')
     """
     game = game_of(text, "`profitable`")
-    return Profitable(game.benefit, game.loss, game.gain, game.cost)
+    return Profitable(game.benefit, game.loss, game.gain, game.cost, game.attacker)
 
 
-def _word(word: str, among: Sequence[Any]) -> Any:
+def _word(word: str, among: Sequence[Any], kind: str = "estimator") -> Any:
     """Return a word of a list."""
     if word not in among:
-        raise ArgumentError.not_one_of("estimator", word, among)
+        raise ArgumentError.not_one_of(kind, word, among)
     return word
 
 

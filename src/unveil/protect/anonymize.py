@@ -102,8 +102,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     objective
         What to make small: "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility",
         "discernibility-monotone", "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "classification:COLUMN",
-        "entropy-based", "precision-arx", "payoff:BENEFIT:LOSS:GAIN:COST", or a function of a `Candidate`. `objective_of` gives
-        the formulas.
+        "entropy-based", "precision-arx", "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]", or a function of a `Candidate`.
+        `objective_of` gives the formulas.
     levels
         The lowest and the highest level that an attribute may have.
     weights

@@ -220,8 +220,9 @@ def request_of(
         name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in sensitive
     }
     required = completed(models, scales)
-    if whole is None and any(model.needs_population for model in required.values()):
-        raise ArgumentError("k-map and delta-presence compare the table with its population; give the population's table.")
+    lacking = [model.name for model in required.values() if model.needs_population and whole is None]
+    if lacking:
+        raise ArgumentError(f"{lacking[0]} compares the table with its population; give the population's table.")
     require_persons(cells, person)
     return Request(keys, sensitive, given, table, rows, coded, cells, required, gone, whole, also, person)
 

@@ -88,12 +88,12 @@ class Requirements:
 
     def __init__(self, models: Iterable[Model]) -> None:
         by_kind: dict[str, list[Any]] = {}
-        self.closed = True
+        self.closed, self.people = True, 0
         for model in models:
             by_kind.setdefault(model.asked_of, []).append(model)
             self.closed = self.closed and model.closed
-        self.size: int = max([0, *(int(model.threshold or 0) for model in by_kind.get("size", ()))])
-        self.people: int = max([0, *(int(model.threshold or 0) for model in by_kind.get("population", ()))])
+            self.people = max(self.people, model.least_people or 0)
+        self.size: int = max([0, *(model.least_size or 0 for model in by_kind.get("size", ()))])
         averages = [model.threshold for model in by_kind.get("average", ()) if model.threshold is not None]
         self.average: float = min([1.0, *averages])
         self.presence: Sequence[DeltaPresence] = by_kind.get("presence", [])

@@ -133,12 +133,21 @@ def _presence(_models: dict[str, Any], low: str, high: str) -> str:
     return f"it is about a population, so it is left out; name its table by `population`, and `presence` {low}:{high}."
 
 
-def _no_attack(models: dict[str, Any], gain: str, cost: str) -> None:
+def _no_attack(models: dict[str, Any], attacker: str, gain: str, cost: str) -> str | None:
     models["no_attack"] = f"{_plain(gain)}:{_plain(cost)}"
+    return _prosecuted(attacker)
 
 
-def _profitable(models: dict[str, Any], *amounts: str) -> None:
+def _profitable(models: dict[str, Any], attacker: str, *amounts: str) -> str | None:
     models["profitable"] = ":".join(_plain(amount) for amount in amounts)
+    return _prosecuted(attacker)
+
+
+def _prosecuted(attacker: str) -> str | None:
+    """Say that the stricter prosecutor is taken for a journalist, as a project file has no population."""
+    if attacker == "prosecutor":
+        return None
+    return "taken against a prosecutor, which asks for no less; with `population` its table, end it in :journalist."
 
 
 _DISTANCES = {"equal ground-": "equal", "hierarchical ground-": "hierarchical", "ordered ": "rank"}
@@ -157,8 +166,8 @@ _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (rf"{_N}-disclosure privacy{_OF}", lambda m, d, x: _several(m, "delta", f"{_plain(d)}:{x}")),
     (rf"\({_N}(, .*)?\)-avg-reidentification-risk", _average),
     (rf"\({_N}\)-sample-uniqueness", lambda m, share: _several(m, "uniqueness", f"sample:{_plain(share)}")),
-    (rf"profitability \(prosecutor\)\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\]", _profitable),
-    (rf"no-attack-profitability \(\w+\)\[benefit=.*, gain={_N}, cost={_N}\]", _no_attack),
+    (rf"profitability \((\w+)\)\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\]", _profitable),
+    (rf"no-attack-profitability \((\w+)\)\[benefit=.*, gain={_N}, cost={_N}\]", _no_attack),
 )  # fmt: skip
 """How each requirement is written in a .deid file, and what becomes of it; a text that comes back is a note."""
 
@@ -184,7 +193,7 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
         responses = [one.name for one in archive.columns if one.response]
         if len(responses) == 1:
             return f"classification:{responses[0]}", 0.5
-    if archive.metric.startswith("PublisherBenefit (Prosecutor") and "profitable" in translation.models:
+    if archive.metric.startswith("PublisherBenefit (") and "profitable" in translation.models:
         return f"payoff:{translation.models['profitable']}", 0.5
     if archive.metric in _OBJECTIVES:
         return _OBJECTIVES[archive.metric], 0.0 if archive.metric in _MONOTONE else 0.5

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.errors import EmptyDataError, ModelNotMetError
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError
 from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.full_domain import Found, search
-from unveil.search.lattice.objectives import Candidate, Objective, objective_of, target_of
+from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, target_of
 from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
@@ -69,13 +69,10 @@ class Lattice:
         space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)
-        return cls(
-            request,
-            space,
-            requirements,
-            objective_of(objective, attributes, space.records, weights=weights, factor=factor),
-            limit,
-        )
+        goal = objective_of(objective, attributes, space.records, weights=weights, factor=factor)
+        if isinstance(goal, ClassBased) and goal.needs_population and request.population is None:
+            raise ArgumentError(f"the objective {goal.name} goes by a population; give the population's table.")
+        return cls(request, space, requirements, goal, limit)
 
     def searched(self, budget: SearchBudget | None = None) -> Found:
         """Search for the best node."""
@@ -134,6 +131,7 @@ class Lattice:
                 met=not wrong.any(),
                 violating_classes=int(wrong.sum()),
                 violating_records=int(classes.n[kept][wrong].sum()),
+                of_population=model.needs_population,
             )
         return found
 

@@ -15,9 +15,6 @@ from unveil.results.numbers import counted, number
 
 __all__ = ["Generalisation", "Searched", "on_suppressed"]
 
-_OF_POPULATION = ("k_map", "delta_presence")
-"""Models that are about the people of a population."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched(Protection):
@@ -54,7 +51,7 @@ class Searched(Protection):
                 "requirement": one.requirement,
                 "value": one.value,
                 "met": one.met,
-                "against": _against(place[0], release.settings),
+                "against": _against(place[0], release.settings, population=one.of_population),
             }
             for place, one in self.models.items()
         ]
@@ -160,8 +157,8 @@ def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str
     return [f"{note}, fewer than the {k:,.0f} of a class. Leave them out of what you publish, or allow more suppression."]
 
 
-def _against(model: str, settings: Mapping[str, Any]) -> str:
+def _against(model: str, settings: Mapping[str, Any], *, population: bool) -> str:
     """Say against whom a model holds; where nulls match anything, k is matched within the release alone."""
     if model == "k_anonymity" and settings.get("nulls") == "wildcard":
         return "someone who has the release alone, and takes a null for any value"
-    return against_key(settings["key"], population=model in _OF_POPULATION)
+    return against_key(settings["key"], population=population)

@@ -167,11 +167,14 @@ class ClassBased:
     rises
         What the score is at least that of, while classes are suppressed: "more", of any fewer suppressed; "first", of none
         suppressed (a class that joins others that are may cost less than they did); "never": nothing is known.
+    needs_population
+        Whether it goes by the sizes of classes in the population.
     """
 
     name: str
     score: ClassCost
     rises: Literal["more", "first", "never"] = "more"
+    needs_population: bool = False
 
     @property
     def ranked(self) -> bool:
@@ -205,7 +208,7 @@ def objective_of(
         the generalised value, :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share
         of what full generalisation costs). "height", "discernibility", "discernibility-monotone", "class-size", "entropy-arx",
         "kl", "ambiguity" and "classification:COLUMN": see `class_costs`. "entropy-based", "precision-arx" and
-        "payoff:BENEFIT:LOSS:GAIN:COST": see `payoffs`.
+        "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]": see `payoffs`.
     attributes, records
         The key attributes, and the number of records.
     weights
@@ -243,7 +246,7 @@ def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor:
         return ClassBased(objective, objective_of(target, factors, factor), rises="never")
     if objective.startswith(_PAYOFF):
         game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
-        return ClassBased(objective, payoff_cost(game, factors), rises="never")
+        return ClassBased(objective, payoff_cost(game, factors), rises="never", needs_population=game.needs_population)
     if objective == "entropy-based":  # suppression adds to the score where it counts in full
         return ClassBased(objective, bits_cost(factors), rises="more" if factor >= _EVEN else "never")
     return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more")

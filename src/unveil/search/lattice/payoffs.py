@@ -4,8 +4,9 @@ r"""Costs of ARX that count a suppressed record otherwise than what is left of i
   level over the height of attribute j: below a factor of 0.5 a suppressed record costs f = 2 x factor, whatever its level.
 - "entropy-based" is the share of a record's information that is lost, on average: that of the bits of all combinations of leaves,
   as in `models.profitability`; f for a suppressed record.
-- "payoff:BENEFIT:LOSS:GAIN:COST" is the share of what all records together are worth that their publisher does not get: all of it
-  for a suppressed record, and for one that is kept what its payoff (see `models.profitability`) falls short of its benefit.
+- "payoff:BENEFIT:LOSS:GAIN:COST[:ATTACKER]" is the share of what all records together are worth that their publisher does not
+  get: all of it for a suppressed record, and for one that is kept what its payoff (see `models.profitability`) falls short of
+  its benefit.
 """
 
 from __future__ import annotations
@@ -60,8 +61,9 @@ def payoff_cost(game: Game, factors: Factors) -> ClassCost:
 
 
 def class_payoffs(game: Game, space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
-    """Return what a record of each class of a node pays its publisher."""
-    return game.payoff(np.maximum(table.n, 1).astype(np.float64), _shares_lost(space, node, table))
+    """Return what a record of each class of a node pays its publisher; a journalist looks for it in the population."""
+    size = space.population(table) if game.needs_population else table.n
+    return game.payoff(np.maximum(size, 1).astype(np.float64), _shares_lost(space, node, table))
 
 
 def _shares_lost(space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
