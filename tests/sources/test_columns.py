@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.errors import ColumnNotFoundError, UnsupportedDataError
+from unveil.errors import ColumnNotFoundError, UnsupportedDataError, UnveilError
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.columns import read_as
 
@@ -73,3 +76,31 @@ def test_floats_beyond_whole_numbers_stay_as_they_are_written() -> None:
     texts = read_as(open_source(frame), ["code"], {}).collect(["code"])["code"].to_list()
     assert float(texts[0]) == 1e30
     assert texts[1:] == ["2.0", None]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[dt.timedelta(1), dt.timedelta(2)], [[1], [2]], [b"\xff", b"a"]],
+    ids=["durations", "lists", "bytes"],
+)
+def test_what_is_no_text_is_refused_as_text(values: list[Any]) -> None:
+    with pytest.raises(UnsupportedDataError, match=r"column 'x' holds .* no text; leave it out of `text`"):
+        read_as(open_source(pl.DataFrame({"x": values, "s": ["a", "b"]})), ["x"], {}).collect(["x"])
+
+
+KINDS: dict[str, list[Any]] = {
+    "texts": ["a", "b"], "integers": [1, 2], "floats": [1.5, 2.0], "durations": [dt.timedelta(1), dt.timedelta(2)],
+    "dates": [dt.date(2020, 1, 1), dt.date(2020, 1, 2)], "lists": [[1], [2]], "bytes": [b"\xff", b"a"], "booleans": [True, False],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("one", KINDS)
+@pytest.mark.parametrize("other", KINDS)
+def test_files_of_two_kinds_are_one_column_or_refused_in_a_line(tmp_path: Path, one: str, other: str) -> None:
+    for name, kind in (("a", one), ("b", other)):
+        pl.DataFrame({"x": KINDS[kind], "s": ["p", "q"]}).write_parquet(tmp_path / f"{name}.parquet")
+    both = {one, other}
+    together = len(both - {"lists", "bytes"}) == 1 == len(both) or both <= {"texts", "integers", "floats", "booleans"}
+    together = together or both == {"texts", "dates"}
+    with nullcontext() if together else pytest.raises(UnveilError, match="column 'x'"):
+        assert unveil.discrimination_rate(str(tmp_path / "*.parquet"), "x", "s").records == 4

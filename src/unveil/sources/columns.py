@@ -79,8 +79,9 @@ def _as_code(column: pl.Series) -> pl.Series:
         column = column.cast(pl.Int64)
     try:
         name, texts = column.name, column.cast(pl.String).alias("code")  # some names are patterns to Polars
-    except pl.exceptions.ComputeError:
-        raise UnsupportedDataError(f"column {shown(column.name)} holds bytes that are no text; leave it out of `text`.") from None
+    except pl.exceptions.PolarsError:
+        kind = "bytes that are no text" if column.dtype == pl.Binary else f"{column.dtype.base_type()} values, which are no text"
+        raise UnsupportedDataError(f"column {shown(column.name)} holds {kind}; leave it out of `text`.") from None
     digits = texts.filter(texts.str.contains(_DIGITS).fill_null(value=False))
     width = digits.str.len_chars().max()
     if not isinstance(width, int) or width > _LONGEST_CODE:

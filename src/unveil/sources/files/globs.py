@@ -54,13 +54,27 @@ class GlobSource(Source):
             texts = [delimited.read_texts(one, columns, self._options) for one in located]
             return typed(pl.concat(texts), self._options.missing)
         frames = [read(file, columns, self._options) for file in self._files]
-        return pl.concat([_as_first(frames[0], frame) for frame in frames], how="vertical_relaxed")
+        return pl.DataFrame({name: self._whole([frame.get_column(name) for frame in frames]) for name in columns})
 
+    def _whole(self, parts: Sequence[pl.Series]) -> pl.Series:
+        """Return the parts of a column that the files hold as one; where some hold texts, all as texts."""
+        texts = any(part.dtype == pl.String for part in parts)
+        moments = {part.dtype.is_temporal() for part in parts if part.dtype != pl.Null}
+        if len(moments) > 1 and not texts:  # Polars would take days as numbers
+            raise self._unlike(parts)
+        try:
+            named = [(part.cast(pl.String) if texts else part).alias("").to_frame() for part in parts]
+            return pl.concat(named, how="vertical_relaxed").to_series()
+        except pl.exceptions.PolarsError:
+            raise self._unlike(parts) from None
 
-def _as_first(first: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a column that is of numbers here and of texts there as texts."""
-    mixed = [name for name, dtype in frame.schema.items() if (dtype == pl.String) != (first.schema[name] == pl.String)]
-    return frame.with_columns(*(frame.get_column(name).cast(pl.String) for name in mixed)) if mixed else frame
+    def _unlike(self, parts: Sequence[pl.Series]) -> DataFileError:
+        """Return the error of a column that holds values of two kinds, which do not go together."""
+        other = next(at for at, part in enumerate(parts) if part.dtype != parts[0].dtype)
+        return DataFileError(
+            f"column {shown(parts[0].name)} holds {parts[0].dtype.base_type()} values in {self._files[0]} and "
+            f"{parts[other].dtype.base_type()} values in {self._files[other]}; write one kind in every file."
+        )
 
 
 def _require_same(one: str, names: Sequence[str], other: str, others: Sequence[str]) -> None:
