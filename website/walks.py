@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from inspect import isclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -34,8 +35,10 @@ def _own_words() -> set[CodeType]:
             continue
         for kind in filter(isclass, vars(module).values()):
             for word, member in vars(kind).items():
-                code = getattr(member.fget if isinstance(member, property) else member, "__code__", None)
-                if code is not None and (isinstance(member, property) or (word.startswith("__") and word.endswith("__"))):
+                own = isinstance(member, property | cached_property) or (word.startswith("__") and word.endswith("__"))
+                said = getattr(member, "fget", None) or getattr(member, "func", None) or member
+                code = getattr(said, "__code__", None)
+                if code is not None and own:
                     codes.add(code)
     return codes
 

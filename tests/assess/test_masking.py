@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
+from unveil.measures.by_value import disclosing
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
 from unveil.protect.chain import Chain
 from unveil.report import page, write
-from unveil.results.masking import disclosing, masked_values
+from unveil.results.masking import masked_values
 from unveil.testing import tables
 
 

@@ -31,7 +31,7 @@ def classes_of(rows: Rows, weights: Sequence[float] | None = None) -> Classes:
 
 
 def keys_of(classes: Classes) -> Rows:
-    return list(zip(*(classes.values(at) for at in range(len(classes.columns))), strict=True))
+    return classes.values if len(classes.columns) > 1 else [(value,) for value in classes.values]
 
 
 def by_record(classes: Classes, sums: Any, rows: Rows) -> list[float]:

@@ -122,13 +122,13 @@ def models_of(policy: Policy, sensitive: Sequence[str], k: int) -> dict[str, Any
     for rule in policy.in_force():
         if rule.threshold is None:
             continue
-        named = [rule.parameter("attribute")] if rule.form.parameters.get("attribute", 0) is None and rule.parameters else []
+        named = [rule.settings["attribute"]] if rule.form.parameters.get("attribute", 0) is None and rule.parameters else []
         of = [name for name in named if name] or list(sensitive)
         if rule.name in _OF_MODELS:
             word, form = _OF_MODELS[rule.name]
             models.setdefault(word, []).extend(form.format(f"{rule.threshold:g}", name) for name in of)
         elif rule.name == "t_closeness":
-            models.setdefault("t", []).extend(f"{rule.threshold:g}:{rule.parameter('distance')}:{name}" for name in of)
+            models.setdefault("t", []).extend(f"{rule.threshold:g}:{rule.settings['distance']}:{name}" for name in of)
     return models
 
 

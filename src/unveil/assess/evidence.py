@@ -24,8 +24,8 @@ from unveil.results import Table, View, jsonable
 from unveil.results.dates import moment
 from unveil.results.displayed import Displayed
 from unveil.sources import Data, Source, open_source
-from unveil.sources.files.globs import files_of, is_pattern
-from unveil.sources.files.inputs import locate, named_part
+from unveil.sources.files.globs import files_at
+from unveil.sources.files.inputs import locate
 
 __all__ = [
     "Evidence",
@@ -181,8 +181,7 @@ def has_password(project: Project) -> bool:
 
 def _rules_in_hand(policy: Policy) -> InputFile:
     """Return the rules of a preset, or of a policy in no file, with the hash of what they say."""
-    said = [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in policy.in_force()]
-    text = json.dumps(jsonable(said), sort_keys=True, ensure_ascii=True).encode()
+    text = json.dumps(jsonable(policy.documents), sort_keys=True, ensure_ascii=True).encode()
     place = f"preset {policy.name}" if policy.presets and not policy.rules else "rules given in the call"
     return InputFile("policy", place, len(text), sha256=hashlib.sha256(text).hexdigest(), is_file=False)
 
@@ -245,19 +244,16 @@ def table_files(
 
 def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:
     """Return the file as it is on the disk, compressed or not; nothing for a built-in set, a frame or a database."""
-    path, place = Path(named_part(place)[0]), without_credentials(place)
     try:
-        if not path.is_file() and is_pattern(place):
-            return [file for one in files_of(place) for file in _file(role, one, key, public=public)]
-        if not path.is_file():
-            return []
-        size = path.stat().st_size
-        if public:
-            return [InputFile(role, place, size, sha256=_digest(path, hashlib.sha256()))]
-        keyed = None if key is None else _digest(path, hmac.new(key, digestmod="sha256"))
-        return [InputFile(role, place, size, hmac_sha256=keyed)]
+        return [_hashed(InputFile(role, one, path.stat().st_size), path, key, public=public) for one, path in files_at(place)]
     except (OSError, ValueError):  # a place that is not a path, or that went away after it was read
         return []
+
+
+def _hashed(file: InputFile, path: Path, key: bytes | None, *, public: bool) -> InputFile:
+    if public:
+        return replace(file, sha256=_digest(path, hashlib.sha256()))
+    return replace(file, hmac_sha256=None if key is None else _digest(path, hmac.new(key, digestmod="sha256")))
 
 
 def _digest(path: Path, state: Any) -> str:

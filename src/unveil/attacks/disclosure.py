@@ -36,12 +36,12 @@ from unveil.attacks.attack_sections import (
 from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_each, count_table
 from unveil.counts.grouping import summed
+from unveil.measures.by_value import disclosing
 from unveil.measures.equivalence import Equivalence, Spread, equivalence
 from unveil.measures.rates import RateFigures, columns_of, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
-from unveil.results.masking import disclosing
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair
 

@@ -65,10 +65,12 @@ class Classes:
         """Return the number of classes."""
         return len(self.n)
 
-    def values(self, column: int) -> list[Any]:
-        """Return the value that each class holds in one of its columns."""
-        known = self.columns[column].values
-        return [known[code] for code in self.codes[column].tolist()]
+    @property
+    def values(self) -> list[Any]:
+        """What each class holds: a value, or a tuple of them where there are several columns."""
+        pairs = zip(self.columns, self.codes, strict=True)
+        held = [[column.values[code] for code in codes.tolist()] for column, codes in pairs]
+        return held[0] if len(held) == 1 else list(zip(*held, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,6 +200,10 @@ class Counts:
         number = len(codes[0])
         mass = summed(of_cell, self.mass, number)
         return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
+
+    def classes_of(self, sets: Iterable[Sequence[str]]) -> list[Classes]:
+        """Return the equivalence classes over each of several sets of columns."""
+        return [self.classes(names) for names in sets]
 
     def split(self, known: Sequence[str], hidden: Sequence[str]) -> Split:
         """Return the table with its classes by what is known and by what is hidden."""

@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "group", "summed", "tally"]
+__all__ = ["Codes", "group", "group_sums", "summed", "tally"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
@@ -55,6 +55,12 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
     first = _first_of_run(ordered)
     cells = keys.codes_of(ordered[first])
     return cells, np.diff(np.flatnonzero(first), append=len(ordered)).astype(np.int64, copy=False)
+
+
+def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[Any]) -> tuple[list[Codes], NDArray[np.float64]]:
+    """Return the code combinations that occur, in order, and the sum of the amounts of each."""
+    of_row, cells = group(codes, sizes)
+    return cells, summed(of_row, amounts, len(cells[0]))
 
 
 def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], list[Codes]]:

@@ -12,12 +12,17 @@ import numpy as np
 from unveil.counts import Classes, Counts
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
-from unveil.results.masking import MASK, SMALL, disclosing, masked_values
+from unveil.results.masking import MASK, SMALL, masked_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ByValue", "telling_classes", "telling_values"]
+__all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "telling_classes", "telling_values"]
+
+CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
+"""The share of a class that gives a value away, the share that is enough for a rare value, and what rare means."""
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +38,7 @@ class ByValue:
     posterior
         :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
     telling
-        Whether the value gives a sensitive value of those who hold it away (`results.masking`); not said about record identity.
+        Whether the value gives a sensitive value of those who hold it away (`disclosing`); not said about record identity.
     hidden, small
         Which values are masked, and below how many records the count is given nevertheless; None: nothing is masked.
     """
@@ -79,6 +84,33 @@ class ByValue:
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         attributes = {_called(column.name): column.name for column in self.classes.columns}
         return Rows(rows, attributes, self.classes.n[order].tolist(), self.telling[order].tolist())
+
+
+def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return for each pair of a class and a sensitive value whether the class gives away that its members hold the value.
+
+    It does where all records of the class hold it, or all but one (who then knows about all others); where at least `CERTAIN` of
+    them do, and a guess is wrong at most half as often as without the key; or where at least `LIKELY` of them do, `TIMES` times
+    its share in the whole table.
+
+    Parameters
+    ----------
+    n, size
+        The records of the class that hold the value, and all records of the class.
+    whole
+        The share of the value in the whole table; 1: there is no other, so there is nothing to give away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> disclosing(np.array([5, 3]), np.array([5, 5]), np.array([0.4, 0.4])).tolist()
+    [True, False]
+    """
+    share, wrong = n / size, 1.0 - n / size
+    to_one_of_them = size - n <= 1.0
+    certain = (share >= CERTAIN - _ROUNDING) & (wrong <= (1.0 - whole) / 2.0 + _ROUNDING)
+    rare = (share >= LIKELY - _ROUNDING) & (share >= TIMES * whole - _ROUNDING)
+    return np.asarray((to_one_of_them | certain | rare) & (whole < 1.0))
 
 
 def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:

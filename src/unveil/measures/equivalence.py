@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from unveil.counts import Classes, Counts
-from unveil.counts.grouping import group, summed
+from unveil.counts.grouping import group_sums, summed
 from unveil.counts.owners import Owners
 from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError
+from unveil.measures.by_value import disclosing
 from unveil.measures.units import Unit
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
 from unveil.results import jsonable
-from unveil.results.masking import disclosing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,6 +165,11 @@ class Equivalence:
         """Count the records in some classes, or the persons who have one there."""
         return int(self.own[which].sum()) if self.owners is None else self.owners.among(which)
 
+    def certain(self, name: str, *, missing_is_sensitive: bool = False) -> tuple[int, int]:
+        """Count the records, or persons, whose class holds one value of a sensitive attribute; and those in classes of none."""
+        spread = self.spreads[name]
+        return self.among(spread.certain(missing_is_sensitive=missing_is_sensitive)), self.among(spread.valueless)
+
     def worst(self, alike: NDArray[Any]) -> NDArray[np.int64]:
         """Count every record in its class, or every person once, in the class of theirs in which the fewest look alike."""
         return self.own if self.owners is None else self.owners.worst(alike)
@@ -213,7 +218,8 @@ def equivalence(
         raise EmptyDataError(
             f"all {counts.records:,} records are suppressed in every key attribute; there is no class to measure."
         )
-    classes = kept.classes(keys)
+    wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
+    classes, *hidden = kept.classes_of([keys, *wanted])
     size, mass = classes.n.astype(np.float64), classes.mass
     if wildcard is not None:
         size, mass = (wildcard_sums(classes, amounts, alpha=wildcard) for amounts in (classes.n, classes.mass))
@@ -223,8 +229,7 @@ def equivalence(
         every = len(counts.columns[counts.names.index(person)].values)
         owners = Owners.of(classes.of_cell, kept.codes[at], len(classes), len(kept.columns[at].values), every)
         size = owners.sizes.astype(np.float64) if wildcard is None else _matching_owners(classes, owners, wildcard)
-    wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
-    spreads = [_spread(kept, classes, names, wildcard, counts if reference is None else reference) for names in wanted]
+    spreads = [_spread(kept, classes, one, wildcard, counts if reference is None else reference) for one in hidden]
     gone_records = counts.records - kept.records
     by_name = {spread.name: spread for spread in spreads}
     return Equivalence(classes, size, mass, by_name, counts.records, gone_records, owners)
@@ -267,23 +272,25 @@ def _expanded(
     return np.arange(lengths.sum()) - before, lengths
 
 
-def _spread(counts: Counts, classes: Classes, names: Sequence[str], wildcard: float | None, reference: Counts) -> Spread:
+def _spread(counts: Counts, classes: Classes, hidden: Classes, wildcard: float | None, reference: Counts) -> Spread:
     """Count the values of a sensitive attribute in every class, and in the whole table."""
-    hidden = counts.classes(names)
     (of_class, value), n = _summed_pairs(classes.of_cell, hidden.of_cell, counts.n, len(classes), len(hidden))
     if wildcard is not None:
         of_class, value, n = _with_matches(classes, of_class, value, n, len(hidden), wildcard)
-    values, place, whole = _whole(hidden, reference, names)
+    if reference is counts:
+        values, place, whole = hidden.values, np.arange(len(hidden)), hidden.n / hidden.n.sum()
+    else:
+        values, place, whole = _whole(hidden, reference)
     starts = np.flatnonzero(np.diff(of_class, prepend=-1))
-    return Spread(" + ".join(names), values, of_class, place[value], n, starts, whole)
+    return Spread(" + ".join(_names(hidden)), values, of_class, place[value], n, starts, whole)
 
 
 def _summed_pairs(
     one: NDArray[np.int64], other: NDArray[np.int64], n: NDArray[Any], ones: int, others: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
     """Return the pairs that occur, in order, and the sum of n over each."""
-    of_pair, pairs = group([one, other], [ones, others])
-    return [codes.astype(np.int64) for codes in pairs], summed(of_pair, n, len(pairs[0]))
+    pairs, sums = group_sums([one, other], [ones, others], n)
+    return [codes.astype(np.int64) for codes in pairs], sums
 
 
 def _with_matches(
@@ -298,12 +305,10 @@ def _with_matches(
     return first[held], second[held], total[held]
 
 
-def _whole(
-    hidden: Classes, reference: Counts, names: Sequence[str]
-) -> tuple[Sequence[Any], NDArray[np.int64], NDArray[np.float64]]:
+def _whole(hidden: Classes, reference: Counts) -> tuple[list[Any], NDArray[np.int64], NDArray[np.float64]]:
     """Return the values of the whole table in order, where those of the classes are among them, and their shares."""
-    whole = reference.classes(names)
-    mine, theirs = _values(hidden), _values(whole)
+    whole = reference.classes(_names(hidden))
+    mine, theirs = hidden.values, whole.values
     place = places_among(theirs, mine)
     new = np.flatnonzero(place < 0)  # a reference table need not know every value; such a one has no share in it
     place[new] = len(theirs) + np.arange(len(new))
@@ -311,7 +316,5 @@ def _whole(
     return [*theirs, *(mine[at] for at in new)], place, share
 
 
-def _values(hidden: Classes) -> list[Any]:
-    """Return the values that the classes of a sensitive attribute stand for; tuples where there are several attributes."""
-    columns = [hidden.values(at) for at in range(len(hidden.columns))]
-    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+def _names(classes: Classes) -> list[str]:
+    return [column.name for column in classes.columns]

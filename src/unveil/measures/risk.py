@@ -22,7 +22,7 @@ from unveil.results.figures import Figures
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Intruder", "Vulnerability", "intruder_risk", "vulnerability_of_records", "vulnerability_of_secret"]
+__all__ = ["ClassRisks", "Intruder", "Vulnerability", "intruder_risk", "vulnerability_of_records", "vulnerability_of_secret"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +66,46 @@ class Vulnerability(Figures):
         return cls(prior, posterior, posterior / prior)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRisks:
+    """The risk of the records, or persons, of every class.
+
+    Attributes
+    ----------
+    risk
+        One over the records, or persons, that look alike to the intruder.
+    own
+        How many are at that risk; a person is counted in the class where theirs is highest.
+    """
+
+    risk: NDArray[np.float64]
+    own: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, classes: Equivalence, alike: NDArray[np.float64]) -> ClassRisks:
+        """Return the risks from an intruder who finds `alike` records that look like those of each class."""
+        return cls(1.0 / alike, classes.worst(alike))
+
+    @property
+    def highest(self) -> float:
+        """The risk of the record, or person, that is worst off."""
+        return float(self.risk.max())
+
+    @property
+    def average(self) -> float:
+        """The mean over the records, or persons."""
+        return float((self.own * self.risk).sum() / self.own.sum())
+
+    @property
+    def unique(self) -> int:
+        """How many have no other who looks like them."""
+        return int(self.own[self.risk >= 1.0].sum())
+
+    def above(self, threshold: float) -> float:
+        """Return the share of records, or persons, whose risk exceeds a threshold."""
+        return float(self.own[self.risk > threshold + 1e-12].sum() / self.own.sum())
+
+
 def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
     """Return the risk of an intruder who finds `alike` records that look like those of each class.
 
@@ -78,13 +118,9 @@ def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: f
     threshold
         Records, or persons, with a risk above it are counted.
     """
-    risk = 1.0 / alike
-    own = classes.worst(alike)
-    number = own.sum()
-    above = own[risk > threshold + 1e-12].sum() / number
-    worst = int(np.argmax(risk))
-    average = float((own * risk).sum() / number)
-    return Intruder(float(risk[worst]), average, float(above), threshold, classes.describe(worst))
+    risks = ClassRisks.of(classes, alike)
+    worst = classes.describe(int(np.argmax(risks.risk)))
+    return Intruder(risks.highest, risks.average, risks.above(threshold), threshold, worst)
 
 
 def vulnerability_of_records(classes: Equivalence) -> Vulnerability:

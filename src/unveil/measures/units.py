@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from unveil.results.numbers import counted
-
 __all__ = ["RATE_OF_RECORDS", "Unit", "noun", "people", "unit_of"]
 
 RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells persons apart; unveil measure counts persons."
@@ -40,4 +38,4 @@ def people(number: int, unit: str) -> str:
     >>> people(2, "persons"), people(1, "records")
     ('2 people', '1 record')
     """
-    return counted(number, noun(unit, one=True), noun(unit))
+    return f"{number:,} {noun(unit, one=number == 1)}"

@@ -94,12 +94,16 @@ def singled_out(
     owners = () if person is None else (person,)
     others = [name for name in columns if name != person]
     alone = study.each(others, owners=owners)
-    by_key = unique_by(study, key, person)[0] if key else None
-    beside = study.each(list(alone), beside=key, owners=owners) if key and not study.source.can_count else {}
+    known = list(key)[-1:] if person not in key else []  # the last key attribute beside the others is the key itself
+    together = [] if study.source.can_count else list(alone)
+    beside = study.each([*together, *known], beside=key, owners=owners) if key else {}
+    by_key = None
+    if key:
+        by_key = (_uniques(beside[known[0]], person) if beside.keys() & known else unique_by(study, key, person))[0]
     unmeasured = {}
     for name, table in alone.items():
         unique, of = _uniques(table, person, nulls=False)
-        with_key = _uniques(beside[name], person)[0] if name in beside else None
+        with_key = _uniques(beside[name], person)[0] if name in beside and name in together else None
         unmeasured[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key)
     if person is not None and person in columns:
         unique, of = unique_by(study, [person], person)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -231,20 +231,25 @@ class Model:
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
         """Measure a table: the figure of the worst class, the class, and whether the requirement holds."""
+        measured, worst = self.judge(classes)
+        return replace(measured, worst_class=classes.describe(worst))
+
+    def judge(self, classes: Equivalence) -> tuple[Measured, int]:
+        """Return the figure of the worst class and whether the requirement holds; and which class that is."""
         figures = self.by_class(classes)
         worst = _worst(figures, classes.size, high=not self.safe_is_high)
         value = float(figures[worst])
         violated = self.violated(figures)
         required = self.requirement is not None
-        return Measured(
+        measured = Measured(
             value=int(value) if value.is_integer() and self.whole else value,
-            worst_class=classes.describe(worst),
             requirement=self.requirement,
             met=not violated.any() if required else None,
             violating_classes=int(violated.sum()) if required else None,
             violating_records=int(classes.own[violated].sum()) if required else None,
             reason=self.reason(value),
         )
+        return measured, worst
 
 
 @dataclass(frozen=True)

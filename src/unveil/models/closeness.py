@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DISTANCES", "Distance", "TCloseness"]
 
 Distance: TypeAlias = Literal["equal", "rank", "value", "hierarchical", "variational", "kl", "js"]
-"""How far two values are apart: equal, by rank in their order, by value, by their tree; or a divergence of the distributions."""
+"""How far two values are apart: equal, by rank in their order, by value, by their hierarchy; or a divergence of distributions."""
 
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 
@@ -44,6 +44,8 @@ class TCloseness(SensitiveModel):
     scale: Scale | None = field(default=None, repr=False)
     name: ClassVar[str] = "t_closeness"
     label: ClassVar[str] = "t-closeness"
+    scaled: ClassVar[tuple[Distance, ...]] = ("rank", "value", "hierarchical")
+    """Distances for which it must know how the values lie to one another."""
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 

@@ -10,10 +10,10 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_share
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
+from unveil.measures.by_value import disclosing
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.individual import population_sizes
 from unveil.models.base import TOLERANCE, Measured, Model
-from unveil.results.masking import disclosing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

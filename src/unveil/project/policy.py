@@ -212,15 +212,15 @@ class Rule:
             return "none set"
         return "must be false" if self.form.flag else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
 
-    def parameter(self, name: str) -> Any:
-        """Return a parameter, or what holds when it is not given."""
-        return self.parameters.get(name, self.form.parameters[name])
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All parameters; those that are not given have the value that holds then."""
+        return {**self.form.parameters, **self.parameters}
 
     @property
     def place(self) -> tuple[str, str]:
         """What tells this rule from others: its name, and what its figure is of (columns excepted make no other figure)."""
-        full = {**self.form.parameters, **self.parameters}
-        said = {name: value for name, value in full.items() if value is not None and name not in _LENIENCE}
+        said = {name: value for name, value in self.settings.items() if value is not None and name not in _LENIENCE}
         return self.name, json.dumps(said, sort_keys=True, default=str)
 
 
@@ -253,6 +253,11 @@ class Policy:
     def __bool__(self) -> bool:
         """Whether there is any rule."""
         return bool(self.presets or self.rules)
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        """What the rules in force say: the name, the threshold and the parameters of each."""
+        return [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in self.in_force()]
 
     def in_force(self) -> tuple[Rule, ...]:
         """Return the rules of the presets and its own, each once."""

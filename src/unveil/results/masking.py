@@ -4,9 +4,8 @@ A class is a combination of key values, or one value of one attribute, with the 
 may know that a certain person is in the class. So the class is shown without its values where
 
 - it is *small*: fewer than `SMALL` records hold it (the caller may choose another number); or
-- it *discloses*: it lets the reader infer a sensitive value of its members, whatever its size. For some value, either all records
-  of the class hold it, or all but one (who then knows about all others); or at least `CERTAIN` of them do, and a guess is wrong
-  at most half as often as without the key; or at least `LIKELY` of them do, `TIMES` times its share in the whole table.
+- it *discloses*: it lets the reader infer a sensitive value of its members, whatever its size (`disclosing` in
+  `measures.by_value` defines it).
 
 Figures stay (they are what the report is for), and so does the size of a small class. The size of a class that discloses is left
 out: elsewhere a class of that size may be shown with its values.
@@ -28,13 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "CERTAIN",
-    "LIKELY",
     "MASK",
     "SMALL",
-    "TIMES",
     "UNMASKED",
-    "disclosing",
     "is_masked",
     "masked_class",
     "masked_values",
@@ -48,35 +43,6 @@ UNMASKED = "UNMASKED: classes of single people are shown with their values. For 
 """What every form of an answer says that is not masked."""
 SMALL = 5
 """Classes of fewer records are small, unless another number is chosen."""
-CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
-"""The share of a class that gives a value away, the share that is enough for a rare value, and what rare means."""
-
-_ROUNDING = 1e-12
-
-
-def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each pair of a class and a sensitive value whether the class gives away that its members hold the value.
-
-    Parameters
-    ----------
-    n, size
-        The records of the class that hold the value, and all records of the class.
-    whole
-        The share of the value in the whole table; 1: there is no other, so there is nothing to give away.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> disclosing(np.array([5, 3]), np.array([5, 5]), np.array([0.4, 0.4])).tolist()
-    [True, False]
-    """
-    import numpy as np
-
-    share, wrong = n / size, 1.0 - n / size
-    to_one_of_them = size - n <= 1.0
-    certain = (share >= CERTAIN - _ROUNDING) & (wrong <= (1.0 - whole) / 2.0 + _ROUNDING)
-    rare = (share >= LIKELY - _ROUNDING) & (share >= TIMES * whole - _ROUNDING)
-    return np.asarray((to_one_of_them | certain | rare) & (whole < 1.0))
 
 
 def masking_in_words(small: int) -> str:

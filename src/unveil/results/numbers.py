@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Integral
 from typing import SupportsFloat
 
-__all__ = ["counted", "number"]
+__all__ = ["counted", "number", "numbered"]
 
 _DECIMALS = 4
 _STEP = 10.0**-_DECIMALS
@@ -36,6 +37,17 @@ def number(value: SupportsFloat) -> str:
         sign, bound = ("<", rounded + _STEP) if x > rounded else (">", rounded - _STEP)
         return f"{sign}{bound:.{_DECIMALS}f}"
     return f"{rounded:,.{_DECIMALS}f}"
+
+
+def numbered(figures: Mapping[str, SupportsFloat]) -> str:
+    """Return names, each with its figure.
+
+    Examples
+    --------
+    >>> numbered({"age": 0.5, "zip": 1.0})
+    'age (0.5000), zip (1.0000)'
+    """
+    return ", ".join(f"{name} ({number(figure)})" for name, figure in figures.items())
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:

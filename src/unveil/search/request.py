@@ -280,8 +280,8 @@ def _proposed(counts: Counts, name: str, nested: tuple[Nested, str] | None) -> H
     """Propose a hierarchy for the values of a column that were counted: places by the wider ones, else by the values' form."""
     column = counts.over(name)
     if nested is not None:
-        return nested[0].build(column.classes([name]).values(0), column=name)
-    return propose(column.classes([name]).values(0), column.n.tolist(), column=name).hierarchy
+        return nested[0].build(column.classes([name]).values, column=name)
+    return propose(column.classes([name]).values, column.n.tolist(), column=name).hierarchy
 
 
 def _within(population: Data, keys: Sequence[str], counts: Counts) -> tuple[Counts, Counts]:

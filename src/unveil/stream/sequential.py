@@ -259,7 +259,7 @@ class _Side:
         *keys, sensitive = counts.names
         classes = counts.classes(keys)
         attribute = counts.classes([sensitive])
-        place = places_among(values, attribute.values(0))
+        place = places_among(values, attribute.values)
         holds = np.zeros((len(classes), len(values)), dtype=bool)
         holds[classes.of_cell, place[attribute.of_cell]] = True
         covering = [
@@ -279,7 +279,7 @@ def _all_values(columns: Sequence[Classes]) -> list[Any]:
     """Return every value of the sensitive attribute, once."""
     values: list[Any] = []
     for column in columns:
-        own = column.values(0)
+        own = column.values
         values += [value for value, place in zip(own, places_among(values, own).tolist(), strict=True) if place < 0]
     return values
 

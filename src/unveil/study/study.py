@@ -420,7 +420,7 @@ def _opened(
     data: Data, project: Project | None, options: ReadOptions | None, held: ExitStack | None
 ) -> tuple[Source, Project | None]:
     """Return the data and the project, whichever of the two was given."""
-    if is_project(data):
+    if isinstance(data, str | os.PathLike) and is_project(data):
         data = Project.read(data)
     if not isinstance(data, Project):
         if options is None and project is not None and project.data.missing:  # as for the project's own data

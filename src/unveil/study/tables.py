@@ -79,7 +79,7 @@ class Tables:
         self, columns: Sequence[str], beside: Sequence[str], owners: Sequence[str], *, strict: bool
     ) -> dict[str, CodedTable]:
         """Return every column's combinations with the same others, one row each, and whose records they are."""
-        sets = {name: [*beside, name, *owners] for name in columns}
+        sets = {name: [*(one for one in beside if one != name), name, *owners] for name in columns}
         require_columns([*columns, *beside, *owners], self.source.names)
         if len(columns) > _TOGETHER and not self.source.can_count:
             self.records.collect([*columns, *beside, *owners])  # all in one pass
@@ -89,7 +89,7 @@ class Tables:
             some = columns[start : start + _TOGETHER]
             with self._lock:
                 tables |= self._each({name: sets[name] for name in some}, owners, strict=strict)
-        return {name: _of_somebody(table, len(beside) + 1) for name, table in tables.items()}
+        return {name: _of_somebody(table, len(sets[name]) - len(owners)) for name, table in tables.items()}
 
     def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
         """Count sets of columns, each under a name, together; those that cannot be counted are left out."""

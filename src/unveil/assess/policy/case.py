@@ -13,6 +13,7 @@ from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
 from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import Equivalence, equivalence
+from unveil.measures.risk import ClassRisks
 from unveil.measures.units import Unit
 from unveil.models.orders import Scale
 from unveil.releases import Record
@@ -71,6 +72,11 @@ class Case:
         return self.study.table([*self.keys, *self.sensitive])
 
     @cached_property
+    def counts(self) -> Counts:
+        """The count table of the columns named; partitions are not applied."""
+        return self.study.counts([*self.keys, *self.sensitive], partitions={})
+
+    @cached_property
     def classes(self) -> Equivalence:
         """The classes of the key."""
         wildcard = 1.0 if self.study.nulls == "wildcard" else None
@@ -86,12 +92,17 @@ class Case:
             table, person = self.pair.owned(columns)
             if person is not None:
                 return count_table(table), person
-        return self.study.counts(columns, partitions={}), None
+        return self.counts, None
 
     @property
     def unit(self) -> Unit:
         """What the figures count: persons where they are distinguished, else records."""
         return self.classes.unit
+
+    @cached_property
+    def risks(self) -> ClassRisks:
+        """The risks from an intruder who knows that the target is in the release."""
+        return ClassRisks.of(self.classes, self.classes.size)
 
     @property
     def wild(self) -> bool:

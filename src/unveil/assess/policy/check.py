@@ -29,7 +29,7 @@ from unveil.project.presets import PRESETS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Provenance
-from unveil.results.numbers import counted, number
+from unveil.results.numbers import counted, numbered
 from unveil.run import Progress, in_run
 from unveil.sources import Data, open_source
 from unveil.study import Study, studied
@@ -141,7 +141,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     required, home = (Policy(), None) if policy is None else policy_of(policy)
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
-    rules = required.in_force() if earlier is None or policy is not None else earlier.rules
+    named = required.in_force()
+    rules = named if earlier is None or policy is not None else earlier.rules
     exceptions = tuple(map(waiver_of, waivers))
     meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
     said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
@@ -155,7 +156,6 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
             paired = Original(original, correspondence | {"key": None if assumed else on_trial.key}, seed, person, control)
         linked = any(rule.name == "linkage" for rule in rules)
         case = Case(on_trial, paired, linked, _record(release, record))
-        verdict = _verdict(case, _Gate(required, rules, earlier, allow, assumed=assumed, named=policy is not None))
         places = {
             "release": study.place,
             "record": _record_file(case, record),
@@ -163,7 +163,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
             "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
         }
         evidence = Evidence(verdict_files(places, study.project, None if policy is None else required, key_file))
-        verdict = replace(verdict, evidence=evidence, waivers=exceptions)
+        gate = _Gate(required, named, rules, earlier, allow, assumed=assumed)
+        verdict = replace(_verdict(case, gate, evidence), waivers=exceptions)
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
 
 
@@ -174,7 +175,7 @@ def _told_apart(study: Study, person: str | None, original: Data | None) -> Stud
             f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: give the "
             "original too, and which record is which; it then tells persons apart."
         )
-    return study.told_apart(person)
+    return study if person is None else study.told_apart(person)
 
 
 def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
@@ -189,11 +190,11 @@ class _Gate:
     """What a release is checked against: a policy with its rules in force, an earlier result, or both."""
 
     policy: Policy
+    named: Sequence[Rule]
     rules: Sequence[Rule]
     earlier: Baseline | None
     allow: float
     assumed: bool
-    named: bool
 
     @property
     def keyed(self) -> bool:
@@ -201,7 +202,7 @@ class _Gate:
         return any(rule.name not in _KEYLESS for rule in self.rules)
 
 
-def _verdict(case: Case, gate: _Gate) -> Verdict:
+def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
     """Hold a case against the gate."""
     if gate.earlier is not None and gate.keyed:
         gate.earlier.check_key(case.keys, case.study.nulls)
@@ -209,7 +210,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
     judged = outcomes(case, gate.rules)
     others = outcomes(case, standing_rules(case, tuple(gate.rules)), "other figures") if gate.keyed else ()
-    named = {rule.name for rule in gate.policy.in_force()}
+    named = {rule.name for rule in gate.named}
     asked_for = tuple(one for one in judged if one.rule.name != "direct_identifiers" or one.rule.name in named)
     moved = () if gate.earlier is None else drifts(gate.earlier, (*asked_for, *others), gate.allow)
     vouched, unmeasured = vouched_in(gate.rules, case.study), unmeasured_in(case, gate.rules, keyed=gate.keyed)
@@ -228,6 +229,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         sensitive=case.sensitive if gate.keyed else (),
         seed=None if case.original is None else case.original.seed,
         version=__version__,
+        date=evidence.date.partition("T")[0],
     )
     presets = tuple(PRESETS[name] for name in gate.policy.presets)
     profile = profile_of(case, made.records + made.dropped)
@@ -239,6 +241,7 @@ def _verdict(case: Case, gate: _Gate) -> Verdict:
         moved,
         tuple(notes),
         made,
+        evidence,
         vouched=vouched,
         unmeasured=unmeasured,
         figures=others,
@@ -340,5 +343,5 @@ def _culprits(case: Case) -> str:
     """Say which key attributes single out most by themselves."""
     rates = {name: one.rate for name, one in column_exposures(case.table, case.keys).items()}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
-    named = ", ".join(f"{shown(name)[1:-1]} ({number(rates[name])})" for name in worst)
+    named = numbered({shown(name)[1:-1]: rates[name] for name in worst})
     return f"Columns that single people out most on their own: {named}."

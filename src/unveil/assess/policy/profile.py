@@ -132,8 +132,12 @@ def profile_of(case: Case, records: int) -> Profile:
 def _telling(case: Case) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column (see `telling_values`)."""
     telling: dict[str, set[Any]] = {}
-    for sensitive in case.sensitive if case.keys else ():
-        whole = case.study.counts([*case.keys, sensitive], nulls="category", partitions={})
+    if not case.keys or not case.sensitive:
+        return telling
+    partial = case.study.nulls in ("drop", "error")
+    columns = [*case.keys, *case.sensitive]
+    whole = case.study.counts(columns, nulls="category", partitions={}) if partial else case.counts
+    for sensitive in case.sensitive:
         for name, values in telling_values(whole, case.keys, sensitive).items():
             telling.setdefault(name, set()).update(values)
     return telling

@@ -15,7 +15,6 @@ from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
 from unveil.errors import MissingExtraError, UnveilError
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
-from unveil.measures.risk import intruder_risk
 from unveil.measures.units import noun, people
 from unveil.models.base import TOLERANCE, Model
 from unveil.partitions import Partition
@@ -166,7 +165,7 @@ def _model(case: Case, rule: Rule) -> Outcome:
     name = rule.parameters.get("attribute")
     if "attribute" in rule.form.parameters and not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    measured = _MODELS[rule.name](case, rule, name or "").measure(case.classes)
+    measured, _ = _MODELS[rule.name](case, rule, name or "").judge(case.classes)
     detail = ""
     if measured.met is False:
         classes = counted(measured.violating_classes or 0, "class", "classes")
@@ -177,8 +176,9 @@ def _model(case: Case, rule: Rule) -> Outcome:
 
 
 def _distance(case: Case, rule: Rule, name: str) -> Model:
-    distance = rule.parameter("distance")
-    return class_models.TCloseness(name, rule.threshold, distance, case.scale(name))
+    distance = rule.settings["distance"]
+    scale = case.scale(name) if distance in class_models.TCloseness.scaled else None
+    return class_models.TCloseness(name, rule.threshold, distance, scale)
 
 
 def _whole(rule: Rule) -> int | None:
@@ -190,7 +190,7 @@ _MODELS: dict[str, Callable[[Case, Rule, str], Model]] = {
     "p_sensitivity": lambda _, rule, name: class_models.PSensitiveKAnonymity(name, _whole(rule)),
     "distinct_l_diversity": lambda _, rule, name: class_models.DistinctLDiversity(name, _whole(rule)),
     "entropy_l_diversity": lambda _, rule, name: class_models.EntropyLDiversity(name, rule.threshold),
-    "recursive_l_diversity": lambda _, rule, name: class_models.RecursiveLDiversity(name, rule.parameter("l"), rule.threshold),
+    "recursive_l_diversity": lambda _, rule, name: class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold),
     "t_closeness": _distance,
     "alpha": lambda _, rule, name: class_models.AlphaK(name, rule.threshold),
     "basic_beta_likeness": lambda _, rule, name: class_models.BasicBetaLikeness(name, rule.threshold),
@@ -204,18 +204,18 @@ _MODELS: dict[str, Callable[[Case, Rule, str], Model]] = {
 
 def _risk(case: Case, rule: Rule) -> Outcome:
     """Read the prosecutor's risk: highest, average, or the share of records above a limit."""
-    limit = rule.parameter("above") if rule.name == "records_at_risk" else rule.threshold or 1.0
-    risk = intruder_risk(case.classes, case.classes.size, limit)
-    value = {"prosecutor_highest": risk.highest, "prosecutor_average": risk.average, "records_at_risk": risk.above}[rule.name]
-    many = noun(case.unit)
-    detail = f"{risk.above:.1%} of the {many} exceed {limit:g}" if rule.name == "prosecutor_highest" and risk.above else ""
+    limit = rule.settings["above"] if rule.name == "records_at_risk" else rule.threshold or 1.0
+    if rule.name == "prosecutor_average":
+        return Outcome(rule, _of(rule), case.risks.average)
+    above = case.risks.above(limit)
     if rule.name == "records_at_risk":
-        detail = f"share of {many} with a risk above {limit:g}"
-    return Outcome(rule, _of(rule), value, detail=detail)
+        return Outcome(rule, _of(rule), above, detail=f"share of {noun(case.unit)} with a risk above {limit:g}")
+    detail = f"{above:.1%} of the {noun(case.unit)} exceed {limit:g}" if above else ""
+    return Outcome(rule, _of(rule), case.risks.highest, detail=detail)
 
 
 def _uniques(case: Case, rule: Rule) -> Outcome:
-    alone = case.classes.among(case.classes.size <= 1.0)
+    alone = case.risks.unique
     return Outcome(rule, _of(rule), alone / case.classes.number, detail=f"{people(alone, case.unit)} unique by the key")
 
 
@@ -224,29 +224,28 @@ def _certain(case: Case, rule: Rule) -> Outcome:
     name = rule.parameters.get("attribute")
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    said = rule.parameter("missing_is_sensitive")
+    said = rule.settings["missing_is_sensitive"]
     declared = name in case.study.missing_is_sensitive if said is None else bool(said)
-    classes, spread = case.classes, case.classes.spreads[name]
-    disclosed, gaps = classes.among(spread.certain(missing_is_sensitive=declared)), classes.among(spread.valueless)
+    disclosed, gaps = case.classes.certain(name, missing_is_sensitive=declared)
     detail = f"the key tells it for certain of {people(disclosed, case.unit)}"
     if gaps:
         apart = f"; {gaps:,} more have no value, which is not treated as sensitive"
         detail += f", {gaps:,} of which have no value" if declared else apart
-    return Outcome(rule, name, disclosed / classes.number, detail=detail)
+    return Outcome(rule, name, disclosed / case.classes.number, detail=detail)
 
 
 def _rate(case: Case, rule: Rule) -> Outcome:
     """Read a Discrimination Rate: of the key or of columns named, against record identity or a sensitive attribute."""
-    sensitive = rule.parameter("sensitive")
+    sensitive = rule.settings["sensitive"]
     if sensitive is True:
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    keys = rule.parameter("key") or case.keys
-    blocks = {name: Partition.from_document(document) for name, document in (rule.parameter("partitions") or {}).items()}
+    keys = rule.settings["key"] or case.keys
+    blocks = {name: Partition.from_document(document) for name, document in (rule.settings["partitions"] or {}).items()}
     known, hidden = sides_of(keys, sensitive)
     counts, made = counted_rate(case.study, known, hidden, checked_partitions(blocks, (*known, *hidden)))
     rate = rate_of(counts, known, hidden, made)
     of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {sensitive or 'record identity'}"
-    if not rule.parameter("adjusted"):
+    if not rule.settings["adjusted"]:
         return Outcome(rule, of, rate.value, detail=rate.kind)
     reason = None if rate.adjusted is not None else f"not adjusted for chance: {rate.adjusted_reason}"
     return Outcome(rule, of, rate.adjusted, reason=reason, detail="adjusted for chance")
@@ -308,8 +307,8 @@ def _repeatable(case: Case, rule: Rule) -> Outcome:
 def _identifiers(case: Case, rule: Rule) -> Outcome:
     """Count the columns that name people outright, by their best finding."""
     best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
-    enough = _CONFIDENCES[: _CONFIDENCES.index(rule.parameter("confidence")) + 1]
-    best_of = [best[name] for name in case.study.names if name in best and name not in rule.parameter("except")]
+    enough = _CONFIDENCES[: _CONFIDENCES.index(rule.settings["confidence"]) + 1]
+    best_of = [best[name] for name in case.study.names if name in best and name not in rule.settings["except"]]
     findings = [finding for finding in best_of if finding.confidence in enough]
     doubtful = [finding.column for finding in best_of if finding.confidence not in enough]
     detail = ", ".join(f"{finding.column} ({finding.category})" for finding in findings)
@@ -320,7 +319,7 @@ def _identifiers(case: Case, rule: Rule) -> Outcome:
 def _safe_harbor(case: Case, rule: Rule) -> Outcome:
     """Count the columns that hold one of the 18 identifiers; one that may hold it leaves the rule undecided."""
     item = rule.parameters["item"]
-    seen = sightings(case.study, case.identifiers, item, rule.parameter("except"))
+    seen = sightings(case.study, case.identifiers, item, rule.settings["except"])
     sure = [sighting for sighting in seen if sighting.sure]
     reason = None
     if not sure and seen:
@@ -339,17 +338,17 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
     """Count the cells of a published table that an attacker can compute too closely."""
     from unveil.tables import audit
 
-    words = list(rule.parameter("rule"))
+    words = list(rule.settings["rule"])
     if words and case.original is None:
         return Outcome(rule, "the table", reason="its rule needs the records behind the table, and no original is given")
-    by, same = rule.parameter("by"), ("value", "signed", "on", "attacker", "zeros", "insiders", "level", "width", "total")
+    by, same = rule.settings["by"], ("value", "signed", "on", "attacker", "zeros", "insiders", "level", "width", "total")
     audited = audit(
         case.study.source,
         by=by,
         hierarchies={name: one for name, one in case.study.hierarchies.items() if by is None or name in by},
         rules=words,
         intervals="enough",
-        **{name: rule.parameter(name) for name in same},
+        **{name: rule.settings[name] for name in same},
         **({} if not words else _records_behind(case, rule)),
     )
     detail = next(iter(audited.reasons.values()), "") if words else "levels are not known without the original and a rule"
@@ -358,8 +357,8 @@ def _exposed(case: Case, rule: Rule) -> Outcome:
 
 def _records_behind(case: Case, rule: Rule) -> dict[str, Any]:
     """Return the records of a table, and how they were tabulated."""
-    linked = [tuple(one.split(",")) for one in rule.parameter("linked")] or None
-    holders = {name: rule.parameter(name) for name in ("holding", "request")}
+    linked = [tuple(one.split(",")) for one in rule.settings["linked"]] or None
+    holders = {name: rule.settings[name] for name in ("holding", "request")}
     data = None if case.original is None else case.original.data
     return {"original": data, "nulls": case.study.nulls, "tables": linked, **holders}
 

@@ -117,9 +117,7 @@ class SensitiveColumn:
     def of(cls, counts: Counts, names: Sequence[str]) -> SensitiveColumn:
         """Find the values of one attribute, or the combinations of several, in a count table."""
         classes = counts.classes(names)
-        columns = [classes.values(at) for at in range(len(names))]
-        values = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-        return cls(" + ".join(names), values, classes.n / counts.records, classes.of_cell)
+        return cls(" + ".join(names), classes.values, classes.n / counts.records, classes.of_cell)
 
 
 class Space:

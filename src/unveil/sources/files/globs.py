@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
@@ -12,11 +13,11 @@ from unveil.credentials import without_credentials
 from unveil.errors import DataFileError, DataNotFoundError, listed, shown
 from unveil.sources.base import Source
 from unveil.sources.files import column_names, delimited, format_of, read
-from unveil.sources.files.inputs import locate
+from unveil.sources.files.inputs import locate, named_part
 from unveil.sources.files.lossless import typed
 from unveil.sources.options import ReadOptions
 
-__all__ = ["GlobSource", "files_of", "is_pattern"]
+__all__ = ["GlobSource", "files_at", "files_of", "is_pattern"]
 
 
 def is_pattern(path: str) -> bool:
@@ -36,6 +37,14 @@ def files_of(pattern: str) -> list[str]:
     if not files:
         raise DataNotFoundError(f"{shown(without_credentials(pattern))}: no file fits this pattern.")
     return files
+
+
+def files_at(place: str) -> list[tuple[str, Path]]:
+    """Return the files at a place, each by its name and its path: one, those of a pattern, or none."""
+    path = Path(named_part(place)[0])
+    if not path.is_file() and is_pattern(place):
+        return [found for one in files_of(place) for found in files_at(one)]
+    return [(place, path)] if path.is_file() else []
 
 
 class GlobSource(Source):
