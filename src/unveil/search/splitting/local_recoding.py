@@ -2,8 +2,8 @@
 
 Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. Where every
 key attribute has a hierarchy, parts are also opened from the top down, from the table as a whole and from the classes of
-subtrees: the children of a node that are large enough leave the others behind, which keep the node's label. The best is taken. So
-one value may be exact in some records, and in others an ancestor, or a range.
+subtrees: the children of a node that are large enough leave the others behind, which keep the node's label. And parts are halved
+as Mondrian halves them. The best is taken. So one value may be exact in some records, and in others an ancestor, or a range.
 """
 
 from __future__ import annotations
@@ -132,7 +132,11 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     return released(
         "local recoding",
         request,
-        [*_gathered(request, rows, axes), *(_along_trees(request, rows, limit, budget) if trees else _halved(request, axes))],
+        [
+            *_gathered(request, rows, axes),
+            *(_along_trees(request, rows, limit, budget) if trees else ()),
+            *_halved(request, rows, axes),
+        ],
         began=began,
         keep_order=keep_order,
         chance=chance,
@@ -164,15 +168,15 @@ def _gathered(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -
     return [recoded_by_parts(request, axes, extents, of_record)]
 
 
-def _halved(request: Request, axes: Sequence[Axis]) -> list[Recoded]:
-    """Return what comes of halving parts as Mondrian does, and all records as one part."""
+def _halved(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -> list[Recoded]:
+    """Return what comes of halving parts as Mondrian does, strict and relaxed, and all records as one part."""
     units = np.arange(len(request.cells))
     dimensions = [axis.dimension(units) for axis in axes]
-    made = split_parts(dimensions, request.cells.n, PartRequirements(request, units, request.cells.n))
-    return [
-        recoded_by_parts(request, axes, extents, parts.of_unit()[request.of_row])
-        for parts, extents in (made, one_part(dimensions))
-    ]
+    strict = split_parts(dimensions, request.cells.n, PartRequirements(request, units, request.cells.n))
+    cells, ones = request.of_row[rows], np.ones(len(rows), dtype=np.int64)
+    relaxed = split_parts([axis.dimension(cells) for axis in axes], ones, PartRequirements(request, cells, ones), relaxed=True)
+    made = [(strict, request.of_row), (relaxed, np.argsort(rows)), (one_part(dimensions), request.of_row)]
+    return [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for (parts, extents), unit in made]
 
 
 def _opened(
