@@ -44,6 +44,7 @@ HOMES = (
     "search.suppression.subset_kernels",
     "sources.batches.combinations",
     "sources.batches.views",
+    "sources.texts",
     "stream.cluster_kernels",
     "stream.unicity_kernels",
 )

@@ -378,6 +378,8 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
     if table.weights is None and table.n is None:
         cells, n = tally(codes, sizes)
         counts = Counts(columns, tuple(cells), n)
+    elif table.weights is None and table.n is not None and _is_whole(codes, sizes):
+        counts = Counts(columns, tuple(codes), table.n)
     else:
         of_row, cells = group(codes, sizes)
         number = len(cells[0])
@@ -387,6 +389,11 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
     for name, partition in (partitions or {}).items():
         counts = counts.recode(name, partition)
     return counts
+
+
+def _is_whole(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
+    """Whether rows are the values of one column, in order, so that they are counted already."""
+    return len(codes) == 1 and len(codes[0]) == sizes[0] and bool((codes[0] == np.arange(sizes[0])).all())
 
 
 def count_each(tables: Iterable[CodedTable]) -> list[Counts]:

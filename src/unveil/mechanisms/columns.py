@@ -110,6 +110,8 @@ def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
 
 def _missing(column: Any) -> NDArray[np.bool_]:
     """Return which cells are null; a NaN is one."""
+    if not column.null_count() and not column.dtype.is_float():
+        return np.zeros(len(column), dtype=bool)
     missing = column.is_null()
     return np.asarray((missing | column.is_nan().fill_null(value=True)) if column.dtype.is_float() else missing, dtype=bool)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from unveil.sources.coding import CodedTable
     from unveil.sources.engines.address import Address
     from unveil.sources.engines.table import Write
 
@@ -81,6 +82,10 @@ class Source(ABC):
         """Return the combinations of the requested columns with their counts; from a source that cannot count, its records."""
         require_columns(columns, self.names)
         return self._count(columns)
+
+    def count_alone(self, column: str) -> CodedTable | None:  # noqa: ARG002 - a source that can uses it
+        """Count one column, coded, with one row per value; None where `count` is as quick."""
+        return None
 
     def count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
         """Count as `count` does; an engine gives the values of some columns, which say whose records they are, as numbers."""

@@ -6,6 +6,7 @@ whichever library held it. A NaN is a null: pandas cannot tell them apart, so no
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -17,6 +18,7 @@ from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
+from unveil.sources.texts import counted_texts, numbered_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +28,7 @@ __all__ = [
     "CodedTable",
     "KnownValues",
     "coded_table",
+    "counted_column",
     "encode",
     "encode_values",
     "labelled",
@@ -43,6 +46,7 @@ _SAMPLE = 1 << 10
 """The texts of this many rows are looked for in a longer column first."""
 _FEW = 256
 """So many texts are coded without Polars."""
+_WIDE = (pl.Int128, pl.UInt128)
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
@@ -116,6 +120,23 @@ def encode(series: pl.Series) -> Coded:
         return _encode_objects(series)
     present, codes = _coded(_countable(series.alias("")))  # some names are patterns to Polars
     return Coded(series.name, _values(present), codes)
+
+
+def counted_column(name: str, series: pl.Series) -> CodedTable:
+    """Count a column of some records, no Python objects, of which a null is a value: one row per value, in order."""
+    require_countable(name, series)
+    column = _countable(series.alias(""))  # some names are patterns to Polars
+    if column.dtype == pl.String and _at_once(column) and not column.null_count():
+        first, found = counted_texts(column)
+        values = column[first]
+    else:
+        counts = column.value_counts(name="n")
+        values, found = counts.get_column(""), counts.get_column("n").to_numpy()
+    present, codes = _coded_distinct(values) if values.dtype == pl.String and not values.null_count() else _coded(values)
+    n = np.empty(len(present), dtype=np.int64)
+    n[codes] = found
+    rows = np.arange(len(present), dtype=smallest_unsigned(len(present)))
+    return CodedTable((Coded(name, _values(present), rows),), len(column), n=n)
 
 
 def encode_values(values: Sequence[Any], *, as_objects: bool = False) -> Coded:
@@ -228,6 +249,9 @@ def _coded_present(column: pl.Series) -> _Dictionary:
     """Return the values in order, and the position of each record's; anything for a null."""
     if column.dtype == pl.String:
         return _coded_texts(column)
+    if len(column) <= _FEW and column.dtype.is_integer() and column.dtype not in _WIDE and not column.null_count():
+        present, codes = np.unique(column.to_numpy(), return_inverse=True)  # Polars would take longer to begin with
+        return pl.Series(present), codes
     return _coded_short_range(column) or _coded_by_search(column)
 
 
@@ -238,6 +262,10 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
     """
     if len(column) <= _FEW:
         return _coded_few_texts(column.to_list())
+    if _at_once(column):
+        first, numbers = numbered_texts(column)
+        present, places = _coded_distinct(column[first])  # a `gather` would go through the engine's planner
+        return present, places.astype(smallest_unsigned(len(present)), copy=False)[numbers]
     known = _texts_of_sample(column)
     positions = _positions(column, known)
     places = _filled(positions, 0).to_numpy(writable=True)
@@ -249,6 +277,21 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
     places = _positions(known, present).to_numpy()[places]
     places[left.to_numpy()] = _positions(rest, present).to_numpy()
     return present, places
+
+
+def _coded_distinct(texts: pl.Series) -> _Dictionary:
+    """Code texts of which no two are the same."""
+    if len(texts) <= _FEW:
+        return _coded_few_texts(texts.to_list())
+    order = texts.arg_sort().to_numpy()
+    places = np.empty(len(texts), dtype=np.uint32)
+    places[order] = np.arange(len(texts), dtype=np.uint32)
+    return texts.gather(order), places
+
+
+def _at_once(column: pl.Series) -> bool:
+    """Whether all texts of a column are numbered in one pass: the compiler is loaded anyway, and it is no list of values."""
+    return "numba" in sys.modules and len(column) > _FEW
 
 
 def _coded_few_texts(texts: list[str | None]) -> _Dictionary:
@@ -296,7 +339,7 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
 
     Numbers that 64 bits with a sign do not hold are left to the general way too; anything for a null.
     """
-    if not column.dtype.is_integer() or column.dtype in (pl.Int128, pl.UInt128):
+    if not column.dtype.is_integer() or column.dtype in _WIDE:
         return None
     values = _filled(column, column.min()).to_numpy()
     low, high = int(values.min()), int(values.max())

@@ -47,14 +47,14 @@ def adult(*, complete: bool = True, backend: Backend = "polars") -> Any:
     ((30162, 15), (32561, 15))
     """
     frame = _adult()
-    return _in_library(frame.drop_nulls() if complete else frame.clone(), backend)
+    return _in_library(frame.drop_nulls().rechunk() if complete else frame.clone(), backend)
 
 
 @cache
 def _adult() -> pl.DataFrame:
     """Unpack the census once; every caller gets a frame of its own."""
     packed = files("unveil.sources").joinpath("data/adult.csv.xz").read_bytes()
-    return pl.read_csv(lzma.decompress(packed), null_values="?")
+    return pl.read_csv(lzma.decompress(packed), null_values="?").rechunk()
 
 
 @cache

@@ -11,6 +11,7 @@ import polars as pl
 
 from unveil.errors import DuplicateColumnError, UnsupportedDataError
 from unveil.sources.base import Data, Source, Tally, text_names
+from unveil.sources.coding import CodedTable, counted_column
 from unveil.sources.objects import column_of_objects
 
 if TYPE_CHECKING:
@@ -49,14 +50,17 @@ class CountedFrame(Source):
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         return pl.DataFrame({name: self._frame.get_column(name) for name in columns})
 
+    def count_alone(self, column: str) -> CodedTable | None:
+        """Count one column without coding its records."""
+        series = self._frame.get_column(column)
+        return None if series.is_empty() or series.dtype == pl.Object else counted_column(column, series)
+
     def _count(self, columns: Sequence[str]) -> Tally:
         series = [self._frame.get_column(name) for name in dict.fromkeys(columns)]
         if not self._frame.height or any(one.dtype == pl.Object or one.dtype.is_nested() for one in series):
             return Tally(self._read(columns))
         numbered = [one.alias(str(at)) for at, one in enumerate(series)]  # some names are patterns to Polars
-        together = (
-            numbered[0].value_counts(name="n") if len(numbered) == 1 else pl.DataFrame(numbered).group_by(pl.all()).len("n")
-        )
+        together = pl.DataFrame(numbered).group_by(pl.all()).len("n")
         values = {one.name: together.get_column(str(at)) for at, one in enumerate(series)}
         return Tally(pl.DataFrame(values), together.get_column("n").cast(pl.Int64).to_numpy())
 

@@ -95,7 +95,8 @@ class HeldSource(Source):
 
     def _counted(self, columns: Sequence[str], owners: Collection[str], *, strict: bool) -> CodedTable | None:
         try:
-            return self.table(columns, "category", None, owners)
+            alone = self._source.count_alone(columns[0]) if len(columns) == 1 and not owners else None
+            return self.table(columns, "category", None, owners) if alone is None else alone
         except UnsupportedDataError:
             if strict:
                 raise

@@ -1,0 +1,131 @@
+"""The texts of a column as Arrow keeps them: views of 16 bytes, and the memory that longer texts are in.
+
+A column of texts is an array of views (Arrow's columnar format, "variable-size binary view layout"). Up to 12 bytes of text
+stand in the view; of a longer text it has the length, the first 4 bytes, and where the text is. The views are reached through
+the Arrow PyCapsule interface.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["IN_PLACE", "LENGTH", "Views", "views_of"]
+
+IN_PLACE = 12
+"""Bytes of a text that a view holds."""
+LENGTH = (1 << 32) - 1
+"""The bits of a view's first word that are the length of its text."""
+_FORMAT = b"vu"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """Where the texts of a column are.
+
+    Attributes
+    ----------
+    words
+        The views, two words a row.
+    buffers
+        Where each piece of memory that holds longer texts begins, as a place in `memory`.
+    memory
+        The bytes from the first of these pieces on; what is between them is not to be looked at.
+    """
+
+    words: NDArray[np.uint64]
+    buffers: NDArray[np.uint64]
+    memory: NDArray[np.uint8]
+
+
+class _Schema(ctypes.Structure):
+    _fields_ = (
+        ("format", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("metadata", ctypes.c_void_p),
+        ("flags", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("children", ctypes.c_void_p),
+        ("dictionary", ctypes.c_void_p),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+class _Array(ctypes.Structure):
+    _fields_ = (
+        ("length", ctypes.c_int64),
+        ("null_count", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("n_buffers", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+        ("children", ctypes.c_void_p),
+        ("dictionary", ctypes.c_void_p),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+class _Stream(ctypes.Structure):
+    _fields_ = (
+        ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
+        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)),
+        ("get_last_error", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+@contextmanager
+def views_of(chunk: pl.Series) -> Iterator[Views]:
+    """Give the views of a column of texts that is one chunk, as long as they are looked at."""
+    capsule = chunk.__arrow_c_stream__()  # which lets go of the stream when it is let go
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    place = pointer(capsule, b"arrow_array_stream")
+    stream, schema, array = _Stream.from_address(place), _Schema(), _Array()
+    _require(stream.get_schema(place, ctypes.addressof(schema)) == 0)
+    kind = schema.format
+    schema.release(ctypes.addressof(schema))
+    _require(kind == _FORMAT and stream.get_next(place, ctypes.addressof(array)) == 0)
+    try:
+        _require(array.length == len(chunk))
+        yield _views_in(array)
+    finally:
+        array.release(ctypes.addressof(array))
+
+
+def _views_in(array: _Array) -> Views:
+    """Return the views of an array; behind them come its pieces of memory, and the sizes of these."""
+    table, pieces = ctypes.addressof(array.buffers.contents), array.n_buffers - 3
+    views, sizes = (_at(np.uint64, table + 8 * at, 1)[0] for at in (1, array.n_buffers - 1))
+    words = _at(np.uint64, int(views) + 16 * array.offset, 2 * array.length).reshape(-1, 2)
+    places = _at(np.uint64, table + 16, pieces)
+    ends = places + (_at(np.uint64, int(sizes), pieces) if pieces else np.uint64(0))
+    used = ends > places
+    if not used.any():
+        return Views(words, places, np.zeros(0, dtype=np.uint8))
+    begin, end = int(places[used].min()), int(ends[used].max())
+    return Views(words, places - np.uint64(begin), _at(np.uint8, begin, end - begin))
+
+
+def _at(kind: type[Any], place: int, number: int) -> NDArray[Any]:
+    """Return so many numbers that are at a place in memory."""
+    size = number * np.dtype(kind).itemsize
+    held: Any = (ctypes.c_char * size).from_address(place) if size else b""
+    return np.frombuffer(held, dtype=kind)
+
+
+def _require(holds: bool) -> None:  # noqa: FBT001
+    if not holds:
+        raise TypeError("a column of texts is asked for, in one chunk")

@@ -1,0 +1,151 @@
+"""Which rows of a column hold the same text? All of them numbered in one pass over what Arrow keeps of each text in place.
+
+A short text stands in its view; of a longer one the words are read where it is (`arrow_views`). Texts are the same if they have
+the same bytes: a hash only says where to look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from unveil.compilation import compiled
+from unveil.sources.arrow_views import IN_PLACE, LENGTH, views_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["counted_texts", "mixed", "numbered_texts"]
+
+_FIRST_CAPACITY = 1 << 9
+_TEXT = np.dtype([("hashed", np.uint64), ("row", np.uint32), ("n", np.int64)], align=True)
+
+
+def numbered_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Give numbers to the texts of a column in the order in which they first occur; anything for a null.
+
+    Returns
+    -------
+    tuple
+        The first row of every text, and the number of every row's.
+    """
+    numbers = np.zeros(len(column), dtype=np.uint32)
+    return _found(column, numbers)[0], numbers
+
+
+def counted_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the first row of every text of a column, in their order, and how many rows hold it; nulls are left out."""
+    return _found(column, None)
+
+
+def _found(column: pl.Series, numbers: NDArray[np.uint32] | None) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the first row of every text, and how many rows hold it; fill in the number of every row's, if asked for."""
+    column = column.rechunk()
+    null = column.is_null().to_numpy() if column.null_count() else None
+    places, texts = np.zeros(_FIRST_CAPACITY, dtype=np.uint32), _room(_FIRST_CAPACITY)
+    row, size = 0, 0
+    with views_of(column) as views:
+        while row < len(column):
+            row, size = _number(views.words, views.buffers, views.memory, null, row, numbers, places, texts, size)
+            if row < len(column):
+                places, known, texts = np.zeros(4 * len(places), dtype=np.uint32), texts, _room(4 * len(places))
+                texts[:size] = known[:size]
+                _place(places, texts, size)
+    return texts["row"][:size].copy(), texts["n"][:size].copy()
+
+
+def _room(capacity: int) -> NDArray[Any]:
+    """Return room for the texts of a hash table that is to be filled by half: the hash of each, its first row and its rows."""
+    return np.empty(capacity // 2, dtype=_TEXT)
+
+
+@compiled
+def _number(words, buffers, memory, null, row, numbers, places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Go on from a row until the table is half full; returns the row where it stopped, and how many texts there are."""
+    last = np.uint64(places.shape[0] - 1)
+    while row < words.shape[0]:
+        if null is not None and null[row]:
+            row += 1
+            continue
+        one, other = words[row, 0], words[row, 1]
+        long = (one & np.uint64(LENGTH)) > np.uint64(IN_PLACE)
+        text = _place_of(buffers, other) if long else np.uint64(0)
+        hashed = _hash_of_long(memory, text, one) if long else mixed(one, other)
+        at = hashed & last
+        while places[at] != 0:
+            known = places[at] - np.uint32(1)
+            if texts[known].hashed == hashed and words[texts[known].row, 0] == one:
+                like = words[texts[known].row, 1]
+                if like == other or (long and _same_long(memory, text, _place_of(buffers, like), one)):
+                    break
+            at = (at + np.uint64(1)) & last
+        if places[at] == 0:
+            if size == texts.shape[0]:
+                return row, size
+            texts[size].hashed, texts[size].row, texts[size].n = hashed, row, 0
+            size += 1
+            places[at] = size
+        known = places[at] - np.uint32(1)
+        texts[known].n += 1
+        if numbers is not None:
+            numbers[row] = known
+        row += 1
+    return row, size
+
+
+@compiled
+def _place_of(buffers, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return where a long text is: its piece of memory, and how far into it."""
+    return buffers[other & np.uint64(LENGTH)] + (other >> np.uint64(32))
+
+
+@compiled
+def _place(places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Put texts that are known into a larger table."""
+    last = np.uint64(places.shape[0] - 1)
+    for number in range(size):
+        place = texts[number].hashed & last
+        while places[place] != 0:
+            place = (place + np.uint64(1)) & last
+        places[place] = number + 1
+
+
+@compiled
+def _hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Mix the words of a long text; the last one ends with it."""
+    end = (one & np.uint64(LENGTH)) - np.uint64(8)
+    hashed = mixed(one + _word(memory, at + np.uint64(4)), _word(memory, at + end))  # the first bytes are in the view
+    done = np.uint64(12)
+    while done < end:
+        hashed = mixed(hashed, _word(memory, at + done))
+        done += np.uint64(8)
+    return hashed
+
+
+@compiled
+def _same_long(memory, at, other, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Whether two texts of one length and beginning are the same to the end."""
+    end, done = (one & np.uint64(LENGTH)) - np.uint64(8), np.uint64(4)
+    while done < end:
+        if _word(memory, at + done) != _word(memory, other + done):
+            return False
+        done += np.uint64(8)
+    return _word(memory, at + end) == _word(memory, other + end)
+
+
+@compiled
+def _word(memory, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return eight bytes as one word; the processor reads them at once."""
+    word = np.uint64(memory[at])
+    for step in range(1, 8):
+        word |= np.uint64(memory[at + np.uint64(step)]) << np.uint64(8 * step)
+    return word
+
+
+@compiled
+def mixed(one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Spread the bits of two words over one."""
+    product = (one ^ (other * np.uint64(0xBF58476D1CE4E5B9))) * np.uint64(0x9E3779B97F4A7C15)
+    return product ^ (product >> np.uint64(32))
