@@ -11,7 +11,7 @@ from fuzz.calls import CALLS, RIGHT, parameters_of
 from fuzz.commands import VALUES, VERBS
 from fuzz.runner import run_any
 
-_CASES = 2000
+_CASES = 1000
 _PARTS = 8
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import combinations
+from math import gcd, prod
 
 import numpy as np
 import pytest
@@ -11,12 +11,18 @@ import pytest
 from unveil.queries.audit import Audit
 from unveil.queries.modular import drawn_prime, inverse, ratios
 
-Row = list[Fraction]
+Row = list[int]
+
+
+def shortened(row: Row) -> Row:
+    """Return a row without what divides all of it."""
+    common = gcd(*row)
+    return [x // common for x in row] if common > 1 else row
 
 
 def reduced(rows: list[list[int]], width: int) -> tuple[list[Row], list[int]]:
-    """Return the reduced row echelon form, and its pivots."""
-    system = [[Fraction(x) for x in row] for row in rows]
+    """Return rows with a pivot that no other row has, in whole numbers, and the pivots."""
+    system = [list(row) for row in rows]
     pivots: list[int] = []
     for column in range(width):
         at = len(pivots)
@@ -25,11 +31,10 @@ def reduced(rows: list[list[int]], width: int) -> tuple[list[Row], list[int]]:
             continue
         system[at], system[found] = system[found], system[at]
         lead = system[at][column]
-        system[at] = [x / lead for x in system[at]]
         for row in range(len(system)):
             if row != at and system[row][column]:
                 factor = system[row][column]
-                system[row] = [a - factor * b for a, b in zip(system[row], system[at], strict=True)]
+                system[row] = shortened([lead * a - factor * b for a, b in zip(system[row], system[at], strict=True)])
         pivots.append(column)
     return system[: len(pivots)], pivots
 
@@ -37,11 +42,12 @@ def reduced(rows: list[list[int]], width: int) -> tuple[list[Row], list[int]]:
 def null_space(rows: list[list[int]], width: int) -> list[Row]:
     system, pivots = reduced(rows, width)
     basis = []
+    whole = prod(row[pivot] for row, pivot in zip(system, pivots, strict=True))
     for free in (column for column in range(width) if column not in pivots):
-        vector = [Fraction(int(column == free)) for column in range(width)]
+        vector = [whole if column == free else 0 for column in range(width)]
         for row, pivot in zip(system, pivots, strict=True):
-            vector[pivot] = -row[free]
-        basis.append(vector)
+            vector[pivot] = -row[free] * (whole // row[pivot])
+        basis.append(shortened(vector))
     return basis
 
 

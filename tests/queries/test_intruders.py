@@ -75,8 +75,9 @@ def got(attack: str, policy: Callable[[TrialPeople], GatePolicy], folder: Path, 
     return share
 
 
-def test_the_page_states_every_attack_on_every_policy() -> None:
+def test_the_page_states_every_attack_on_every_policy_and_that_the_open_gate_defends_against_none() -> None:
     assert set(STATED) == {(attack, policy) for attack in ATTACKS for policy in POLICIES}
+    assert {STATED[attack, "open"][0] for attack in ATTACKS} == {"not defended"}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -91,11 +92,6 @@ def test_an_attack_gets_what_the_page_says(attack: str, policy: str, tmp_path: P
         assert figure < 0.9
     else:
         assert verdict_of(got(attack, POLICIES[policy], tmp_path)) == said
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_every_attack_wins_on_the_open_gate(attack: str, tmp_path: Path) -> None:
-    assert got(attack, POLICIES["open"], tmp_path, seed=2) >= 0.9
 
 
 Weakened = Callable[[pytest.MonkeyPatch], Callable[[TrialPeople], GatePolicy]]

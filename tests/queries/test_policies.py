@@ -133,7 +133,7 @@ def test_sticky_questions_are_limited(tmp_path: Path) -> None:
 
 def test_camouflage_holds_the_exact_answer_whatever_is_asked(tmp_path: Path) -> None:
     gate, pay = door(tmp_path, "camouflage"), PAY["pay"].to_numpy()
-    for _ in range(60):
+    for _ in range(24):
         members = np.flatnonzero(RANDOM.random(200) < RANDOM.choice([0.01, 0.1, 0.5, 0.9]))
         if not len(members):
             continue

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.queries import QuestionError, col
@@ -65,7 +65,6 @@ def in_duckdb(condition: str) -> list[bool]:
 
 
 @given(predicates)
-@settings(max_examples=150)
 def test_a_condition_holds_where_the_engine_says_it_does(predicate: Predicate) -> None:
     held, not_held = predicate.truth(known)
     assert held.tolist() == in_duckdb(predicate.sql(quoted, quoted_text))

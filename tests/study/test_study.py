@@ -308,7 +308,7 @@ def test_only_the_columns_needed_are_read() -> None:
 
 def test_a_wide_table_is_assessed_with_what_was_left_out_said() -> None:
     draws = np.random.default_rng(0)
-    frame = pl.DataFrame({f"v{at:03}": draws.integers(0, 2 + at % 9, 60) for at in range(700)})
+    frame = pl.DataFrame({f"v{at:03}": draws.integers(0, 2 + at % 9, 60) for at in range(300)})
     found = unveil.assess(frame)
     assert found.combinations.max_size == found.to_dict()["settings"]["max_size"] < frame.width
     assert any("left out" in note or "says most" in note for note in found.view().notes) or found.to_dict()["settings"]

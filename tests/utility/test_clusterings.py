@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, linkage
 from sklearn.cluster import AgglomerativeClustering
@@ -45,7 +45,6 @@ def test_a_record_on_a_centre_belongs_to_it_alone() -> None:
 labels = st.lists(st.integers(0, 3), min_size=3, max_size=30)
 
 
-@settings(max_examples=50)
 @given(labels, st.randoms())
 def test_the_fuzzy_rand_index_of_hard_clusters_is_the_rand_index(one: list[int], random: object) -> None:
     other = [random.randint(0, 2) for _ in one]  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -60,7 +60,6 @@ def test_any_table_against_itself_loses_nothing(frame: pl.DataFrame) -> None:
 
 
 @given(tables(columns=2), st.data())
-@settings(max_examples=50)
 def test_classes_and_suppression_are_counted_as_defined(original: pl.DataFrame, data: st.DataObject) -> None:
     release = data.draw(tables(columns=2, max_rows=original.height).filter(lambda frame: frame.height == original.height))
     release = release.with_columns(pl.col("b").fill_null("*"))
@@ -279,20 +278,20 @@ def test_the_verb_prints_the_call_as_json(tmp_path: Path, capsys: pytest.Capture
 def test_a_table_of_thousands_of_columns_is_answered_with_what_was_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All pairs of 2,100 attributes would be 2.2 million tables, all triples 1.5 billion."""
-    words = {f"w{at}": ["a", "b", "a"] for at in range(2100)}
-    numbers = {f"n{at}": [1.0, 2.0, at] for at in range(2100)}
+    """All pairs of 640 attributes would be 204,480 tables, all triples 44 million."""
+    words = {f"w{at}": ["a", "b", "a"] for at in range(640)}
+    numbers = {f"n{at}": [1.0, 2.0, at] for at in range(2001)}
     files = [str(tmp_path / name) for name in ("original.parquet", "release.parquet")]
     pl.DataFrame(words | numbers).write_parquet(files[0])
     pl.DataFrame(words | numbers | {"w7": ["a", "b", "b"], "n8": [1.0, 2.0, 9.5]}).write_parquet(files[1])
     assert run(["loss", *files, "--same-order", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     tables = answer["categorical"]["contingency"]
-    assert (tables["1"]["tables"], tables["1"]["difference"]) == (2100, 2)
-    assert tables["2"]["reason"] == "2,203,950 tables of 2 attributes, more than 200,000: not compared"
-    assert answer["continuous"]["covariance"]["reason"] == "2,100 attributes, more than 2,000: not compared"
+    assert (tables["1"]["tables"], tables["1"]["difference"]) == (640, 2)
+    assert tables["2"]["reason"] == "204,480 tables of 2 attributes, more than 200,000: not compared"
+    assert answer["continuous"]["covariance"]["reason"] == "2,001 attributes, more than 2,000: not compared"
     assert answer["continuous"]["attributes"]["n8"]["mae"] == 0.5
-    assert len(answer["continuous"]["attributes"]) == len(answer["categorical"]["attributes"]) == 2100
+    assert (len(answer["continuous"]["attributes"]), len(answer["categorical"]["attributes"])) == (2001, 640)
     assert (
         sum("not compared" in str(part.get("reason")) for part in (tables["2"], tables["3"], answer["continuous"]["covariance"]))
         == 3

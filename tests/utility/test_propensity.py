@@ -72,13 +72,13 @@ def test_the_original_itself_cannot_be_told_apart(model: str) -> None:
 
 
 @given(tables(columns=2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 def test_of_itself_is_zero_for_any_table(table: pl.DataFrame) -> None:
     assert unveil.pmse(table, table).value == pytest.approx(0.0, abs=1e-20)
 
 
 @given(tables(columns=2), tables(columns=2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 def test_lies_between_its_bounds(original: pl.DataFrame, release: pl.DataFrame) -> None:
     found = unveil.pmse(original, release)
     assert 0.0 <= found.value <= found.highest + 1e-9
@@ -92,17 +92,17 @@ def wide(records: int, seed: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize(("release", "sample"), [(1000, 200), (500, None)])
 def test_a_bootstrap_has_a_ratio_of_one_at_every_sample_size(release: int, sample: int | None) -> None:
-    """The mean of 60 ratios has a standard error of 0.024."""
+    """The mean of 40 ratios has a standard error of 0.03."""
     original, random = wide(1000, 17), np.random.default_rng(18)
-    draws = [original[random.integers(0, 1000, release)] for _ in range(60)]
+    draws = [original[random.integers(0, 1000, release)] for _ in range(40)]
     ratios = [unveil.pmse(original, drawn, sample=sample, seed=seed).ratio for seed, drawn in enumerate(draws)]
     assert np.mean([ratio for ratio in ratios if ratio is not None]) == pytest.approx(1.0, abs=0.07)
 
 
 @pytest.mark.parametrize("sample", [100, None])
 def test_a_tree_gives_a_bootstrap_a_ratio_of_one_too(sample: int | None) -> None:
-    original, random = people(800, 19), np.random.default_rng(20)
-    draws = [original[random.integers(0, 800, 800)] for _ in range(12)]
+    original, random = people(400, 19), np.random.default_rng(20)
+    draws = [original[random.integers(0, 400, 400)] for _ in range(12)]
     ratios = [unveil.pmse(original, drawn, model="tree", sample=sample, seed=seed).ratio for seed, drawn in enumerate(draws)]
     assert np.mean([ratio for ratio in ratios if ratio is not None]) == pytest.approx(1.0, abs=0.12)
 
@@ -120,7 +120,7 @@ def test_the_order_of_the_rows_does_not_matter(model: str, sample: int | None) -
 
 
 def test_two_samples_of_one_population_have_a_ratio_of_one_over_one_minus_c() -> None:
-    ratios = [unveil.pmse(people(400, 2 * seed), people(200, 2 * seed + 1)).ratio for seed in range(100, 250)]
+    ratios = [unveil.pmse(people(400, 2 * seed), people(200, 2 * seed + 1)).ratio for seed in range(100, 160)]
     assert np.mean([ratio for ratio in ratios if ratio is not None]) == pytest.approx(1 / (1 - 1 / 3), abs=0.25)
 
 
