@@ -7,13 +7,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.errors import ColumnNotFoundError, UnsupportedDataError, UnveilError
+from unveil.errors import ArgumentError, ColumnNotFoundError, UnsupportedDataError, UnveilError
 from unveil.sources import ReadOptions, open_source
 from unveil.sources.columns import read_as
 
@@ -104,3 +105,30 @@ def test_files_of_two_kinds_are_one_column_or_refused_in_a_line(tmp_path: Path, 
     together = together or both == {"texts", "dates"}
     with nullcontext() if together else pytest.raises(UnveilError, match="column 'x'"):
         assert unveil.discrimination_rate(str(tmp_path / "*.parquet"), "x", "s").records == 4
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "frame", "pandas", "pattern"])
+def test_codes_for_a_null_hold_in_every_kind_of_table(tmp_path: Path, kind: str) -> None:
+    frame = pl.DataFrame({"x": ["?", "a", "?", "b"], "n": [-9, 7, 7, 8], "s": ["a", "b", "c", "d"]})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ipc(tmp_path / "t.arrow")
+    kept: dict[str, Any] = {"frame": frame, "pandas": frame.to_pandas(), "pattern": str(tmp_path / "*.parquet")}
+    data = kept.get(kind, tmp_path / f"t.{kind}")
+    opened = unveil.source(data, missing=["?", "-9"], text="n")
+    assert opened.collect(["x", "n"]).to_dict(as_series=False) == {"x": [None, "a", None, "b"], "n": [None, "7", "7", "8"]}
+    assert unveil.discrimination_rate(opened, "x", "s", nulls="drop").records == 2
+
+
+def test_codes_for_a_null_hold_in_built_in_tables() -> None:
+    whole, without = (unveil.source("paper-2", missing=missing).collect(["Disease"])["Disease"] for missing in ("", "aids"))
+    assert without.null_count() == (whole == "aids").sum() > 0
+
+
+def test_an_engine_keeps_its_own_nulls(tmp_path: Path) -> None:
+    place = tmp_path / "t.duckdb"
+    with duckdb.connect(str(place)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT '?' AS x, 'a' AS s")
+    for options in ({"missing": "?"}, {"text": "x"}):
+        with pytest.raises(ArgumentError, match=r"`missing` and `text` are for files and frames; .* make a view"):
+            unveil.source(f"{place}?table=t", **options)

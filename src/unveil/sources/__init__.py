@@ -67,12 +67,12 @@ def source(
     missing: str | Sequence[str] = (),
     text: str | Sequence[str] = (),
 ) -> Source:
-    """Open a file with what cannot be found out from it; every call that takes data takes the result.
+    """Open data with what cannot be found out from it; every call that takes data takes the result.
 
     Parameters
     ----------
     data
-        A path, or "-" for standard input.
+        A path, "-" for standard input, or a data frame; a table in an engine has nulls and types of its own.
     separator, encoding
         What separates fields, and the encoding, of a text file; none: found.
     missing

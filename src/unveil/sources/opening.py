@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import narwhals as nw
 
@@ -15,7 +16,7 @@ from unveil.sources.base import Countable, Data, Source
 from unveil.sources.batches.counting import open_packed, open_stream
 from unveil.sources.columns import read_as
 from unveil.sources.engines import open_engine
-from unveil.sources.files import FileSource
+from unveil.sources.files import TYPED_SUFFIXES, FileSource
 from unveil.sources.files.globs import GlobSource, is_pattern
 from unveil.sources.files.inputs import named_part
 from unveil.sources.frames import FrameSource, open_frame
@@ -43,11 +44,16 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
     elif isinstance(data, Project) or is_project(data):
         return open_project(data if isinstance(data, Project) else Project.read(data), options, held=held)
     elif (engine := open_engine(nw.to_native(data, pass_through=True), held)) is not None:
+        if options is not None and (options.missing or options.text or options.missing_in):
+            raise ArgumentError(
+                f"{engine.place}: `missing` and `text` are for files and frames; an engine's table has its own nulls and types, "
+                "so make a view of it, with NULLIF or CAST, and name that."
+            )
         return engine
     elif isinstance(data, str | os.PathLike):
         return _open_path(os.fspath(data), options or ReadOptions())
     else:
-        return open_frame(data)
+        return _with_codes(open_frame(data), options or ReadOptions())
     if held is not None:
         held.enter_context(opened.held())
     return opened
@@ -82,9 +88,10 @@ def read_options(project: Project | None, own: ReadOptions) -> ReadOptions:
 
 
 def _open_path(name: str, options: ReadOptions) -> Source:
-    if options.text or options.missing_in:
-        plain = replace(options, text=(), missing_in=())
-        return read_as(_open_whole(name, plain), options.text, dict(options.missing_in))
+    typed = bool(options.missing) and Path(named_part(name)[0]).suffix.lower() in TYPED_SUFFIXES
+    if options.text or options.missing_in or typed:
+        whole = _open_whole(name, replace(options, text=(), missing_in=()))
+        return _with_codes(whole, options if typed else replace(options, missing=()))
     if (stream := open_stream(name, options)) is not None:
         return stream
     return _open_whole(name, options)
@@ -103,4 +110,12 @@ def _open_whole(name: str, options: ReadOptions) -> Source:
             if hint := near_miss(name, datasets.names()):
                 raise DataNotFoundError(f"{shown(name)} is neither a file nor a built-in data set.{hint}") from None
             raise
-        return FrameSource(nw.from_native(datasets.load(name)), place=name)
+        return _with_codes(FrameSource(nw.from_native(datasets.load(name)), place=name), options)
+
+
+def _with_codes(table: Source, options: ReadOptions) -> Source:
+    """Return a table that has types of its own, with codes for a null read as nulls, and columns of codes as text."""
+    everywhere = dict.fromkeys(table.names, options.missing)
+    for name, codes in options.missing_in:
+        everywhere[name] = (*everywhere.get(name, ()), *codes)
+    return read_as(table, options.text, everywhere)

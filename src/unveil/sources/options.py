@@ -21,7 +21,7 @@ class ReadOptions:
     encoding
         A Python codec name; none: UTF-8, or what a byte order mark says.
     missing
-        Texts that stand for a null besides the empty field, in delimited text and JSON lines.
+        Texts that stand for a null, besides the empty field; in a table with types of its own numbers that are written so, too.
     text
         Columns of codes, read as text with the zeros in front that a spreadsheet lost.
     missing_in

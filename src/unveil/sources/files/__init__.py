@@ -34,6 +34,8 @@ _FORMATS: dict[str, Format] = {
     **dict.fromkeys(statistical.SUFFIXES, "statistical"),
     **dict.fromkeys(workbook.SUFFIXES, "workbook"),
 }
+TYPED_SUFFIXES = frozenset(suffix for suffix, kind in _FORMATS.items() if kind in ("parquet", "arrow", "statistical"))
+"""Of files whose columns have types and nulls of their own."""
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, the NULs of UTF-16, white space
 _DEFAULTS = ReadOptions()
 
