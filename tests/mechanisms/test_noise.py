@@ -12,6 +12,7 @@ from scipy import stats
 
 from unveil.errors import ArgumentError, EmptyDataError, NullsError
 from unveil.mechanisms import add_noise
+from unveil.randomness import chance_of
 
 RECORDS = 20_000
 AMOUNT = 0.25
@@ -240,3 +241,12 @@ def test_only_outliers_are_disturbed_where_asked(method: str) -> None:
     assert made.data["x"][102] is None
     assert made.figures["outliers"] == {"x": 2}
     assert made.settings["only_outliers"] is True
+
+
+def test_noise_of_many_records_is_drawn_record_by_record() -> None:
+    values = np.random.default_rng(0).normal(50, 10, (10_001, 2))
+    table = pl.DataFrame({"x": values[:, 0], "y": values[:, 1]})
+    release = add_noise(table, ["x", "y"], amount=0.5, keep_order=True, seed=3)
+    drawn = chance_of(seed=3).draws("noise").standard_normal(values.shape)
+    expected = values + drawn * np.sqrt(0.5 * values.var(axis=0, ddof=1))
+    assert np.allclose(release.data.to_numpy(), expected, rtol=0.0, atol=1e-4)  # but for the last bits of the noise

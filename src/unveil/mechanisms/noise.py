@@ -47,6 +47,8 @@ _LEAST = 2
 """Fewer complete records have no variance."""
 _FENCE = 1.5
 """How many widths of the middle half of the values a value lies outside of it to be an outlier."""
+_PIECE = 1 << 12
+"""Records whose noise is drawn at once: it stays in the processor's cache."""
 _NOISE_BITS = 20
 """The bits of the noise that a release keeps, about."""
 
@@ -147,10 +149,14 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     populations = _populations(chosen, names_of(within), complete)
     settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
     settings |= {"only_outliers": True} if only_outliers else {}
-    random, after = chosen.draws(chance, "noise", settings), before.copy(order="F")
+    random, after = chosen.draws(chance, "noise", settings), before.copy(order="F") if within else before
     for rows in populations:
         own = before[rows]
-        after[rows] = _disturbed(own, own if whole == len(before) else own[complete[rows]], method, amount, covariance, random)
+        noisy = _disturbed(own, own if whole == len(before) else own[complete[rows]], method, amount, covariance, random)
+        if within:
+            after[rows] = noisy
+        else:
+            after = np.asfortranarray(noisy)
     if only_outliers:
         apart = np.column_stack([_outliers(column) for column in before.T])
         after = np.where(apart, after, before)
@@ -214,8 +220,7 @@ def _disturbed(
         spread = np.log1p(amount)
         return np.asarray(before * np.exp(random.normal(-spread / 2.0, np.sqrt(spread), before.shape)))
     if method == "uncorrelated":
-        noise = np.asfortranarray(random.normal(size=before.shape))
-        return _evened(before + noise * np.sqrt(amount * complete.var(axis=0, ddof=1)), before)
+        return _evened(_with_own_noise(before, np.sqrt(amount * complete.var(axis=0, ddof=1)), random), before)
     if method == "correlated":
         own = np.cov(complete.T) if covariance is None else _checked(covariance, before.shape[1])
         return _evened(before + _noise(own, amount, len(before), random), before)
@@ -227,15 +232,31 @@ def _disturbed(
     return np.column_stack([_values_at(new, old) for new, old in zip(moved.T, before.T, strict=True)])
 
 
+def _with_own_noise(before: Matrix, spread: NDArray[np.float64], random: np.random.Generator) -> Matrix:
+    """Return values with normal noise of each attribute's own, drawn record by record, so many records at a time."""
+    after = np.empty_like(before)
+    for start in range(0, len(before), _PIECE):
+        piece = slice(start, start + _PIECE)
+        noise = random.standard_normal(before[piece].shape)
+        noise *= spread
+        np.add(before[piece], noise, out=after[piece])
+    return after
+
+
 def _evened(after: Matrix, before: Matrix) -> Matrix:
-    """Return values rounded to about a millionth of the noise, a power of two.
+    """Return values rounded to about a millionth of the noise, a power of two; they are changed in place.
 
     The last bits of a sum are zero where it is much smaller than its parts, so they would tell a value from a zero.
     """
-    moved = after - before
-    spread = np.nanstd(moved, axis=0) if np.isnan(moved).any() else moved.std(axis=0)
-    step = np.exp2(np.floor(np.log2(np.where(spread > 0.0, spread, 1.0))) - _NOISE_BITS)
-    return np.asarray(np.where(spread > 0.0, np.round(after / step) * step, after))
+    for column, own in zip(after.T, before.T, strict=True):
+        moved = column - own
+        spread = float(moved.std())
+        spread = float(np.nanstd(moved)) if np.isnan(spread) else spread
+        if spread > 0.0:
+            step = np.exp2(np.floor(np.log2(spread)) - _NOISE_BITS)
+            np.divide(column, step, out=column)
+            np.multiply(np.rint(column, out=column), step, out=column)
+    return after
 
 
 def _noise(covariance: Matrix, amount: float, records: int, random: np.random.Generator) -> Matrix:

@@ -124,6 +124,8 @@ class Request:
         """Hierarchies for the key attributes that came without one, proposed from the values that were counted."""
         counts = self.cells if self.population is None else self.population
         wanted = [name for name in self.keys if name not in self.hierarchies]
+        if not wanted:
+            return {}
         places = nested_places(
             [PlaceColumn(one.name, one.values, codes) for one, codes in zip(counts.columns, counts.codes, strict=True)], counts.n
         )

@@ -110,7 +110,7 @@ class Microdata:
 
     def taken(self, rows: NDArray[np.int64]) -> Microdata:
         """Return the records at these rows, in this order."""
-        return replace(self, frame=self.frame[rows])
+        return replace(self, frame=self.frame.rechunk()[rows])  # from one piece they are found three times as fast
 
     def naming(self, *names: str) -> Microdata:
         """Return the records with a role for some columns: they stay in a release."""
@@ -189,8 +189,7 @@ def open_microdata(data: Data) -> Microdata:
     frame = opened.collect(opened.names)
     if not frame.height:
         raise EmptyDataError(f"{opened.place} holds no records.")
-    # in one piece: records that are taken in another order are then found three times as fast
-    return Microdata(opened.place, frame.rechunk(), _returner(data), standing_of(data, opened.names))
+    return Microdata(opened.place, frame, _returner(data), standing_of(data, opened.names))
 
 
 def standing_of(data: Data, columns: Sequence[str]) -> Standing:
