@@ -98,7 +98,7 @@ def test_models_by_weights_agree_with_newtons_method(terms: list[list[int]]) -> 
         found = loglinear_uniqueness(codes, SIZES, n, sampling_fraction=1.0 / overall, terms=terms, weights=weights)
         assert found.converged
         assert found.uniqueness == pytest.approx(np.exp(-unsampled[alone]), rel=1e-4)
-        assert (found.fit is None) is (use != "cells")
+        assert (found.fit is None) is (use == "ce" or (use == "pml" and bool(terms)))
 
 
 def test_equal_weights_are_a_sampling_fraction() -> None:
@@ -109,8 +109,10 @@ def test_equal_weights_are_a_sampling_fraction() -> None:
         for figure in ("population_uniques", "correct_matches"):
             assert found[figure] == pytest.approx(plain[figure], rel=1e-6)
         assert found["interactions"] == [["a", "b"]]
+        assert found["fit"]["uniques_error"] == pytest.approx(plain["fit"]["uniques_error"])
+        assert (found["interval"], found["interval_reason"]) == (pytest.approx(plain["interval"]), plain["interval_reason"])
     searched = unveil.measure(frame, list("abcd"), weights="w", loglinear="pml:search").uniqueness["loglinear"]
-    assert searched["interval_reason"]
+    assert searched["fit"] is not None
 
 
 def test_orders_are_formulas() -> None:

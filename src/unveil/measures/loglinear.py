@@ -8,18 +8,18 @@ the population, and the rest is the Poisson distribution.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from unveil.errors import ArgumentError
 from unveil.measures.interval import Interval
-from unveil.measures.loglinear_fit import ModelFit, fit_of, uniques_interval
+from unveil.measures.loglinear_fit import Expected, ModelFit, fit_of, uniques_interval, with_rates
+from unveil.measures.loglinear_tables import CLOSE_ENOUGH, MOST_CELLS, FittedTable, fitted_table
 from unveil.measures.population import checked_sampling_fraction, checked_sizes
-from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,14 +29,24 @@ __all__ = ["CellWeights", "LoglinearUniqueness", "ModelOrder", "WeightUse", "exp
 ModelOrder: TypeAlias = Literal[1, 2]
 WeightUse: TypeAlias = Literal["cells", "pml", "ce"]
 
-_MOST_CELLS = 5_000_000
-"""The largest table that the model of all two-way interactions is fitted to, 40 MB, and that a fit is checked over."""
 _BLOCK = 2**20
 """The cells of a table that are looked at together."""
 _FEW, _NODES = 200.0, 64
 """Up to this many people E(1/F) is an integral over this many nodes; above, its expansion is as good."""
-_MOST_CYCLES, _CLOSE_ENOUGH = 200, 1e-6
-"""Iterative fitting ends when no margin is further than this from its count, in records, or after this many cycles."""
+_BY_OFFSET = (
+    "empty cells are taken to be sampled at the rate of the whole, so their residuals do not say how far the model is off; "
+    "use pml: without interactions, which is checked"
+)
+_BY_INTERACTIONS = (
+    "with interactions a model that is fitted to weights follows those of single records, which its residuals do not show; "
+    "use pml: without interactions, which is checked"
+)
+_UNEQUAL = (
+    "records stand for different numbers of people, which the check of a model of counts does not allow for; use pml: without "
+    "interactions, which does"
+)
+_LARGEST_BY_WEIGHTS = 0.15
+_LARGE_SAMPLE = "weights differ, and from samples of more than 15 % it is not known how far the model by weights may err"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,15 +156,10 @@ class CellWeights:
         """Return the people that a record of each cell stands for, at least itself."""
         return np.maximum(self.sums / n, 1.0)
 
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """The records expected in the cells that hold some, those expected in all cells in pieces, and how the fit ended."""
-
-    expected: NDArray[np.float64]
-    blocks: Callable[[], Iterator[NDArray[np.float64]]]
-    cycles: int = 0
-    deviation: float = 0.0
+    def differ(self, n: NDArray[np.int64]) -> bool:
+        """Return whether the records of some cells stand for more people than those of others."""
+        each = self.people(n)
+        return bool(len(each)) and float(each.max()) > float(each.min()) * (1.0 + CLOSE_ENOUGH)
 
 
 def loglinear_uniqueness(
@@ -201,7 +206,8 @@ def loglinear_uniqueness(
         the cell's own rate [2]_ [3]_. None: every record stands for 1 / pi.
     confidence
         Of the interval of tau 1. It is given where the model's fit can be checked (tables of at most 5,000,000 cells) and
-        is not found to be far off; then it held the truth in over 95 % of simulated samples.
+        is not found to be far off; then it held the truth in over 95 % of simulated samples. With weights that differ it is
+        given of "pml" without interactions only, in samples of at most 15 %.
 
     Raises
     ------
@@ -239,20 +245,21 @@ def loglinear_uniqueness(
     at = np.flatnonzero(counts == 1)
     wanted = _terms(order, len(columns)) if terms is None else terms
     if weights is None:
-        model = _hierarchical(columns, sizes, counts, wanted)
+        model = fitted_table(columns, sizes, counts, wanted)
         unsampled = (1.0 / pi - 1.0) * model.expected
     else:
         model, unsampled = _weighted(columns, sizes, counts, wanted, weights)
     uniqueness, match = np.exp(-unsampled[at]), _expected_match(counts, unsampled)
     alone, matched = float(uniqueness.sum()), float(match[at].sum())
     table_cells = math.prod(int(size) for size in sizes)
-    reason = _unchecked(table_cells, weights)
-    fit = fit_of(model.blocks(), model.expected, counts, pi) if reason is None else None
-    interval = (
-        "the fit of the model was not checked"
-        if fit is None
-        else uniques_interval(fit, uniqueness, sampling_fraction=pi, confidence=confidence)
-    )
+    unequal = weights if weights is not None and weights.differ(counts) else None
+    reason = _unchecked(table_cells, unequal, interactions=any(len(term) > 1 for term in wanted))
+    fit = _checked(model, counts, pi, unequal, lambda: fitted_table(columns, sizes, counts, wanted)) if reason is None else None
+    interval: Interval | str = _untold(unequal, pi) or ""
+    if fit is None:
+        interval = "the fit of the model was not checked"
+    elif not interval:
+        interval = uniques_interval(fit, uniqueness, sampling_fraction=pi, confidence=confidence)
     return LoglinearUniqueness(
         records=int(counts.sum()),
         cells=len(counts),
@@ -265,7 +272,11 @@ def loglinear_uniqueness(
         expected=float(counts @ match),
         highest=float(match.max()) if len(match) else None,
         interval=interval if isinstance(interval, Interval) else None,
-        interval_reason=interval if isinstance(interval, str) else None,
+        interval_reason="the fit of the model was not checked"
+        if fit is None
+        else interval
+        if isinstance(interval, str)
+        else None,
         fit=fit,
         fit_reason=reason,
         population_unique_share=alone / len(at) if len(at) else None,
@@ -273,7 +284,7 @@ def loglinear_uniqueness(
         unique_cells=at,
         uniqueness=uniqueness,
         match=match[at],
-        converged=model.deviation <= _CLOSE_ENOUGH,
+        converged=model.deviation <= CLOSE_ENOUGH,
         cycles=model.cycles,
         deviation=model.deviation,
     )
@@ -291,16 +302,40 @@ def expected_counts(
     """
     counts = checked_sizes(n, "n")
     columns = _checked_codes(codes, sizes, len(counts))
-    return _hierarchical(columns, sizes, counts, _terms(order, len(columns))).expected
+    return fitted_table(columns, sizes, counts, _terms(order, len(columns))).expected
 
 
-def _unchecked(table_cells: int, weights: CellWeights | None) -> str | None:
-    """Return why the fit of a model is not checked; None where it is."""
-    if table_cells > _MOST_CELLS:
-        return f"the table has {table_cells:,} cells, more than {_MOST_CELLS:,}; use fewer or coarser columns"
-    if weights is not None and weights.use != "cells":
-        return "the check is of models that are fitted to the counts of the sample, not to weights"
-    return None
+def _unchecked(table_cells: int, weights: CellWeights | None, *, interactions: bool) -> str | None:
+    """Return why the fit of a model, with weights that differ or without, is not checked; None where it is."""
+    if table_cells > MOST_CELLS:
+        return f"the table has {table_cells:,} cells, more than {MOST_CELLS:,}; use fewer or coarser columns"
+    if weights is not None and weights.use == "ce":
+        return _BY_OFFSET
+    return _BY_INTERACTIONS if weights is not None and weights.use == "pml" and interactions else None
+
+
+def _untold(weights: CellWeights | None, pi: float) -> str | None:
+    """Return why the check of a model, with weights that differ or without, does not lead to an interval; None where it does."""
+    if weights is None:
+        return None
+    if weights.use != "pml":
+        return _UNEQUAL
+    return _LARGE_SAMPLE if pi > _LARGEST_BY_WEIGHTS else None
+
+
+def _checked(
+    model: FittedTable, n: NDArray[np.int64], pi: float, weights: CellWeights | None, of_counts: Callable[[], FittedTable]
+) -> ModelFit:
+    """Return the diagnostics of a model; one that is fitted to weights is checked beside that of the counts."""
+    if weights is None or weights.use != "pml":
+        held = Expected(model.expected, pi)
+        return fit_of((Expected(mu, pi) for mu in model.blocks()), held, held, n)
+    records, each = of_counts(), weights.people(n)
+    mean = max(1.0, float(weights.sums.sum()) / max(1, int(n.sum())))
+    pairs = zip(model.blocks(), records.blocks(), strict=True)
+    blocks = (with_rates(mean * people, some, 1.0 / mean) for people, some in pairs)
+    empty = with_rates(mean * model.expected, records.expected, 1.0 / mean)
+    return fit_of(blocks, empty, Expected(mean * model.expected / each, 1.0 / each), n)
 
 
 def _checked_codes(codes: Sequence[ArrayLike], sizes: Sequence[int], cells: int) -> list[NDArray[np.int64]]:
@@ -343,98 +378,12 @@ def _weighted(
     n: NDArray[np.int64],
     terms: Sequence[Sequence[int]],
     weights: CellWeights,
-) -> tuple[_Fit, NDArray[np.float64]]:
+) -> tuple[FittedTable, NDArray[np.float64]]:
     """Return a model that goes by weights, and the people whom it expects outside the sample."""
     each, mean = weights.people(n), max(1.0, float(weights.sums.sum()) / max(1, int(n.sum())))
     if weights.use == "pml":
-        model = _hierarchical(columns, sizes, weights.sums / mean, terms)
+        model = fitted_table(columns, sizes, weights.sums / mean, terms)
         return model, mean * model.expected * (1.0 - 1.0 / each)
     rates = (1.0 / each, 1.0 / mean) if weights.use == "ce" else None
-    model = _hierarchical(columns, sizes, n, terms, rates)
+    model = fitted_table(columns, sizes, n, terms, rates)
     return model, (each - 1.0) * model.expected
-
-
-def _independent(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDArray[Any]) -> _Fit:
-    total = float(n.sum())
-    shares = [np.bincount(codes, weights=n, minlength=size) / max(total, 1.0) for codes, size in zip(columns, sizes, strict=True)]
-    expected = np.full(len(n), total)
-    for codes, share in zip(columns, shares, strict=True):
-        expected *= share[codes]
-    return _Fit(expected, lambda: _products(total, shares))
-
-
-def _products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
-    """Yield the products of the shares, one of each column, times the total: the largest columns together, the others in turn."""
-    outer = sorted(shares, key=len)
-    inner = total * outer.pop()
-    while outer and len(inner) * len(outer[-1]) <= _BLOCK:
-        inner = np.outer(inner, outer.pop()).ravel()
-    for factors in product(*outer):
-        yield inner * math.prod(factors)
-
-
-def _hierarchical(
-    columns: list[NDArray[np.int64]],
-    sizes: Sequence[int],
-    n: NDArray[Any],
-    terms: Sequence[Sequence[int]],
-    rates: tuple[NDArray[np.float64], float] | None = None,
-) -> _Fit:
-    """Scale a table to the observed margins of all terms in turn, until it has them all.
-
-    It begins with ones, or with the rates of the cells that hold records and that of all others: the offset of the model.
-    """
-    # a column of one value says nothing, and an axis of its own would only cost time
-    varied = [axis for axis, size in enumerate(sizes) if size > 1]
-    place = {axis: at for at, axis in enumerate(varied)}
-    wanted = _largest([frozenset(place[axis] for axis in term if axis in place) for term in terms], len(varied))
-    if rates is None and all(len(term) <= 1 for term in wanted):
-        return _independent(columns, sizes, n)
-    table_cells = math.prod(int(size) for size in sizes)
-    if table_cells > _MOST_CELLS:
-        raise ArgumentError(
-            f"a model with interactions or an offset is fitted to the whole table, which has {table_cells:,} cells over "
-            f"{len(sizes)} columns, more than {_MOST_CELLS:,}; use order=1, fewer columns, or coarser values."
-        )
-    shape = tuple(int(sizes[axis]) for axis in varied)
-    codes = tuple(columns[axis] for axis in varied)
-    if any(len(term) == len(varied) for term in wanted) or len(n) == 0:
-        saturated = n.astype(np.float64)
-        return _Fit(saturated, lambda: iter([saturated]))
-    margins = [
-        (tuple(axis for axis in range(len(shape)) if axis not in kept), _margin(codes, shape, n, tuple(sorted(kept))))
-        for kept in wanted
-    ]
-    table = np.ones(shape)
-    if rates is not None:
-        table *= rates[1]
-        table[codes] = rates[0]
-    cycles, deviation = 0, math.inf
-    while deviation > _CLOSE_ENOUGH and cycles < _MOST_CYCLES:
-        active_run().check()
-        deviation = max(_scale(table, summed, observed) for summed, observed in margins)
-        cycles += 1
-    return _Fit(table[codes], lambda: iter([table.ravel()]), cycles, deviation)
-
-
-def _largest(terms: Sequence[frozenset[int]], axes: int) -> list[frozenset[int]]:
-    """Return the terms that no other contains, every axis among them."""
-    known = dict.fromkeys([*terms, *(frozenset([axis]) for axis in range(axes))])
-    return [term for term in known if term and not any(term < other for other in known)]
-
-
-def _margin(
-    codes: tuple[NDArray[np.int64], ...], shape: tuple[int, ...], n: NDArray[Any], kept: tuple[int, ...]
-) -> NDArray[np.float64]:
-    """Return a margin of the observed counts, with axes of length one for the columns summed over."""
-    inner = tuple(shape[axis] for axis in kept)
-    flat = np.ravel_multi_index(tuple(codes[axis] for axis in kept), inner)
-    counts = np.bincount(flat, weights=n, minlength=math.prod(inner)).astype(np.float64)
-    return counts.reshape([size if axis in kept else 1 for axis, size in enumerate(shape)])
-
-
-def _scale(table: NDArray[np.float64], summed: tuple[int, ...], wanted: NDArray[np.float64]) -> float:
-    """Scale a table in place to one of its margins; return how far the worst entry of the margin was off before."""
-    margin = table.sum(axis=summed, keepdims=True)
-    table *= np.divide(wanted, margin, out=np.zeros_like(margin), where=margin > 0.0)
-    return float(np.abs(margin - wanted).max())

@@ -10,6 +10,10 @@ expected in the population, a measure :math:`\tau = \sum_k I(f_k = 1) h(\lambda_
 the expected value of the second-order difference between the h of the model and that of the truth, over all cells, the empty ones
 too. If the model holds, B is zero but for chance, and over its standard deviation about standard normal. Above zero the model
 overstates, below it understates.
+
+Where cells are sampled at rates of their own, pi is that of the cell. A cell that holds records has the rate of its weights, one
+over their mean. The rates of empty cells are nowhere in the sample; a model that is fitted to the counts and to the weights alike
+gives both the records and the people to expect in a cell, and so their rate.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from unveil.run import active_run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ModelFit", "Verdict", "fit_of", "uniques_interval"]
+__all__ = ["Expected", "ModelFit", "Verdict", "fit_of", "uniques_interval", "with_rates"]
 
 Verdict: TypeAlias = Literal["fits", "overstates", "understates"]
 
@@ -81,19 +85,36 @@ class ModelFit:
         }
 
 
-def fit_of(
-    blocks: Iterable[NDArray[np.float64]], expected: NDArray[np.float64], n: NDArray[np.int64], sampling_fraction: float
-) -> ModelFit:
+@dataclass(frozen=True, slots=True, eq=False)
+class Expected:
+    """The records that a model expects in cells of the sample, mu, and the rate at which each cell is sampled, pi."""
+
+    mu: NDArray[np.float64]
+    rate: NDArray[np.float64] | float
+
+
+def with_rates(people: NDArray[np.float64], records: NDArray[np.float64], otherwise: float) -> Expected:
+    """Return what is expected in cells, given their people by one model and their records by another, which say their rate.
+
+    Examples
+    --------
+    >>> with_rates(np.array([10.0, 4.0]), np.array([1.0, 6.0]), 0.1).rate
+    array([0.1, 1. ])
+    """
+    rate = np.divide(records, people, out=np.full(len(people), otherwise), where=(people > 0.0) & (records > 0.0))
+    rate = np.minimum(rate, 1.0)
+    return Expected(people * rate, rate)
+
+
+def fit_of(blocks: Iterable[Expected], empty: Expected, held: Expected, n: NDArray[np.int64]) -> ModelFit:
     """Return the diagnostics of a model.
 
     Parameters
     ----------
     blocks
-        mu of all cells of the table, in pieces of any length and order.
-    expected, n
-        mu and the records of the cells that hold some.
-    sampling_fraction
-        pi.
+        All cells of the table as if they were empty, in pieces of any length and order.
+    empty, held, n
+        The cells that hold records as they are among `blocks`, with what is known of them, and how many they hold.
 
     References
     ----------
@@ -102,10 +123,10 @@ def fit_of(
     """
     sums = np.zeros((2, 2))
     run = active_run()
-    for mu in blocks:
+    for piece in blocks:
         run.check()
-        sums += _sums(mu, np.zeros(1), sampling_fraction)
-    sums += _sums(expected, n.astype(np.float64), sampling_fraction) - _sums(expected, np.zeros(1), sampling_fraction)
+        sums += _sums(piece, np.zeros(1))
+    sums += _sums(held, n.astype(np.float64)) - _sums(empty, np.zeros(1))
     (error, variance), (matches, matches_variance) = sums.tolist()
     z, matches_z = _ratio(error, variance), _ratio(matches, matches_variance)
     return ModelFit(error, z, matches, matches_z, _verdict(z, matches_z), math.sqrt(variance))
@@ -133,8 +154,9 @@ def uniques_interval(
     return Interval(max(0.0, estimate - below - reach), min(float(len(uniqueness)), estimate + above + reach), confidence)
 
 
-def _sums(mu: NDArray[np.float64], f: NDArray[np.float64], pi: float) -> NDArray[np.float64]:
+def _sums(cells: Expected, f: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return, for tau 1 and tau 2, B over these cells, and its variance if the model holds."""
+    mu, pi = cells.mu, cells.rate
     people = mu / pi
     unseen = (1.0 - pi) * people
     weight = people * np.exp(-mu)
