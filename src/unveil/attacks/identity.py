@@ -36,8 +36,7 @@ from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.rates import Question, RateFigures, mean, rate, rates
 from unveil.partitions import Partition
-from unveil.partitions.coverage import covered_values, labels_of
-from unveil.partitions.generalised import read_values
+from unveil.partitions.generalised import covered_values, labels_of, read_values
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
 from unveil.study import ColumnPair, Pair, studied

@@ -16,7 +16,6 @@ OPEN_MODULES = (
     "builders",
     "builders.base",
     "builders.dates",
-    "coverage",
     "files",
     "generalised",
     "levels",
