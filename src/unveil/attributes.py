@@ -1,4 +1,4 @@
-"""What an attribute is to the question asked: its role, its kind, and what a null in it means."""
+"""What an attribute is to a question: its role, its kind, and what a null in it means."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Errors, worded so that a person knows what to do next.
 
 Every exception inherits from `UnveilError` and from the built-in that a caller would catch anyway. A message says what was
-asked, what was found and what to do. It names columns, files and lines, never a data value, which may be personal data, nor
+requested, what was found and what to do. It names columns, files and lines, never a data value, which may be personal data, nor
 the credentials of an address.
 """
 
@@ -385,7 +385,7 @@ class CancelledError(UnveilError, RuntimeError):
     """Work that was stopped because its run was cancelled, or was past its time."""
 
     @classmethod
-    def asked(cls) -> CancelledError:
+    def on_request(cls) -> CancelledError:
         """Report a run that somebody cancelled."""
         return cls("the run was cancelled.")
 

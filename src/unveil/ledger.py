@@ -1,4 +1,4 @@
-"""A ledger: what was asked, by whom, what was answered and what it cost; nothing is answered that it does not hold.
+"""A ledger: who asked which question, what was answered and what it cost; nothing is answered that it does not hold.
 
 A SQLite file in write-ahead mode, synchronous to the disk. A decision is made, written and committed in one transaction that
 only one process at a time can hold; the answer is given after that. So a process that is killed has either written the answer,
@@ -59,7 +59,7 @@ class LedgerError(UnveilError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the ledger: one number that was asked for.
+    """A row of the ledger: one number that somebody asked for.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Entry:
     question
         The number in its canonical form.
     mark
-        A keyed hash of what was asked of which set: equal for equal sets.
+        A keyed hash of the figure and the set that it is of: equal for equal sets.
     decision, reason
         "answered", "repeated" or "refused", and why it was refused.
     answer

@@ -177,4 +177,4 @@ class _Sender:
         try:
             self._there.send(Advance(stage, done, total))
         except BrokenPipeError:
-            raise CancelledError.asked() from None
+            raise CancelledError.on_request() from None

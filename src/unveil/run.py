@@ -183,7 +183,7 @@ class Run:
     def check(self) -> None:
         """Raise `CancelledError` if the run is cancelled or past its time."""
         if self.flag[0]:
-            raise CancelledError.late(self.limits.time) if self.flag[0] == _LATE else CancelledError.asked()
+            raise CancelledError.late(self.limits.time) if self.flag[0] == _LATE else CancelledError.on_request()
 
     # Progress ---------------------------------------------------------------------------------------------------------
 

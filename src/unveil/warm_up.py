@@ -136,7 +136,7 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: mechanisms.rank_swap(people, ["pay"])
     yield lambda: _streamed(people, keys)
     yield lambda: _watched(people)
-    yield lambda: _asked(people)
+    yield lambda: _questions(people)
 
 
 def _watched(people: Any) -> None:
@@ -167,7 +167,7 @@ def _watched(people: Any) -> None:
     unicity(points, "person", ["place"], p=(1, 2))
 
 
-def _asked(people: Any) -> None:
+def _questions(people: Any) -> None:
     """Ask a gate for sums that it audits."""
     from unveil.queries import Gate, Restriction
 

@@ -81,7 +81,7 @@ def test_a_table_is_the_one_of_the_library(way: tuple[Desk, Browser]) -> None:
     made = made_table(desk.opened.data, reading(desk.project), desk.project, asked)
     own = unveil.table(str(desk.opened.data), ["age", "illness"]).suppress("threshold=8")
     assert made.to_dict() == own.to_dict()
-    desk.memory |= {"table": Done(made), "table asked": asked}
+    desk.memory |= {"table": Done(made), "table request": asked}
     page = browser.get("/tables").text
     assert "--rule threshold=8 --protect suppress" in page
     rows = pl.read_csv(browser.get("/tables/file").content, infer_schema=False)
@@ -103,7 +103,7 @@ def test_a_contributor_of_a_table_may_have_several_records(way: tuple[Desk, Brow
     made = made_table(desk.opened.data, reading(desk.project), desk.project, asked)
     own = unveil.table(str(desk.opened.data), ["age"], holding="town", margins=False).suppress("threshold=5")
     assert made.to_dict() == own.to_dict()
-    desk.memory |= {"table": Done(made), "table asked": asked}
+    desk.memory |= {"table": Done(made), "table request": asked}
     assert "--holding town --no-margins" in browser.get("/tables").text
 
 
@@ -160,7 +160,7 @@ def test_a_watch_gives_the_figures_of_windows(way: tuple[Desk, Browser]) -> None
     so_far = course(kept, window)
     assert so_far is not None
     assert so_far.points[0] == run.points[0]
-    desk.memory |= {"watch": Done(run), "watch asked": {"size": 60, "every": 60, "follow": False, "kept": str(kept)}}
+    desk.memory |= {"watch": Done(run), "watch request": {"size": 60, "every": 60, "follow": False, "kept": str(kept)}}
     page = browser.get("/watch").text
     assert "highest rate" in page
     assert alien_markup(page) == []
@@ -199,9 +199,9 @@ def test_hostile_names_and_values_are_text_beside_the_way(tmp_path: Path) -> Non
     desk.memory |= {
         "drift": Done(against_baseline(data, options, desk.project, str(tmp_path / "<img src=x onerror=alert(7)>.csv"), 0.0)),
         "table": Done(made_table(data, options, desk.project, asked)),
-        "table asked": asked,
+        "table request": asked,
         "watch": Done(watched(data, window, str(tmp_path / "figures.json"))),
-        "watch asked": {"size": 40, "every": 40, "follow": False, "kept": str(tmp_path / "figures.json")},
+        "watch request": {"size": 40, "every": 40, "follow": False, "kept": str(tmp_path / "figures.json")},
     }
     posted(
         browser,

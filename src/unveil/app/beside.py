@@ -55,7 +55,7 @@ def made_table(data: str, options: ReadOptions, project: Project, request: Mappi
     ----------
     data, options, project
         What opens the data.
-    asked
+    request
         The columns `by`, the column `value` or none, the column `holding` that says whose a record is or none, whether totals are
         part of it (`margins`), the `rules` that say which cells are sensitive, and the `method` by which
         cells are suppressed; no method: sensitive cells are only marked.

@@ -63,7 +63,7 @@ OPENAPI: dict[str, Any] = {
         "/ask": {"post": _operation("ask a question", {"$ref": "#/components/schemas/Answer"}, body=True)},
         "/explain": {"post": _operation("what a question would cost", {"type": "object"}, body=True)},
         "/spent": {"get": _operation("what you have spent", {"type": "object"})},
-        "/history": {"get": _operation("what you have asked", {"type": "object"})},
+        "/history": {"get": _operation("the questions you have put", {"type": "object"})},
     },
 }
 """The description of a served gate, for machines."""

@@ -173,7 +173,7 @@ class Guard:
         if scope["type"] == "http" and scope["method"] in _SAFE:
             return ""
         if self._key is None and not _joined(scope, b"origin"):
-            return ""  # no page sends it, and a page could not send the credentials that are asked for
+            return ""  # no page sends it, and a page could not send the credentials that are required
         origin = _one(scope, b"origin")
         own = origin in self._site.origins or (origin == "null" and _one(scope, b"sec-fetch-site") == "same-origin")
         return "" if own else "This did not come from a page of this server."

@@ -1,4 +1,4 @@
-"""The server of the app: it listens on this machine, opens the browser, and stops when asked.
+"""The server of the app: it listens on this machine, opens the browser, and stops on request.
 
 The port is bound before anything is served, so that nobody else can take it. The browser is opened through a file that only its
 owner may read: the words of a command are seen by everybody on the machine, and the token must not be.
@@ -212,7 +212,7 @@ def _private_folder() -> Iterator[Path]:
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of servers that are no more; only where a process can be asked for without touching it."""
+    """Remove the folders of servers that are no more; only where one can look for a process without touching it."""
     if os.name != "posix":
         return
     for folder in place.glob(f"{_FOLDERS}*-*"):

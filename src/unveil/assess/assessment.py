@@ -258,11 +258,11 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         files = input_files(study.source, study.project, study.sensitive, key_file)
         identifiers, complete = _looked_at(study)
         views = _views(partitions, complete)
-        return _assessed(complete, _Asked(identifiers, views, files, max_size, small if redact else 0, not study.key))
+        return _assessed(complete, _Plan(identifiers, views, files, max_size, small if redact else 0, not study.key))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Plan:
     """What is known, and what is to be measured, before anything is measured."""
 
     identifiers: DirectIdentifiers
@@ -273,7 +273,7 @@ class _Asked:
     assumed: bool
 
 
-def _assessed(study: Study, plan: _Asked) -> Assessment:
+def _assessed(study: Study, plan: _Plan) -> Assessment:
     """Measure a study whose roles are complete."""
     keys = study.key
     dropped = study.table([*keys, *study.sensitive], weights=study.weights).dropped
@@ -322,7 +322,7 @@ def _assessed(study: Study, plan: _Asked) -> Assessment:
     return replace(assessment, advice=advice_on(assessment))
 
 
-# What is asked --------------------------------------------------------------------------------------------------------
+# The plan --------------------------------------------------------------------------------------------------------------
 
 
 def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:

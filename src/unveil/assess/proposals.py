@@ -42,7 +42,7 @@ class InitQuestion:
     answers
         The answers: roles, or yes and no.
     default
-        The answer that is taken where nobody is asked.
+        The default answer, taken where nobody is there to answer.
     """
 
     column: str

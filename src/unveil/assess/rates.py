@@ -140,7 +140,7 @@ class Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Asks for the rate of some columns of a study; what was asked before is known."""
+    """The rates of columns of a study, each measured once."""
 
     study: Study
     small: int
@@ -168,7 +168,7 @@ class Measure:
             return None
 
     def rate(self, key: str | Sequence[str], sensitive: str | None, blocks: Mapping[str, Any]) -> DiscriminationRate:
-        """Return the rate; a partition of a column that is not asked about is left out."""
+        """Return the rate; a partition of a column that is not measured is left out."""
         keys, sensitive_names = names_of(key), names_of(sensitive)
         chosen = {name: block for name, block in blocks.items() if name in (*keys, *sensitive_names)}
         place = (keys, sensitive_names, tuple((name, id(block)) for name, block in chosen.items()))

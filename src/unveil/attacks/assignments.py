@@ -96,7 +96,7 @@ def beliefs(
         For each released class the records with each value.
     below
         For each generalisation the class of each cell; every class lies within a released one.
-    asked
+    rule
         What a class must meet.
     random
         Where assignments are drawn from.

@@ -164,7 +164,7 @@ class KnownRecords(Figures):
     k_known
         The fewest that cover one; None where nothing does.
     records, covered, covered_once
-        The original records asked about, those that something covers, and those that exactly one does.
+        The original records looked at, those that something covers, and those that exactly one does.
     reason
         Why there is no figure.
     """

@@ -175,8 +175,8 @@ def known_records(pair: Pair) -> KnownRecords:
     """Count the release records, or persons, that cover each original record: how many may be someone whose true key is known.
 
     Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
-    a null of the original is covered by a null. Of originals that are aligned, those that have a release record are asked
-    about; records that nothing covers, such as perturbed ones, are left out of the least number.
+    a null of the original is covered by a null. Of originals that are aligned, those that have a release record are
+    looked at; records that nothing covers, such as perturbed ones, are left out of the least number.
     """
     pairs = {one.release: one.original for one in pair.columns if one.original in pair.original.names}
     keys = [name for name in pair.keys if name in pairs]

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from unveil.project import Project
 
 __all__ = [
-    "AskedModels",
     "ClassModelOptions",
     "KMap",
     "ModelOptions",
     "Order",
     "Presence",
+    "RequestedModels",
     "SensitiveColumns",
     "attackers",
     "hierarchies",
@@ -103,7 +103,7 @@ Order = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class AskedModels:
+class RequestedModels:
     """The models of classes that a table must meet."""
 
     k: K = None
@@ -137,7 +137,7 @@ class AskedModels:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassModelOptions(AskedModels):
+class ClassModelOptions(RequestedModels):
     """The models of classes that a release must meet, and the hierarchies and orders that they and the search go by."""
 
     hierarchy_dir: Annotated[

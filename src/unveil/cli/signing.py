@@ -30,7 +30,7 @@ class SignOptions:
     ] = None
     passphrase_file: Annotated[
         Path | None,
-        typer.Option("--passphrase-file", metavar="FILE", help="The passphrase of the key; default: asked for in a terminal."),
+        typer.Option("--passphrase-file", metavar="FILE", help="The passphrase of the key; default: a terminal prompts for it."),
     ] = None
     verify: Annotated[
         Path | None,

@@ -279,7 +279,7 @@ class ProtectionOptions:
         return made if self.protect is None else self._perturbed(made, aim, before)
 
     def _perturbed(self, made: CrossTable, aim: dict[str, Any], before: RecordProtectionOptions) -> Any:
-        """Change the figures as asked; decisions on single cells are for suppression."""
+        """Change the figures as requested; decisions on single cells are for suppression."""
         if self.apriori is not None:
             raise ArgumentError("--apriori goes with --protect suppress: other protections take no decisions on single cells.")
         draws = {"seed": before.seed, "key_file": before.key_file}

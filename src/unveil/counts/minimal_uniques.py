@@ -375,7 +375,7 @@ def _join(rows, lowest, cells, base, starts, first, runs):  # type: ignore[no-un
 
 @compiled
 def _agree(rows, lowest, one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether two cells hold the same values in all columns below `lowest`, the most telling one asked first."""
+    """Whether two cells hold the same values in all columns below `lowest`, the most telling column first."""
     for at in range(lowest - 1, -1, -1):  # noqa: SIM110 - compiled
         if rows[at, one] != rows[at, other]:
             return False

@@ -317,7 +317,7 @@ def rate_of(
 
 
 def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: bool = True) -> DiscriminationRate:
-    """Measure what is known against what is hidden; which values of it disclose is not said where they are not asked for."""
+    """Measure what is known against what is hidden; which values disclose is said only where `values` are wanted."""
     counts, classes, hidden = split.counts, split.known, split.hidden
     if reason := undefined_reason(counts, () if hidden is None else [column.name for column in hidden.columns]):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")

@@ -35,7 +35,7 @@ class RateFigures(Figures):
     records
         The records that were measured; None where nothing could be.
     by_value
-        The rate of each value of the key, where it was asked for.
+        The rate of each value of the key, where it was requested.
     reason
         Why the rate is undefined.
     """

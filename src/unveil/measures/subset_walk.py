@@ -265,7 +265,7 @@ class Walk:
         return Subset(tuple(name for _, name in key), dr, kind, identity, classes)
 
     def _report(self) -> None:
-        """Tell how far the walk is, and keep what is done; in the thread that asked for it, which may be interrupted."""
+        """Tell how far the walk is, and keep what is done; in the calling thread, which may be interrupted."""
         if threading.current_thread() is not self._thread:
             return
         if self._kept is not None:

@@ -10,7 +10,7 @@ no equivalence classes any more; each class has its own sum over those that matc
 
 and :math:`F_k` alike, with sampling weights in place of the counts. A smaller :math:`f_k` is riskier.
 
-**What alpha multiplies.** The share hangs on the class that is *counted*, not on the one that is asked about:
+**What alpha multiplies.** The share hangs on the class that is *counted*, not on the one that it is counted for:
 
 - one with a null, counted for a complete one: alpha;
 - a complete one, counted for one with a null: 1, in full, even where alpha is 0;
@@ -72,7 +72,7 @@ class Matches:
     Attributes
     ----------
     of_class
-        The class that is asked about.
+        The class that is looked up.
     other
         A class that matches it; every class matches itself.
     share
@@ -172,8 +172,8 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
     in_full, by_null = amount.copy(), np.zeros(len(classes))
     for block in _blocks(classes, patterns):
         with_null = patterns.incomplete[block.others]
-        in_full[block.asked] += block.sums(amount, ~with_null)
-        by_null[block.asked] += block.sums(amount, with_null)
+        in_full[block.targets] += block.sums(amount, ~with_null)
+        by_null[block.targets] += block.sums(amount, with_null)
     return in_full + share * by_null
 
 
@@ -226,49 +226,49 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
-    """Classes of one null pattern that are asked about, and others they may match, numbered so that equal numbers match.
+    """Classes of one null pattern that are looked up, and others they may match, numbered so that equal numbers match.
 
     Attributes
     ----------
-    asked, others
+    targets, others
         Positions of classes.
-    asked_as
-        The numbers under which the asked look for others: a row for each way in which others can be null.
+    target_as
+        The numbers under which the targets look for others: a row for each way in which others can be null.
     others_as
         The number of each of the others.
     number
         How many numbers there are.
     """
 
-    asked: NDArray[np.int64]
+    targets: NDArray[np.int64]
     others: NDArray[np.int64]
-    asked_as: NDArray[np.int64]
+    target_as: NDArray[np.int64]
     others_as: NDArray[np.int64]
     number: int
 
     def sums(self, amount: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64] | float:
-        """Sum, for each of the asked, the amounts of its matches among the chosen of the others."""
+        """Sum, for each target, the amounts of its matches among the chosen of the others."""
         if not chosen.any():
             return 0.0
         totals = summed(self.others_as[chosen], amount[self.others[chosen]], self.number)
-        return np.asarray(totals[self.asked_as].sum(axis=0))
+        return np.asarray(totals[self.target_as].sum(axis=0))
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the matches: each of the asked, as often as it has matches, and those."""
+        """List the matches: each target, as often as it has matches, and those."""
         sizes = np.bincount(self.others_as, minlength=self.number)
         starts = np.cumsum(sizes) - sizes
-        looked_up = self.asked_as.ravel()
+        looked_up = self.target_as.ravel()
         many = sizes[looked_up]
         first = np.repeat(starts[looked_up] - (np.cumsum(many) - many), many)
         in_order = self.others[np.argsort(self.others_as, kind="stable")]
-        return np.repeat(np.tile(self.asked, len(self.asked_as)), many), in_order[first + np.arange(len(first))]
+        return np.repeat(np.tile(self.targets, len(self.target_as)), many), in_order[first + np.arange(len(first))]
 
 
 def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
     """Bring the classes of each null pattern together with all classes of other patterns.
 
     Two classes of one pattern match only if they are the same, so these are left out. Of the others only the columns count in
-    which the asked hold a value, and among those each of the others is null in some (its form). An asked class finds its
+    which the targets hold a value, and among those each of the others is null in some (its form). A target finds its
     matches of one form by becoming null where that form is, and then being equal.
     """
     if not patterns.incomplete.any():
@@ -290,7 +290,7 @@ def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
 def _block(
     classes: Classes, held: NDArray[np.int64], wanted: NDArray[np.int64], others: NDArray[np.int64], forms: NDArray[np.bool_]
 ) -> _Block:
-    """Give the others numbers by their codes in the columns held, the asked by theirs with each form's nulls put in."""
+    """Give the others numbers by their codes in the columns held, the targets by theirs with each form's nulls put in."""
     codes, sizes = [], []
     for column, hidden in zip(held.tolist(), forms.T, strict=True):
         size, own = len(classes.columns[column].values), classes.codes[column]
@@ -299,8 +299,8 @@ def _block(
         sizes.append(size)
     lookups = len(forms) * len(wanted)
     numbers = group(codes, sizes)[0] if codes else np.zeros(lookups + len(others), dtype=np.int64)
-    asked_as = numbers[:lookups].reshape(len(forms), len(wanted))
-    return _Block(wanted, others, asked_as, numbers[lookups:], int(numbers.max()) + 1)
+    target_as = numbers[:lookups].reshape(len(forms), len(wanted))
+    return _Block(wanted, others, target_as, numbers[lookups:], int(numbers.max()) + 1)
 
 
 def _distinct(flags: list[NDArray[np.bool_]], rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

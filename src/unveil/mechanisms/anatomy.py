@@ -99,7 +99,7 @@ class Anatomy(Protection):
         Parameters
         ----------
         query
-            For each column asked about a value, a collection of values, or a function of a value that says yes or no.
+            By column, a value, a collection of values, or a function of a value that says yes or no.
 
         Examples
         --------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Query", "matching", "other_side"]
 
 Query: TypeAlias = Mapping[str, Any]
-"""What is asked of each column: a value, a collection of values, or a function of a value that says yes or no."""
+"""A condition on each column: a value, a collection of values, or a function of a value that says yes or no."""
 
 
 def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:

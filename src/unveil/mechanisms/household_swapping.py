@@ -266,13 +266,13 @@ def _moved(moving: _Moving, chosen: Chosen, levels: Sequence[str], risky: Sequen
 
 
 def _notes(figures: Mapping[str, Any], share: float) -> tuple[str, ...]:
-    """Say so where more than half of the households, and more than were asked for, move because they are at risk."""
+    """Say so where more than half of the households, and more than requested, move because they are at risk."""
     households, swapped = figures["households"], figures["swapped"]
     level, at_risk = max(figures["at_risk"].items(), key=lambda pair: pair[1], default=("", 0))
     if 2 * swapped <= households or swapped <= round(share * households) + 1:
         return ()
     note = (
-        f"{swapped:,} of {counted(households, 'household')} move, {swapped / households:.0%} where {share:.0%} were asked for: "
+        f"{swapped:,} of {counted(households, 'household')} move, {swapped / households:.0%} where {share:.0%} were requested: "
         f"{at_risk:,} are at risk by {shown(level)}; name fewer or coarser columns in `risk`, or a smaller `k`, to move fewer."
     )
     return (note,)

@@ -50,7 +50,7 @@ class GrassbergerLDiversity(SensitiveModel):
     closed: ClassVar[bool] = False
 
     @classmethod
-    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - asked for only
+    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - on request only
         """Give nothing: entropy l-diversity is what a table is measured by."""
         yield from ()
 

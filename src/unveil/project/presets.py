@@ -71,7 +71,7 @@ _PRESETS = (
         "No cell of 1 to 10 may be shown, nor follow from what is shown.",
         "Centers for Medicare & Medicaid Services, cell size suppression policy (in its data use agreements)",
     ),
-    _cell_size(20, "Cells of at least 20 have been asked of patient data open to the public in Canada and the United States."),
+    _cell_size(20, "Cells of at least 20 have been required of patient data open to the public in Canada and the United States."),
     Preset(
         "max-risk-0.09",
         "the highest risk of a record is at most 0.09",

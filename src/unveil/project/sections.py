@@ -74,7 +74,7 @@ class DataSection:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What one column is to the questions asked.
+    """What one column is to the questions of a project.
 
     Parameters
     ----------

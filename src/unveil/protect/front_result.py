@@ -157,11 +157,11 @@ class Front(Result):
             Figure("degree of the chosen", chosen.service, "mean over the needs"),
             Figure("generalisations", self.lattice, f"{self.evaluated:,} looked at in {self.seconds:.2f} s"),
         )
-        unasked = [f"adjusted degree of {name}" for name, need in self.needs.items() if need.at_least is None]
+        optional = [f"adjusted degree of {name}" for name, need in self.needs.items() if need.at_least is None]
         columns = {
             name.removeprefix("level of "): values
             for name, values in self.columns().items()
-            if name not in ("identity combined", *unasked)
+            if name not in ("identity combined", *optional)
         }
         marks = ["chosen" if mark else "" for mark in columns.pop("chosen")]
         rows = sorted({*np.linspace(0, len(self) - 1, min(_SHOWN_ROWS, len(self))).astype(int).tolist(), self.choice})

@@ -131,6 +131,6 @@ def _notes(choice: Choice, options: Options) -> list[str]:
         notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
     if not best.optimal:
         why = "The search stopped at its limit" if options.limited else "The lattice is too large to be searched to the end"
-        known = math.isfinite(best.bound)  # of an objective of the user's own nothing is known before it is asked
+        known = math.isfinite(best.bound)  # of an objective of the user's own nothing is known before it is called
         notes.append(f"{why}; the best generalisation may cost {f'as little as {number(best.bound)}' if known else 'less'}.")
     return notes

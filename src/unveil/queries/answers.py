@@ -47,7 +47,7 @@ class Answer(Result):
     Attributes
     ----------
     numbers
-        The numbers that were asked for; groups that are refused are left out, as which ones there are may itself be protected.
+        The requested numbers; groups that are refused are left out, as which ones there are may itself be protected.
     cost, spent, unit
         What the question took, and what the analyst has taken so far, of which account.
     analyst, policy

@@ -154,9 +154,9 @@ class Gate:
         """
         _check_analyst(analyst)
         with self._turn:
-            return self._asked(*self._selections(question), analyst)
+            return self._answered(*self._selections(question), analyst)
 
-    def _asked(self, inquiry: Inquiry, selections: Sequence[Selection], analyst: str) -> Answer:
+    def _answered(self, inquiry: Inquiry, selections: Sequence[Selection], analyst: str) -> Answer:
         """Decide, write and only then answer; of groups, those that are refused are left out without a trace."""
         try:
             with self.ledger.book() as book:

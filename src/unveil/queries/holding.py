@@ -77,7 +77,7 @@ class Selection:
         return int(self.sizes[self.members].sum())
 
     def mark(self) -> bytes:
-        """Return a digest of what is asked of which set."""
+        """Return a digest of the figure and the set that it is of."""
         content = np.packbits(self.members) if self.members is not None else self.hits
         what = f"{self.function}\0{self.statistic.aggregate.column}\0{self.indicator}\0".encode()
         return hashlib.sha256(what + (b"" if content is None else content.tobytes())).digest()

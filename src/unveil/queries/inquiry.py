@@ -100,20 +100,20 @@ def count(where: Predicate | None = None, *, by: Names | None = None) -> Inquiry
     >>> queries.count(queries.col("Age") >= 35).aggregates[0]
     Aggregate(function='count', column=None)
     """
-    return _asked(Aggregate("count"), where, by)
+    return _inquiry(Aggregate("count"), where, by)
 
 
 @checked_arguments
 def total(column: str, where: Predicate | None = None, *, by: Names | None = None) -> Inquiry:
     """Ask for the sum of a column over the records that meet a condition."""
-    return _asked(Aggregate("sum", column), where, by)
+    return _inquiry(Aggregate("sum", column), where, by)
 
 
 @checked_arguments
 def average(column: str, where: Predicate | None = None, *, by: Names | None = None) -> Inquiry:
     """Ask for the average of a column over the records that meet a condition."""
-    return _asked(Aggregate("avg", column), where, by)
+    return _inquiry(Aggregate("avg", column), where, by)
 
 
-def _asked(aggregate: Aggregate, where: Predicate | None, by: Names | None) -> Inquiry:
+def _inquiry(aggregate: Aggregate, where: Predicate | None, by: Names | None) -> Inquiry:
     return Inquiry((aggregate,), All(()) if where is None else where, names_of(by))

@@ -71,7 +71,7 @@ class Door:
     again: Callable[[TrialPeople], Gate]
     random: np.random.Generator
     names: Sequence[str] = ("eve", "mallory", "trudy", "oscar")
-    asked: int = field(default=0)
+    questions: int = field(default=0)
 
     @property
     def size(self) -> int:
@@ -80,8 +80,8 @@ class Door:
 
     def between(self, what: str, where: str = "", analyst: str | None = None) -> tuple[float, float] | None:
         """Ask for one number; None where it is refused; both ends are the same where the answer is not an interval."""
-        self.asked += 1
-        name = analyst or self.names[self.asked % len(self.names)]
+        self.questions += 1
+        name = analyst or self.names[self.questions % len(self.names)]
         text = f"SELECT {what} FROM people" + (f" WHERE {where}" if where else "")  # noqa: S608 - the gate reads it
         answer = self.gate.ask(text, analyst=name)
         if answer.low is not None and answer.high is not None:
@@ -250,7 +250,7 @@ def _gain(door: Door, ask: Callable[[str, int], tuple[float, float] | None], tim
 
 
 def _denial(door: Door) -> float:
-    """Ask about single people, and look whether refusals depend on values: a table of people who earn otherwise is asked too."""
+    """Ask about single people, and see whether refusals depend on values: a table of people who earn otherwise is queried too."""
     other = TrialPeople(door.people.pay[::-1].copy(), door.people.sick)
     twin = Door(door.again(other), other, door.again, door.random)
     guesses: dict[int, float | None] = {}

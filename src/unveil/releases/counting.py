@@ -45,7 +45,7 @@ def uniform_count(
     data
         The generalised table.
     where
-        For each column asked about a value, several values, or a function of a value that says yes or no. A text that reads as a
+        By column, a value, several values, or a function of a value that says yes or no. A text that reads as a
         number is given to the function as one.
     hierarchies
         The hierarchies by which columns were generalised.

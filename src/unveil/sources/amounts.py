@@ -92,7 +92,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holdings:
-    """Combinations of some columns in an engine, which can be asked for the cells of a table over them.
+    """Combinations of some columns in an engine, which gives the cells of a table over them.
 
     Attributes
     ----------

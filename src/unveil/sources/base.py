@@ -1,4 +1,4 @@
-"""Sources: wherever data is, it can be asked for its columns, for counts of their combinations, and for batches of records.
+"""Sources: wherever data is, it gives its columns, counts of their combinations, and batches of records.
 
 A `Source` is a frame, a file, a stream of batches, a table in an engine, or counts that somebody already made. What holds the
 data and can count it does so, and only combinations come here; what can rewrite its records does that too. The data is never
@@ -49,7 +49,7 @@ class Tally:
 
 
 class Source(ABC):
-    """Data that can be asked for its columns, for counts of their combinations, and for batches of its records.
+    """Data that gives its columns, counts of their combinations, and batches of its records.
 
     A kind of source says how its records are read (`_read`); one that can do more itself says how it counts (`_count`), gives
     batches (`_batches`), and rewrites its records into a table (`rewrite`).

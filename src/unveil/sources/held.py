@@ -1,6 +1,6 @@
-"""A source that is asked again and again: every column is read once and coded once.
+"""A source for repeated questions: every column is read once and coded once.
 
-What is kept is bounded: a column that does not fit into the room left is read again when it is asked for.
+What is kept is bounded: a column that does not fit into the room left is read again when it is needed.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ __all__ = ["KafkaSink", "RedisSink"]
 _PATIENCE = 30.0
 """Seconds that a broker has to take lines, or to come back."""
 _AGAIN = 0.5
-"""Seconds before a server that has gone is asked again."""
+"""Seconds before a server that has gone is tried again."""
 _AT_ONCE = 10_000
 """Lines sent to a Redis server at once."""
 _TRANSACTION = 5.0

@@ -35,7 +35,7 @@ ROLE_ARGUMENTS = (*_ROLE_OF, "only_roles")
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What the columns are to the questions asked.
+    """What the columns are to the questions of a study.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Roles:
         return _filled(fields, only_roles=self.only_roles if only is None else only)
 
     def require(self, columns: Sequence[str]) -> None:
-        """Refuse a column that is asked about and not there; what names people, or is kept, may have gone already."""
+        """Refuse a named column that is not there; what names people, or is kept, may have gone already."""
         single = [name for name in (self.weights, self.person, self.household) if name is not None]
         require_columns([*self.key, *self.sensitive, *single], columns)
 

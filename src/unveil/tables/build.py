@@ -255,10 +255,10 @@ class _Rows:
         counted: CodedTable,
         dimensions: tuple[Classification, ...],
         leaves: Sequence[NDArray[np.int64]],
-        asked_for: tuple[str | None, str | None, str | None] | None,
+        named: tuple[str | None, str | None, str | None] | None,
     ) -> _Rows:
         """Put the columns that were counted into their places; an engine that has value, holding and request keeps them."""
-        value, holding, request = asked_for or (None, None, None)
+        value, holding, request = named or (None, None, None)
         rest = {one.name: one for one in counted.columns[len(dimensions) :]}
         rows = len(leaves[0])
         n = np.ones(rows, dtype=np.int64) if counted.n is None else counted.n

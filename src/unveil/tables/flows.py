@@ -65,8 +65,8 @@ def tasks_of(problem: CellProblem, *, split: bool = True) -> list[FlowTask]:
     problem
         The table and its needs.
     split
-        Whether a width that no side has the room for is asked of both, each by its share: one flow shows one side. Else it
-        is asked of both together, which is what the cell needs.
+        Whether a width that no side has the room for is required of both, each by its share: one flow shows one side. Else it
+        is required of both together, which is what the cell needs.
     """
     tasks = []
     for cell in np.flatnonzero(problem.primary).tolist():

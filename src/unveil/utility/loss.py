@@ -227,7 +227,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
     run = active_run()
     granularities, failed = _granularities(both, trees)
-    planned = _asked(tasks, both, words)
+    planned = _planned(tasks, both, words)
     named: tuple[Any, Any] = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
     tried = propensities = None
     if planned:
@@ -370,7 +370,7 @@ def _suppressed(both: SideBySide, keys: Sequence[str]) -> SuppressionLoss:
     return SuppressionLoss(cells, share, gone, gone / both.records, by_attribute)
 
 
-def _asked(names: Task | Names | Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
+def _planned(names: Task | Names | Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
     """Return the requested tasks; a target named alone is predicted from all else, a number by regression."""
     tasks = []
     for name in [names] if isinstance(names, Task | str) else names:

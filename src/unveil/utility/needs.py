@@ -158,7 +158,7 @@ class Utility(Result):
 def _judged(needs: Mapping[str, Served]) -> Table:
     """Return the needs with their degrees and, where one is required, the adjusted ones, which are compared with it."""
     required = any(served.need.at_least is not None for served in needs.values())
-    columns = ("need", "to infer", "given", "degree", *(("adjusted",) if required else ()), "asked", "met")
+    columns = ("need", "to infer", "given", "degree", *(("adjusted",) if required else ()), "goal", "met")
     rows = tuple(
         (name, s.need.target, " + ".join(s.need.given), s.degree, *((s.adjusted,) if required else ()), s.need.at_least, s.met)
         for name, s in needs.items()

@@ -22,11 +22,11 @@ _JOB = "drift"
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    request: dict[str, Any] = desk.memory.get("drift asked", {"path": "", "allow": 0.0})
+    request: dict[str, Any] = desk.memory.get("drift request", {"path": "", "allow": 0.0})
     values: dict[str, Any] = {
         "job": job,
         "verdict": None if job is None else job.answer,
-        "asked": request,
+        "request": request,
         "files": readable(desk.folder),
         "rules": len(desk.project.policy.in_force()),
     }
@@ -40,7 +40,7 @@ def _compare(visit: Visit) -> Answer:
     if not given or not path.is_file():
         raise ArgumentError("there is no such file below the folder in which the app was started; name the new one.")
     allow = _allowed(visit.form.get("allow", ""))
-    desk.memory["drift asked"] = {"path": given, "allow": allow}
+    desk.memory["drift request"] = {"path": given, "allow": allow}
     data, options = desk.opened.data, reading(desk.project)
     desk.memory[_JOB] = desk.jobs.start(
         _JOB, "Comparing with the baseline", against_baseline, data, options, desk.project, str(path), allow

@@ -139,7 +139,7 @@ def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 
 
 def _counts(desk: Desk, columns: Sequence[str]) -> Counts:
-    """Count some columns from the table of all, which is counted once; what is asked is not kept, or every click would be."""
+    """Count some columns from the table of all, which is counted once; the answer is not kept, or every click would be."""
     wide: Counts | None = desk.memory.get("wide")
     if wide is None or not {*columns} <= {*wide.names}:
         every = dict.fromkeys([*_countable(desk), *columns])

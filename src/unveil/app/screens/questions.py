@@ -28,7 +28,7 @@ _POLICIES = (
     ("camouflage", "Intervals that hold the number"),
 )
 _MOST_SHOWN = 30
-_ASKED = ("when", "who", "asked", "decision", "policy")
+_HISTORY = ("when", "who", "question", "decision", "policy")
 _EXAMPLE = "SELECT COUNT(*) FROM data"
 
 
@@ -66,7 +66,7 @@ def _gate(desk: Desk) -> Gate:
 
 
 def _spent(desk: Desk) -> dict[str, Any]:
-    """Return what was spent and asked; a ledger is made by the first question only."""
+    """Return what was spent, and the questions so far; a ledger is made by the first question only."""
     nothing: dict[str, Any] = {"spent": None, "history": None, "closed": ""}
     if not _ledger(desk).is_file():
         return nothing
@@ -85,7 +85,7 @@ def _spent(desk: Desk) -> dict[str, Any]:
     note = f"{len(history):,} in all, the newest first"
     return {
         "spent": Table(("who", "policy", "spent"), tuple(accounts), title="What was spent") if accounts else None,
-        "history": Table(_ASKED, tuple(rows), title="What was asked", note=note) if rows else None,
+        "history": Table(_HISTORY, tuple(rows), title="Questions so far", note=note) if rows else None,
         "closed": "",
     }
 
@@ -110,7 +110,7 @@ def _ask(visit: Visit) -> Answer:
     analyst = visit.form.get("analyst", "").strip() or "analyst"
     desk.memory |= {"question": question, "analyst": analyst, "answer": None}
     if not question:
-        raise ArgumentError("no question is asked; ask a SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.")
+        raise ArgumentError("there is no question; write a SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.")
     with closing(_gate(desk)) as gate:
         desk.memory["answer"] = gate.ask(question, analyst=analyst)
     return Go("/questions")

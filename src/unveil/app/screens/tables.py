@@ -32,14 +32,14 @@ _FIRST: dict[str, Any] = {"by": (), "value": None, "rules": ("threshold=5",), "m
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    request: dict[str, Any] = _first(desk) | desk.memory.get("table asked", {})
+    request: dict[str, Any] = _first(desk) | desk.memory.get("table request", {})
     roles = {name: one.role for name, one in desk.project.attributes.items()}
     offered = [name for name in desk.opened.columns if roles.get(name) not in ("identifier", "person", "household")]
     values: dict[str, Any] = {
         "job": job,
         "result": None if job is None else job.answer,
         "safe": job is not None and job.answer is not None and bool(getattr(job.answer, "safe", True)),
-        "asked": request,
+        "request": request,
         "columns": offered,
         "holders": desk.opened.columns,
         "methods": _METHODS,
@@ -71,7 +71,7 @@ def _make(visit: Visit) -> Answer:
     method = visit.word("method", tuple(word for word, _ in _METHODS))
     margins = not visit.form.get("inside")
     request = {"by": by, "value": value, "rules": rules, "method": method, "holding": holding, "margins": margins}
-    desk.memory["table asked"] = request
+    desk.memory["table request"] = request
     options = reading(desk.project)
     desk.memory[_JOB] = desk.jobs.start(_JOB, "Making the table", made_table, desk.opened.data, options, desk.project, request)
     return Go("/tables")

@@ -36,11 +36,11 @@ def _lacking(desk: Desk) -> str:
 def _page(visit: Visit) -> Answer:
     desk = visit.desk
     job: Job | None = desk.memory.get(_JOB)
-    request: dict[str, Any] = _FIRST | desk.memory.get("watch asked", {})
+    request: dict[str, Any] = _FIRST | desk.memory.get("watch request", {})
     window = _window(desk, request)
     values: dict[str, Any] = {
         "job": job,
-        "asked": request,
+        "request": request,
         "key": window["key"],
         "about": window["sensitive"],
         "columns": _offered(desk),
@@ -92,7 +92,7 @@ def _start(visit: Visit) -> Answer:
         "follow": bool(visit.form.get("follow")),
         "kept": str(folder / "figures.json"),
     }
-    desk.memory["watch asked"] = request
+    desk.memory["watch request"] = request
     desk.memory[_JOB] = desk.jobs.start(
         _JOB, "Watching the file", watched, desk.opened.data, _window(desk, request), request["kept"],
         alarms=alarms, missing=desk.project.data.missing, follow=request["follow"],

@@ -211,15 +211,15 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
     judged = outcomes(case, gate.rules)
     others = outcomes(case, standing_rules(case, tuple(gate.rules)), "other figures") if gate.keyed else ()
     named = {rule.name for rule in gate.named}
-    asked_for = tuple(one for one in judged if one.rule.name != "direct_identifiers" or one.rule.name in named)
-    moved = () if gate.earlier is None else drifts(gate.earlier, (*asked_for, *others), gate.allow)
+    required = tuple(one for one in judged if one.rule.name != "direct_identifiers" or one.rule.name in named)
+    moved = () if gate.earlier is None else drifts(gate.earlier, (*required, *others), gate.allow)
     vouched, unmeasured = vouched_in(gate.rules, case.study), unmeasured_in(case, gate.rules, keyed=gate.keyed)
     notes = [*(_notes_on_key(case, assumed=gate.assumed) if gate.keyed else ()), *column_notes(case, vouched, unmeasured)]
     if gate.keyed and not all(one.met for one in judged if one.rule.name not in _KEYLESS):
         notes.insert(0, _culprits(case))
     if isinstance(case.record, Record) and case.record.repeatable == "seed":
         notes.append(NOT_FOR_PUBLICATION)
-    if gate.earlier is not None and (missing := lost(gate.earlier, asked_for)):
+    if gate.earlier is not None and (missing := lost(gate.earlier, required)):
         notes.append(missing)
     made = Provenance(
         records=case.table.records if gate.keyed else case.identifiers.records,

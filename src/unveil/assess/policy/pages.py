@@ -28,7 +28,7 @@ _ANSWER = {"met": "Yes", "NOT met": "No", "not decided": "Not decided"}
 
 
 def title(verdict: Verdict) -> str:
-    """Return the question that was asked and its answer, in words."""
+    """Return the question and its answer, in words."""
     name = named(verdict)
     if verdict.drift_alone:
         return f"Is {name} riskier than before? {'No' if verdict.passes else 'Yes'}"

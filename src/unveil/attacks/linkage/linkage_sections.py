@@ -171,7 +171,7 @@ class RecordLinkage(Figures):
     strongest
         The way that links most; None where none has a rate.
     euclidean, mahalanobis, mixed, interval_rank, interval_deviation, probabilistic, known_method
-        What each way finds; None for a way that the attributes do not allow, or that was not asked for.
+        What each way finds; None for a way that the attributes do not allow, or that was not requested.
     reason
         Why nothing is linked.
     """

@@ -102,14 +102,14 @@ class TreeSearch:
         self._query, points = distinct_rows(release)
         order = _side_by_side(release[points])
         self._query = np.argsort(order)[self._query]
-        self._asked = release[points[order]]
+        self._queries = release[points[order]]
         self._tree = cKDTree(self._points)
-        self._nearest = self._ask(self._asked, 2)
+        self._nearest = self._ask(self._queries, 2)
 
     def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the distances of release records to the original records beside them."""
         gaps = self._points[self._point[originals]]
-        gaps -= self._asked[self._query[rows]]
+        gaps -= self._queries[self._query[rows]]
         if self._power == 1:
             return np.asarray(np.abs(gaps, out=gaps).sum(axis=1))
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
@@ -139,7 +139,7 @@ class TreeSearch:
             room = max(1, _ROOM // depth)
             for begin in range(0, len(left), room):
                 part = left[begin : begin + room]
-                distances, at = self._ask(self._asked[query[part]], depth)
+                distances, at = self._ask(self._queries[query[part]], depth)
                 closer[part], tied[part], open_[part] = _counted(distances, of_point[at], below[part], above[part], most)
         active_run().at(_QUESTIONS, len(rows), len(rows))
         return closer, tied

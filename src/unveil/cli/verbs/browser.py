@@ -27,7 +27,7 @@ def app(
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (--host).")] = None,
     password_file: Annotated[
         Path | None,
-        typer.Option("--password-file", metavar="FILE", help="Holds the password for --host; default: it is asked for."),
+        typer.Option("--password-file", metavar="FILE", help="Holds the password for --host; default: you are prompted for it."),
     ] = None,
 ) -> None:
     """Open the app: from a file to a defended release in the browser. Nothing leaves this machine; Ctrl-C stops it."""

@@ -53,9 +53,9 @@ class _EstimateOptions:
 
 @app.command(epilog="Example: unveil dr adult --key age --key sex --sensitive occupation")
 @grouped
-def dr(asked: StudyOptions, estimate: _EstimateOptions, answer: AnswerOptions) -> None:
+def dr(options: StudyOptions, estimate: _EstimateOptions, answer: AnswerOptions) -> None:
     """How far do the key columns, taken together, refine a sensitive column, or single out records?"""
-    study = asked.study(keyed=True)
+    study = options.study(keyed=True)
     with showing_progress():
         result = estimate.rate(study)
     answer.give(result)

@@ -47,7 +47,7 @@ def init(
         return
     start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
     if not yes and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
-        start = _asked(start)
+        start = _answered(start)
     start.write(force=force)
     sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in start.files()))
     give(start, as_json=as_json, out=None)
@@ -63,7 +63,7 @@ def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
     give(imported, as_json=as_json, out=None)
 
 
-def _asked(start: Start) -> Start:
+def _answered(start: Start) -> Start:
     """Ask what the data leaves open, one question after the other; an empty answer is the proposal."""
     answers = {}
     questions = start.questions

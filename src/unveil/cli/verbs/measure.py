@@ -11,7 +11,7 @@ from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
-from unveil.cli.requirements import AskedModels, KMap, Presence, SensitiveColumns, hierarchies, orders
+from unveil.cli.requirements import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
 from unveil.cli.study_options import AnswerOptions
 
 
@@ -41,7 +41,7 @@ class _MeasuredOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _ModelOptions(AskedModels):
+class _ModelOptions(RequestedModels):
     """The models that the table is to meet, and how values of its sensitive columns lie to one another."""
 
     k_map: KMap = None

@@ -1,4 +1,4 @@
-"""The verb query: a protected door to a table that is asked, checked, attacked or served."""
+"""The verb query: a protected door to a table: put a question, check its policy, attack it, or serve it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class _GateOptions:
 
 @dataclass(frozen=True, slots=True)
 class _AskingOptions:
-    """What is asked, and by whom."""
+    """The question, and who puts it."""
 
     question: Annotated[
         str | None, typer.Argument(metavar="QUESTION", help="SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.", show_default=False)

@@ -19,7 +19,7 @@ from unveil.cli.study_options import AnswerOptions, StudyOptions
 @app.command(epilog="Example: unveil scan adult --key age --key sex --key race --sensitive occupation")
 @grouped
 def scan(
-    asked: StudyOptions,
+    options: StudyOptions,
     answer: AnswerOptions,
     max_size: Annotated[int | None, typer.Option("--max-size", help="The largest subsets to look at; default: all.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default: two where they help.", min=1)] = None,
@@ -35,7 +35,7 @@ def scan(
     from unveil.measures.scan import scan as scan_subsets
     from unveil.measures.scan_checkpoint import default_place
 
-    study = asked.study()
+    study = options.study()
     kept = default_place(study.place) if resume and checkpoint is None else checkpoint
     with _told_what_is_kept(kept), showing_progress():
         result = scan_subsets(

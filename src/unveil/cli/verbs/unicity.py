@@ -48,23 +48,23 @@ class _Draws:
 
 @app.command(epilog="Example: unveil unicity thesis-location --person user --key location --key period --points 2")
 @grouped
-def unicity(asked: _Points, drawn: _Draws, answer: EvidenceOptions) -> None:
+def unicity(options: _Points, drawn: _Draws, answer: EvidenceOptions) -> None:
     """How many points of a trajectory, such as places and times, single a person out?"""
     with showing_progress():
-        result = _measured(asked, drawn)
+        result = _measured(options, drawn)
     answer.give(result)
 
 
-def _measured(asked: _Points, drawn: _Draws) -> Unicity:
+def _measured(options: _Points, drawn: _Draws) -> Unicity:
     from unveil.stream.derived import parse_derived
     from unveil.stream.unicity import unicity
 
-    roles = NamedRoles(partition=asked.partition, person=asked.person)
-    inputs = gather(asked.data, asked.reading, roles, partial=True)
-    study, derived = inputs.study, dict(parse_derived(text) for text in asked.derive or ())
+    roles = NamedRoles(partition=options.partition, person=options.person)
+    inputs = gather(options.data, options.reading, roles, partial=True)
+    study, derived = inputs.study, dict(parse_derived(text) for text in options.derive or ())
     if study.person is None:
         raise ArgumentError("whose points they are is not said; name the column with --person.")
-    named = asked.key or (() if derived else study.key)
+    named = options.key or (() if derived else study.key)
     point = list(dict.fromkeys([*named, *derived]))
     if not point:
         raise ArgumentError("what makes a point is not said; name columns with --key, or make them with --derive.")

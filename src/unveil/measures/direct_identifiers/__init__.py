@@ -252,9 +252,9 @@ def column_findings(
     return findings
 
 
-def _question(asked: tuple[Any, ...], values: Sequence[Any]) -> bytes:
-    """Return a digest that stands for a column and what is asked of it, under a key of this process: no value is kept."""
-    text = repr((asked, list(map(type, values)), list(values)))
+def _question(question: tuple[Any, ...], values: Sequence[Any]) -> bytes:
+    """Return a digest that stands for a column and the question about it, under a key of this process: no value is kept."""
+    text = repr((question, list(map(type, values)), list(values)))
     return hashlib.blake2b(text.encode(errors="surrogatepass"), key=_KEY, digest_size=32).digest()
 
 

@@ -29,7 +29,7 @@ class Private(Result):
     Attributes
     ----------
     query
-        What was asked, in words.
+        The question, in words.
     value
         The noisy answer: a number, or noisy numbers by bin.
     spent

@@ -63,7 +63,7 @@ class Budget:
     delta: float = 0.0
 
     @classmethod
-    def asked(cls, mechanism: str, epsilon: Any, delta: Any, allowed: Sequence[str] = MECHANISMS) -> Budget:
+    def requested(cls, mechanism: str, epsilon: Any, delta: Any, allowed: Sequence[str] = MECHANISMS) -> Budget:
         """Check the caller's request."""
         checked_word("mechanism", mechanism, allowed)
         loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
@@ -133,7 +133,7 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
 
     .. math:: b = \Delta_1 / \epsilon
 
-    is the scale of Laplace and geometric noise, and OpenDP is asked what it costs: not more than the budget. Gaussian noise has
+    is the scale of Laplace and geometric noise, and OpenDP says what it costs: not more than the budget. Gaussian noise has
     the least standard deviation that keeps to epsilon and delta, by its exact privacy profile (`gaussian_delta`).
 
     Parameters
@@ -179,7 +179,7 @@ def concentrated(values: Sequence[int], rho: float, sensitivity: int) -> tuple[l
 
     .. math:: \sigma = \Delta_2 / \sqrt{2 \rho}
 
-    and OpenDP is asked what it costs: not more than rho.
+    and OpenDP says what it costs: not more than rho.
 
     Returns
     -------

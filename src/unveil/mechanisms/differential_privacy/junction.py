@@ -70,7 +70,7 @@ class JunctionTree:
     shape
         The number of values of each attribute.
     sets
-        The sets of attributes whose marginals will be asked to agree; each comes to be in one clique.
+        The sets of attributes whose marginals have to agree; each comes to be in one clique.
     """
 
     def __init__(self, shape: Sequence[int], sets: Iterable[Sequence[int]]) -> None:

@@ -110,7 +110,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     R. McKenna, G. Miklau, D. Sheldon (2021), Winning the NIST contest: a scalable and general approach to differentially private
     synthetic data, Journal of Privacy and Confidentiality 11(3).
     """
-    budget, unit = Budget.asked("gaussian", epsilon, delta), Unit.asked(person, contribution)
+    budget, unit = Budget.requested("gaussian", epsilon, delta), Unit.requested(person, contribution)
     chance = chance_of_test(seed, testing=testing)
     chosen, most = choose(data, attributes, nulls), unit.contribution
     weights = _weights(workload, chosen.names)

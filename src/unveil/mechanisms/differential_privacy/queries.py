@@ -62,7 +62,7 @@ def dp_count(
     data
         The records.
     where
-        For each column asked about a value, several values, or a function of a value that says yes or no; none: all records.
+        By column, a value, several values, or a function of a value that says yes or no; none: all records.
     epsilon
         The budget, above 0.
     mechanism, delta
@@ -83,8 +83,8 @@ def dp_count(
     >>> 9770 < answer.value < 9790, answer.spent[0].scale
     (True, 0.02)
     """
-    unit, records = Unit.asked(person, contribution), open_microdata(data)
-    budget, why = Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
+    unit, records = Unit.requested(person, contribution), open_microdata(data)
+    budget, why = Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
     asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
     n, most = len(unit.kept(asked_for)), unit.contribution
     notes = charged(ledger, "count", [loss_of(budget)], unit)
@@ -123,7 +123,7 @@ def dp_sum(
     nulls
         "skip": a null counts nothing. "error": refuse.
     """
-    unit, request = Unit.asked(person, contribution), Budget.asked(mechanism, epsilon, delta, FOR_ONE_NUMBER)
+    unit, request = Unit.requested(person, contribution), Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER)
     values, low, high, whole = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism in WHOLE)
     budget, why = request.least(unit.contribution * max(abs(low), abs(high)), whole=whole)
     notes = charged(ledger, f"sum of {attribute}", [loss_of(budget)], unit)
@@ -166,8 +166,8 @@ def dp_mean(
     nulls
         "skip": a null counts nothing. "error": refuse.
     """
-    budget = Budget.asked(mechanism, epsilon, delta).part(2)
-    unit = Unit.asked(person, contribution)
+    budget = Budget.requested(mechanism, epsilon, delta).part(2)
+    unit = Unit.requested(person, contribution)
     values, low, high, _ = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
     most = unit.contribution
     middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
@@ -215,7 +215,7 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     nulls
         "keep": nulls count where None is among the values. "skip": they count nowhere. "error": refuse.
     """
-    budget, unit = Budget.asked(mechanism, epsilon, delta), Unit.asked(person, contribution)
+    budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(person, contribution)
     if (values is None) == (edges is None):
         raise ArgumentError("a histogram needs either the values to count or the edges of its bins.")
     chosen = unit.cut(choose(data, attribute, nulls))

@@ -111,7 +111,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     most = -math.expm1(-loss)
     beta = most if sampling is None else checked_number("sampling", sampling, above=0.0, most=most)
     beta = max(math.floor(beta * _EXACT), 1) / _EXACT
-    k, unit, random = _least_k(beta, loss, chance), Unit.asked(person, 1), chance_of_test(seed, testing=testing)
+    k, unit, random = _least_k(beta, loss, chance), Unit.requested(person, 1), chance_of_test(seed, testing=testing)
     chosen = unit.cut(choose(data, attributes, nulls), random)
     _known(generalise, chosen.names)
     remarks = charged(ledger, "safepub", [PrivacyLoss("pure", loss, chance)], unit)

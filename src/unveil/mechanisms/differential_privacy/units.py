@@ -42,7 +42,7 @@ class Unit:
     contribution: int
 
     @classmethod
-    def asked(cls, person: Any, contribution: Any) -> Unit:
+    def requested(cls, person: Any, contribution: Any) -> Unit:
         """Check the caller's request."""
         if person is not None and not isinstance(person, str):
             raise ArgumentError(f"person is {person!r}; it must be the name of the column that says whose record it is.")
@@ -50,7 +50,7 @@ class Unit:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What an answer says it was asked for."""
+        """What an answer says about its unit."""
         protects = "record" if self.person is None else "person"
         return {"protects": protects, "person": self.person, "contribution": self.contribution}
 

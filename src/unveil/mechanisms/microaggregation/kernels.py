@@ -39,7 +39,7 @@ class _Pool(NamedTuple):
     total, often
         Of the records without a group: the sum of their points, and how often each nominal value occurs.
     distance
-        How far the record at each place is from what was last asked about.
+        How far the record at each place is from the last point looked up.
     """
 
     points: NDArray[np.float64]

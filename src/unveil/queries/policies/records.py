@@ -1,6 +1,6 @@
 """Perturbed records: the questions are answered, exactly, from a release of the data that some mechanism has made.
 
-What protects is the mechanism. Whatever is asked, and however often, nobody learns more than the release holds, so there is
+What protects is the mechanism. Whatever the questions, and however many, nobody learns more than the release holds, so there is
 nothing to refuse and nothing to count; and anyone who may publish the release may as well do that.
 """
 

@@ -1,4 +1,4 @@
-"""Sticky noise: the same records get the same noise, however and however often they are asked for.
+"""Sticky noise: the same records get the same noise, whatever the wording of the question, and however often it is put.
 
 Every record has a secret key; the keys of a set's records are added up, and the sum decides the noise. So repeating and
 rephrasing a question about the *same set* gain nothing. Asking about other sets does: the noise of the two halves of many

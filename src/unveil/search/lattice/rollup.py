@@ -31,7 +31,7 @@ _LAST_EPOCH = (1 << 31) - 1
 _MANY_ROWS = 1 << 20
 """Tables of more rows have fewer slots a row."""
 _FEW_ROWS = 512
-"""What follows from a table of this many rows is merged in one go, and made again where it is asked for again."""
+"""What follows from a table of this many rows is merged in one go, and made again where it is needed again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ class _Splitter:
         return accepted
 
     def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], which: NDArray[np.bool_]) -> _Wrong:
-        """Return which children of the parts asked about violate a model, and which parts have such a child."""
+        """Return which children of the given parts violate a model, and which parts have such a child."""
         children = np.where(which, number, 0)
         first = np.cumsum(children) - children
         places = np.repeat(which, np.diff(parts.starts))

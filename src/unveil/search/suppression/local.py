@@ -33,7 +33,7 @@ from unveil.search.splitting.labelling import Recoding
 from unveil.search.suppression.fewest_cells import MOST_CELLS, fewest_cells
 from unveil.search.suppression.grouped import grouped
 from unveil.search.suppression.matched import matched
-from unveil.search.suppression.subsets import asked_subsets, costs_of_sets, for_subsets, subsets_of
+from unveil.search.suppression.subsets import costs_of_sets, for_subsets, required_subsets, subsets_of
 from unveil.sources import Data, load
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     importance
         What suppressing a cell of an attribute costs; 1 unless given. Dearer attributes keep their values longer.
     subsets
-        A higher k for an intruder who knows only some of the key attributes, by how many: with ``{2: 10}`` the figure asked for
-        is at least 10 by any two of them. With ``k=1`` nothing is asked for the whole key.
+        A higher k for an intruder who knows only some of the key attributes, by how many: with ``{2: 10}`` the required figure
+        is at least 10 by any two of them. With ``k=1`` nothing is required of the whole key.
     strata
         Columns that stay as they are and that an intruder may know as well, such as a region: records are compared within them
         only, and both figures are of the records of a stratum.
@@ -200,7 +200,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     began = time.perf_counter()
     order = request.sorted_rows(chance)
     codes, places = np.repeat(_codes(request), request.cells.n, axis=0), np.argsort(order)
-    sizes = asked_subsets(subsets or {}, keys, len(request.rows))
+    sizes = required_subsets(subsets or {}, keys, len(request.rows))
     within = _stratum(request, names_of(strata), max([k, *sizes.values()]))
     nulled = np.zeros(codes.shape, dtype=bool)
     for one in np.unique(within):

@@ -25,13 +25,13 @@ from unveil.search.suppression.matched import matched
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["asked_subsets", "costs_of_sets", "for_subsets", "subsets_of"]
+__all__ = ["costs_of_sets", "for_subsets", "required_subsets", "subsets_of"]
 
 _NULL = -1
 
 
-def asked_subsets(given: Mapping[Any, int], keys: Sequence[str], records: int) -> dict[int, int]:
-    """Return the k that is asked for by the size of a subset, the largest subsets first; text is read as a number."""
+def required_subsets(given: Mapping[Any, int], keys: Sequence[str], records: int) -> dict[int, int]:
+    """Return the required k by the size of a subset, the largest subsets first; text is read as a number."""
     read: dict[int, int] = {}
     for text, k in given.items():
         size = int(text) if isinstance(text, str) and text.isdecimal() else text
@@ -45,7 +45,7 @@ def asked_subsets(given: Mapping[Any, int], keys: Sequence[str], records: int) -
 
 
 def subsets_of(sizes: Mapping[int, int], width: int) -> Iterator[tuple[list[int], int]]:
-    """Give every subset of the attributes, by their places, with the k that is asked for there."""
+    """Give every subset of the attributes, by their places, with the k that is required there."""
     for size, k in sizes.items():
         for places in combinations(range(width), size):
             yield list(places), k
@@ -69,7 +69,7 @@ def for_subsets(
     nulled
         The cells that are suppressed already.
     sizes
-        The k that is asked for, by the number of attributes in a subset.
+        The required k, by the number of attributes in a subset.
     price
         What a cell of each attribute costs.
     against

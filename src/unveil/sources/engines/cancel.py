@@ -1,6 +1,6 @@
 """Cancellation of queries that run in an engine.
 
-A query runs in a thread of its own, while the thread that asked for it looks at the active run and hears Ctrl-C.
+A query runs in a thread of its own, while the calling thread watches the active run and hears Ctrl-C.
 """
 
 from __future__ import annotations

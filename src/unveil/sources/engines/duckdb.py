@@ -132,13 +132,13 @@ class FileTable(EngineSource):
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
-        return self._asked(lambda relation: _aggregated(relation, columns, aggregates, self.place))
+        return self._query(lambda relation: _aggregated(relation, columns, aggregates, self.place))
 
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
-        return self._asked(lambda relation: _answered(relation, columns, what, query, self.place))
+        return self._query(lambda relation: _answered(relation, columns, what, query, self.place))
 
     def _rewritten(self, connection: Any, what: EngineRecoding, out: Address) -> int:
         """Make the table of a release in one transaction, and return its number of records."""
@@ -153,13 +153,13 @@ class FileTable(EngineSource):
         return records
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        return self._asked(lambda relation: _collected(relation, columns, self.place))
+        return self._query(lambda relation: _collected(relation, columns, self.place))
 
     def _count(self, columns: Sequence[str]) -> Tally:
-        return self._asked(lambda relation: _tallied(relation, columns, self.place))
+        return self._query(lambda relation: _tallied(relation, columns, self.place))
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        return self._asked(lambda relation: _tallied(_numbered(relation, owners), columns, self.place))
+        return self._query(lambda relation: _tallied(_numbered(relation, owners), columns, self.place))
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with self._reading() as connection, _failure_reported(self.place):  # its own: another question would end the answer
@@ -169,7 +169,7 @@ class FileTable(EngineSource):
             while (batch := cancellable(lambda: next(answer, None), connection.interrupt)) is not None:
                 yield batch
 
-    def _asked(self, question: Callable[[Any], _Answer]) -> _Answer:
+    def _query(self, question: Callable[[Any], _Answer]) -> _Answer:
         """Put a question to the table."""
         with self._session.connection() as connection, _failure_reported(self.place):
             relation = self._relation(connection)

@@ -37,15 +37,15 @@ _BY_HASH = "SET LOCAL enable_mergejoin = off"
 """Small tables are joined with all records: to sort these first, as it is planned else, takes several times as long."""
 _ONE_ORDER = ("SET LOCAL synchronize_seqscans = off", "SET LOCAL max_parallel_workers_per_gather = 0")
 _COLUMNS = """
-WITH RECURSIVE asked AS (
+WITH RECURSIVE wanted AS (
   SELECT a.attnum AS at, a.attname::text AS name, a.atttypid AS kind, a.atttypmod AS modifier FROM pg_catalog.pg_attribute a
   WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
   UNION ALL
-  SELECT asked.at, asked.name, t.typbasetype, greatest(asked.modifier, t.typtypmod)
-  FROM asked JOIN pg_catalog.pg_type t ON t.oid = asked.kind WHERE t.typtype = 'd'
+  SELECT wanted.at, wanted.name, t.typbasetype, greatest(wanted.modifier, t.typtypmod)
+  FROM wanted JOIN pg_catalog.pg_type t ON t.oid = wanted.kind WHERE t.typtype = 'd'
 )
-SELECT asked.name, t.typname::text, t.typcategory::text, asked.modifier
-FROM asked JOIN pg_catalog.pg_type t ON t.oid = asked.kind WHERE t.typtype <> 'd' ORDER BY asked.at
+SELECT wanted.name, t.typname::text, t.typcategory::text, wanted.modifier
+FROM wanted JOIN pg_catalog.pg_type t ON t.oid = wanted.kind WHERE t.typtype <> 'd' ORDER BY wanted.at
 """
 """A domain is followed to the type under it; a modifier, such as the digits of an exact number, may be anywhere on the way."""
 _TABLES = """
@@ -104,7 +104,7 @@ class _Column:
 
     @property
     def shown(self) -> str:
-        """What is asked for: exact decimal numbers come as text, without zeros at their end."""
+        """The expression that is selected: exact decimal numbers come as text, without zeros at their end."""
         return f"trim_scale({self.key})::text" if self.kind == "numeric" else self.key
 
     @property

@@ -57,7 +57,7 @@ class SparkSource(EngineSource):
         """Return a column as it is."""
         return self.numbered[self._at[name]]
 
-    def asked(self, name: str) -> Any:
+    def selected(self, name: str) -> Any:
         """Return a column as it is selected: unusual types as text."""
         usual = self.kinds[name] in (*_AS_IS, *_UNCOUNTABLE)
         return (self.plain(name) if usual else self.plain(name).cast("string")).alias(self._at[name])
@@ -66,7 +66,7 @@ class SparkSource(EngineSource):
         """Return a column as it is counted: a NaN is a null."""
         from pyspark.sql import functions
 
-        column = self.asked(name)
+        column = self.selected(name)
         return functions.nanvl(column, functions.lit(None)) if self.kinds[name] in _FLOATS else column
 
     def rewrite(self, out: Address) -> Write:
@@ -95,7 +95,7 @@ class SparkSource(EngineSource):
         sums = ["count(*)", *aggregates(written, _escaped)]
         wanted = [functions.expr(one).alias(f"s{at}") for at, one in enumerate(sums)]
         with _failure_reported(self.place):
-            grouped = self.numbered.groupBy(*map(self.asked, columns)).agg(*wanted)
+            grouped = self.numbered.groupBy(*map(self.selected, columns)).agg(*wanted)
             answer = pl.DataFrame(_cancellable(self.session, grouped.toArrow))
         return tally_of(answer[:, : len(columns) + 1], columns), answer[:, len(columns) + 1 :]
 
@@ -110,7 +110,7 @@ class SparkSource(EngineSource):
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
         none, view = functions.lit(""), f"{own_word()}records"
         word = none if what.request is None else functions.lower(self.plain(what.request).cast("string"))
-        listed = [self.asked(name).alias(f"{letter}{at}") for letter in "sg" for at, name in enumerate(columns)]
+        listed = [self.selected(name).alias(f"{letter}{at}") for letter in "sg" for at, name in enumerate(columns)]
         listed += [self._number(what.value).alias("v"), self._number(what.weights).alias("w"), word.alias("f")]
         listed.append((none if what.holding is None else self.counted(what.holding)).alias("h"))
         for at, name in enumerate(what.nullable(columns)):
@@ -147,7 +147,7 @@ class SparkSource(EngineSource):
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         with _failure_reported(self.place):
-            answer = _cancellable(self.session, self.numbered.select(*map(self.asked, columns)).toArrow)
+            answer = _cancellable(self.session, self.numbered.select(*map(self.selected, columns)).toArrow)
             return named(pl.DataFrame(answer), columns)
 
     def _count(self, columns: Sequence[str]) -> Tally:
@@ -155,7 +155,7 @@ class SparkSource(EngineSource):
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
         with _failure_reported(self.place):
-            answer = _cancellable(self.session, self.numbered.groupBy(*map(self.asked, columns)).count().toArrow)
+            answer = _cancellable(self.session, self.numbered.groupBy(*map(self.selected, columns)).count().toArrow)
             return tally_of(pl.DataFrame(answer), columns)
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
@@ -165,7 +165,7 @@ class SparkSource(EngineSource):
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
         with _failure_reported(self.place):
-            plain = {name: self.counted(name) if name in owners else self.asked(name) for name in columns}
+            plain = {name: self.counted(name) if name in owners else self.selected(name) for name in columns}
             rows = self.numbered.select(*(column.alias(self._at[name]) for name, column in plain.items()))
             for name in owners:
                 at = self._at[name]
@@ -190,7 +190,7 @@ class SparkSource(EngineSource):
 
         with _failure_reported(self.place):
             with warnings.catch_warnings(action="ignore"):  # PySpark warns of new versions of pandas, which is not used here
-                packed = self.numbered.select(*map(self.asked, columns)).mapInArrow(pack, "packed binary")
+                packed = self.numbered.select(*map(self.selected, columns)).mapInArrow(pack, "packed binary")
             run = active_run()
             for row in packed.toLocalIterator(prefetchPartitions=True):
                 run.check()

@@ -1,7 +1,7 @@
 """Where the bytes come from: a file, a pipe or standard input, compressed or not.
 
 Bytes that can be read only once (standard input, a pipe) are kept for the life of the process, so that the names of the
-columns can be asked first and the values afterwards: up to 256 MiB in memory, more in a private temporary file.
+columns can be read first and the values afterwards: up to 256 MiB in memory, more in a private temporary file.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _ENTRIES = 20_000
 _BLOCK = 200
 """Milliseconds to wait for an entry."""
 _AGAIN = 1.0
-"""Seconds before a server that has gone is asked again."""
+"""Seconds before a server that has gone is tried again."""
 _FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 """What an address with TLS may name: who signs the server's certificate, and a certificate of one's own with its key."""
 _FIELDS = (b"json", b"data", b"value", b"payload")
@@ -75,7 +75,7 @@ class RedisStream:
                 raise DataNotFoundError(f"{self.place}: this key holds no stream.")
             newest = self._client.xrevrange(self._stream, count=1)
         except redis.RedisError as error:
-            raise EngineError(f"{self.place}: the server cannot be asked ({type(error).__name__}).") from None
+            raise EngineError(f"{self.place}: the server does not answer ({type(error).__name__}).") from None
         return "0-0" if self._options.from_start or not newest else newest[0][0].decode()
 
     def _read(self, last: str) -> list[tuple[bytes, dict[bytes, bytes]]]:

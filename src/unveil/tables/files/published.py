@@ -147,10 +147,10 @@ def dimensions_of(data: Data, figures: str | None = None, on: On | None = None) 
     return _spanning(names, _figures_of(names, figures, on))
 
 
-def _figures_of(names: Sequence[str], asked: str | None, on: On | None) -> str:
+def _figures_of(names: Sequence[str], named: str | None, on: On | None) -> str:
     """Return the column of the figures: the one that is named, or one of a usual name."""
     usual = ("n", "value") if on == "count" else ("value", "n")
-    figures = asked if asked in names else next((name for name in usual if name in names), None)
+    figures = named if named in names else next((name for name in usual if name in names), None)
     if figures is None:
         raise ArgumentError(
             f"no column of figures is named, and there is none called value or n; columns are: {listed(names)}. A crosstab is "
@@ -164,10 +164,10 @@ def _spanning(names: Sequence[str], figures: str) -> tuple[str, ...]:
 
 
 def _kind(figures: str, on: On | None) -> On:
-    """Return what a column of figures holds: what its usual name says, else what is asked for, else values."""
+    """Return what a column of figures holds: what its usual name says, else what `on` says, else values."""
     named: On | None = {"n": "count", "value": "value"}.get(figures)  # type: ignore[assignment]
     if named is not None and on is not None and named != on:
-        raise ArgumentError(f"the published figures are {named}s, and what is asked for are {on}s (`on`); name their column.")
+        raise ArgumentError(f"the published figures are {named}s, and `on` says {on}s; name their column.")
     return named or on or "value"
 
 

@@ -112,7 +112,7 @@ def chosen(
 
 
 def _attacked(problem: CellProblem, choice: _Choice, depth: Depth, step: Step | None) -> Findings:
-    """Attack a choice; where the time is up before all is known that was asked for, what was safe by then is taken."""
+    """Attack a choice; where the time is up before everything requested is known, what was safe by then is taken."""
     if choice.final:
         return audited(problem, choice.suppressed, depth=depth, step=step)
     safe = choice.safe
