@@ -94,3 +94,9 @@ def test_what_amounts_cannot_do_is_said() -> None:
         unveil.count(frame([("a", "x", 3)]), "town", amounts="trade")
     with pytest.raises(ArgumentError, match="weighted"):
         unveil.count(frame([("a", "x", 3)]), "town", amounts="sales", weights="sales")
+
+
+@pytest.mark.parametrize("amounts", [(), "x"])
+def test_no_columns_cannot_be_counted(amounts: Any) -> None:
+    with pytest.raises(ArgumentError, match="no columns are named to count"):
+        unveil.count(pl.DataFrame({"x": [1, 2]}), [], amounts=amounts)

@@ -350,3 +350,9 @@ def test_numbers_whose_squares_are_none_are_learnt_from_but_not_predicted() -> N
     assert scaled["pmse"]["pmse"] == pytest.approx(plain["pmse"]["pmse"], abs=1e-12)
     refused = unveil.loss(far, far, same_order=True, tasks=["age"])
     assert "too large for a regression" in refused.failed[0]
+
+
+def test_records_that_floats_hardly_tell_apart_are_clustered_without_a_warning() -> None:
+    table = pl.DataFrame({"x": [0.0, 2.0**53, 2.0**53 - 1, 5.0] * 15})
+    task = unveil.Task("groups", given=["x"], kind="clustering", clusters=3)
+    assert unveil.tasks(table, table, task, same_order=True).to_dict()["tasks"]["groups"]["scores"]

@@ -335,6 +335,8 @@ def count(
     CrossTable(sex: 3 cells, ... records)
     """
     names = names_of(columns)
+    if not names:
+        raise ArgumentError("no columns are named to count; name at least one.")
     if amounts:
         return _with_amounts(
             data, names, names_of(amounts), nulls, weights, checked_count("top", top, least=1, most=100), partitions
