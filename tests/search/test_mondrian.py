@@ -222,3 +222,15 @@ def test_children_too_small_to_stand_alone_stay_together_under_their_node() -> N
     assert release.data["town"].to_list() == ["a"] * 4 + ["b"] * 4 + ["*"] * 2
     diverse = unveil.mondrian(table, tree, [KAnonymity(2), DistinctLDiversity("ill", 2)], keep_order=True)
     assert diverse.data["town"].to_list() == ["a"] * 4 + ["*"] * 6
+
+
+def test_many_values_of_a_sensitive_attribute_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = unveil.datasets.adult().head(2_000)
+    models = [KAnonymity(5), TCloseness("occupation", 0.4), DistinctLDiversity("occupation", 3)]
+    releases = []
+    for domain in ((1 << 16, 4), (0, 0)):  # a table over all pairs of a part and a value, and pairs that are sorted
+        monkeypatch.setattr("unveil.search.requirements._SMALL_DOMAIN", domain[0])
+        monkeypatch.setattr("unveil.search.requirements._DENSE", domain[1])
+        releases.append(unveil.mondrian(table, ["age", "sex", "education-num"], models, keep_order=True))
+    assert releases[0].data.equals(releases[1].data)
+    assert releases[0].score == releases[1].score

@@ -149,11 +149,11 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     populations = _populations(chosen, names_of(within), complete)
     settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
     settings |= {"only_outliers": True} if only_outliers else {}
-    random, after = chosen.draws(chance, "noise", settings), before.copy(order="F") if within else before
+    random, after = chosen.draws(chance, "noise", settings), before.copy(order="F") if names_of(within) else before
     for rows in populations:
         own = before[rows]
         noisy = _disturbed(own, own if whole == len(before) else own[complete[rows]], method, amount, covariance, random)
-        if within:
+        if names_of(within):
             after[rows] = noisy
         else:
             after = np.asfortranarray(noisy)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from unveil.errors import listed
 from unveil.results.numbers import counted
 from unveil.search.lattice.choice import Choice
 from unveil.search.splitting.foretold import labels_by_mondrian
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["lost_attributes", "on_lost"]
 
@@ -26,15 +28,16 @@ def lost_attributes(choice: Choice) -> dict[str, int | None]:
     request = choice.request
     what = choice.applied([request.codes(name) for name in request.keys])
     kept = ~what.suppressed
-    gone = [
-        name
-        for name in request.keys
-        if len(np.unique(what.codes[name][kept])) == 1 and len(np.unique(request.codes(name))) > 1
-    ]  # fmt: skip
+    gone = [name for name in request.keys if _alike(what.codes[name][kept]) and not _alike(request.codes(name))]
     if not gone or request.cells.n.sum() > _FEW:
         return dict.fromkeys(gone)
     labels = labels_by_mondrian(request)
     return {name: labels[name] for name in gone}
+
+
+def _alike(codes: NDArray[Any]) -> bool:
+    """Whether all are the same, and there is one."""
+    return bool(len(codes) and (codes == codes[0]).all())
 
 
 def on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:

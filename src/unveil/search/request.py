@@ -131,8 +131,16 @@ class Request:
         )
         return {name: _proposed(counts, name, places.get(name)) for name in wanted}
 
+    @cached_property
+    def with_hierarchy(self) -> Mapping[str, KeyAttribute]:
+        """The key attributes that came with a hierarchy, over all its levels."""
+        given = {name: self.hierarchies[name] for name in self.keys if name in self.hierarchies}
+        return {one.name: one for one in key_attributes(self.cells, given)}
+
     def key_attributes(self, levels: Mapping[str, tuple[int, int]] | None = None) -> tuple[KeyAttribute, ...]:
         """Return every key attribute with its hierarchy, given or proposed, and the levels that it may have."""
+        if not levels and not self.proposed:
+            return tuple(self.with_hierarchy.values())
         known = {**self.hierarchies, **self.proposed}
         return key_attributes(self.cells, {name: known[name] for name in self.keys}, levels)
 

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "Requirements"]
 
+_SMALL_DOMAIN, _DENSE = 1 << 16, 4
+"""Pairs of a part and a value that are counted in a table over all of them: so many, or so many times the units."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeVerdict:
@@ -277,7 +280,13 @@ def _spread_of(
     sensitive: SensitiveColumn, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int
 ) -> Spread:
     """Return how a sensitive attribute spreads over parts, given the part and the value of every unit."""
-    of_pair, (parts, value) = group([of_unit, codes], [number, len(sensitive.values)])
+    width = len(sensitive.values)
+    if number * width <= max(_SMALL_DOMAIN, _DENSE * len(of_unit)):
+        records = np.bincount(of_unit * width + codes, weights=n, minlength=number * width)
+        pairs = np.flatnonzero(records)
+        parts, value = np.divmod(pairs, width)
+        return _spread(sensitive, parts, value, records[pairs])
+    of_pair, (parts, value) = group([of_unit, codes], [number, width])
     return _spread(sensitive, parts, value, summed(of_pair, n, len(parts)))
 
 

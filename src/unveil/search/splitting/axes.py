@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.search.lattice.space import KeyAttribute, key_attributes
+from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request
 from unveil.search.splitting.labelling import Labelling, Recoded, of_levels
 from unveil.search.splitting.parts import Dimension, Extents
@@ -93,7 +93,7 @@ def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | N
     if name in request.hierarchies:
         if orders is not None and name in orders:
             raise ArgumentError(f"{shown(name)} has an order and a hierarchy; give the one along which it is to be split.")
-        return TreeAxis(key_attributes(request.cells, {name: request.hierarchies[name]})[0], codes)
+        return TreeAxis(request.with_hierarchy[name], codes)
     present = [value for value in values if value is not None]
     numeric = not any(isinstance(value, str | bool | bytes) for value in present)
     ranks = np.arange(len(values))
