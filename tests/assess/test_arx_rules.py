@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import struct
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ import unveil
 from assess.arx_rules import EXPECTED, file_of
 from unveil.cli import run
 from unveil.errors import DataNotFoundError, HierarchyError
+from unveil.project.arx.rule_calendar import JavaCalendar
 from unveil.project.arx.rule_intervals import EndRange, HalfOpen, IntervalRule, LevelGroup
 from unveil.project.arx.rule_labels import GroupLabel
 from unveil.project.arx.rule_types import DateType, NumberType, TextType, date_text, java_double
@@ -199,6 +200,145 @@ def test_a_rule_for_dates_is_read_from_its_file(tmp_path: Path) -> None:
         ("01.01.1950", "1950/01", "[1900, 2000[", "*"),
         ("15.07.2001", "2001/07", "[2000, 2100[", "*"),
     )
+
+
+MONTHS = {
+    "de": ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"],
+    "en": [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ],
+    "fr": [
+        "janvier",
+        "février",
+        "mars",
+        "avril",
+        "mai",
+        "juin",
+        "juillet",
+        "août",
+        "septembre",
+        "octobre",
+        "novembre",
+        "décembre",
+    ],
+}
+
+
+def java_texts(texts: list[str]) -> bytes:
+    written = b"".join(b"\x74" + java_text(one) for one in texts)
+    return b"\x75" + java_class("[Ljava.lang.String;", []) + struct.pack(">i", len(texts)) + written
+
+
+def dates_rule(periods: list[str], form: str, language: str, weeks: tuple[int, int]) -> bytes:
+    """Return a rule for dates with what Java saves beside the form: weeks, names of months, and from where two digits count."""
+    home, arx = "org.deidentifier.arx.aggregates.HierarchyBuilderDate", "org.deidentifier.arx.DataType$ARXDate"
+    since = int((datetime(1946, 11, 16) - datetime(1970, 1, 1)).total_seconds() * 1000)  # noqa: DTZ001
+    parts = ["calendar", "defaultCenturyStart", "formatData", "locale"]
+    calendar = java_class("java.util.GregorianCalendar", [("I", "firstDayOfWeek"), ("I", "minimalDaysInFirstWeek")])
+    names = java_class("java.text.DateFormatSymbols", [("L", "months"), ("L", "shortMonths")])
+    saved = b"\x73" + java_class("java.text.SimpleDateFormat", [("L", one) for one in parts])
+    saved += b"\x73" + calendar + struct.pack(">ii", *weeks)
+    saved += b"\x73" + java_class("java.util.Date", [], 3) + b"\x77\x08" + struct.pack(">q", since) + b"\x78"
+    saved += b"\x73" + names + java_texts([*MONTHS[language], ""]) + java_texts([*(one[:3] for one in MONTHS[language]), ""])
+    saved += b"\x73" + java_class("java.util.Locale", [("L", "language")]) + b"\x74" + java_text(language)
+    fields = [("L", name) for name in ("bottomCoding", "datatype", "format", "granularities", "timeZone", "topCoding")]
+    content = b"\xac\xed\x00\x05\x73" + java_class(home, fields) + b"\x70"
+    content += b"\x73" + java_class(arx, [("L", "format"), ("L", "string")]) + saved + b"\x74" + java_text(form) + b"\x70"
+    content += b"\x75" + java_class(f"[L{home}$Granularity;", []) + struct.pack(">i", len(periods))
+    for one in periods:
+        content += b"\x7e" + java_class(f"{home}$Granularity", [], 0x12) + b"\x74" + java_text(one)
+    return content + b"\x70\x70"
+
+
+WEEKS = {  # what Java 17 writes as W/MM.yyyy and ww/yyyy
+    ("de", (2, 4), "d MMMM yyyy"): """
+        28 Dezember 2020; 5/12.2020; 53/2020
+        1 Januar 2021; 0/01.2021; 53/2021
+        4 Januar 2021; 1/01.2021; 01/2021
+        31 Dezember 2023; 4/12.2023; 52/2023
+        30 Dezember 2024; 5/12.2024; 01/2024
+        1 Januar 2025; 1/01.2025; 01/2025
+        1 März 2026; 0/03.2026; 09/2026
+    """,
+    ("en", (1, 1), "dd-MMM-yyyy"): """
+        28-Dec-2020; 5/12.2020; 01/2020
+        01-Jan-2021; 1/01.2021; 01/2021
+        03-Jan-2021; 2/01.2021; 02/2021
+        31-Dec-2023; 6/12.2023; 01/2023
+        29-Dec-2024; 5/12.2024; 01/2024
+        01-Mar-2026; 1/03.2026; 10/2026
+    """,
+}
+
+
+@pytest.mark.parametrize("place", WEEKS, ids=lambda place: place[0])
+def test_weeks_begin_where_they_begin_on_the_machine_that_saved_the_rule(
+    place: tuple[str, tuple[int, int], str], tmp_path: Path
+) -> None:
+    language, weeks, form = place
+    file = tmp_path / "visit.ahs"
+    file.write_bytes(dates_rule(["WEEK_YEAR", "WEEK_MONTH_YEAR"], form, language, weeks))
+    rows = [tuple(line.strip().split("; ")) for line in WEEKS[place].strip().splitlines()]
+    built = unveil.arx_rule(file).build([row[0] for row in rows], column="visit")
+    assert built.labels == tuple((*row, "*") for row in rows)
+
+
+def test_weekdays_and_years_of_two_digits(tmp_path: Path) -> None:
+    file = tmp_path / "visit.ahs"
+    file.write_bytes(dates_rule(["WEEKDAY"], "d MMM yyyy", "fr", (2, 4)))
+    assert [row[1] for row in unveil.arx_rule(file).build(["28 déc 2020", "3 JAN 2021", "2 août 2021"]).labels] == ["1", "7", "1"]
+    file.write_bytes(dates_rule(["YEAR"], "MM/dd/yy", "en", (1, 1)))
+    days = ["11/30/46", "11/10/46", "06/01/50", "12/31/99", "01/01/00", "11/01/26"]
+    years = ["1946", "2046", "1950", "1999", "2000", "2026"]
+    assert [row[1] for row in unveil.arx_rule(file).build(days).labels] == years
+
+
+def test_quarters_are_not_written_in_a_language_whose_word_the_file_lacks(tmp_path: Path) -> None:
+    file = tmp_path / "visit.ahs"
+    file.write_bytes(dates_rule(["QUARTER_YEAR"], "yyyy-MM-dd", "en", (2, 4)))
+    assert unveil.arx_rule(file).build(["2020-12-28"]).labels == (("2020-12-28", "Q4 2020"),)
+    file.write_bytes(dates_rule(["QUARTER_YEAR"], "yyyy-MM-dd", "fr", (2, 4)))
+    with pytest.raises(HierarchyError, match="depend on a language"):
+        unveil.arx_rule(file).build(["2020-12-28"])
+    for form in ("dd.MM.yy", "dd MMM yyyy", "ww yyyy"):
+        with pytest.raises(HierarchyError, match="are not read"):
+            DateType(form).read("01.02.03")
+
+
+@given(st.dates(date(1890, 1, 1), date(2150, 12, 31)), st.integers(1, 7), st.integers(1, 7))
+def test_a_week_is_the_first_of_a_year_if_it_has_enough_days_of_it(day: date, first: int, least: int) -> None:
+    def start(of: date) -> date:
+        return next(of - timedelta(back) for back in range(7) if (of - timedelta(back)).isoweekday() % 7 + 1 == first)
+
+    def first_week(year: int) -> date:
+        begin = start(date(year, 1, 1))
+        held = sum((begin + timedelta(more)).year == year for more in range(7))
+        return begin if held >= least else begin + timedelta(7)
+
+    calendar = JavaCalendar(first, least)
+    year = max(one for one in (day.year - 1, day.year, day.year + 1) if first_week(one) <= start(day))
+    assert calendar.week_of_year(day) == (start(day) - first_week(year)).days // 7 + 1
+    assert calendar.weekday(day) == (day - start(day)).days + 1
+    if (first, least) == (2, 4):
+        assert calendar.week_of_year(day) == day.isocalendar().week
+    month = start(day.replace(day=1))
+    held = sum((month + timedelta(more)).month == day.month for more in range(7))
+    assert calendar.week_of_month(day) == (start(day) - month).days // 7 + (held >= least)
+
+
+def test_texts_in_quotes_stand_as_they_are() -> None:
+    assert date_text(datetime(2024, 1, 5), "'on' d 'o''clock'") == "on 5 o'clock"  # noqa: DTZ001
 
 
 @pytest.mark.parametrize(

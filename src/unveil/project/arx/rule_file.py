@@ -15,6 +15,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import DataNotFoundError, HierarchyError, is_unicode, shown
 from unveil.partitions.files import not_there
 from unveil.project.arx.java_stream import JavaObject, JavaStreamError, read_objects
+from unveil.project.arx.rule_calendar import JavaCalendar
 from unveil.project.arx.rule_intervals import EndRange, HalfOpen, IntervalRule, LevelGroup
 from unveil.project.arx.rule_labels import GroupLabel, LabelKind
 from unveil.project.arx.rule_types import ArxType, DateType, NumberType, TextType
@@ -191,13 +192,30 @@ def _type(one: JavaObject) -> ArxType:
             raise HierarchyError("the rule is about numbers in a form of their own; export the hierarchy as CSV.")
         return NumberType(name == "ARXInteger")
     if name == "ARXDate":
-        return DateType(str(form or DateType.form))
+        return DateType(str(form or DateType.form), _calendar(one.fields.get("format")))
     if name == "ARXOrderedString":
         order = one.fields.get("order")
         return TextType({} if order is None else {str(text): int(_plain(place)) for text, place in _pairs(order)})
     if name == "ARXString":
         return TextType()
     raise HierarchyError("the rule is about values of a type that is not known.")
+
+
+def _calendar(form: Any) -> JavaCalendar | None:
+    """Return what Java saved beside the form of dates: when weeks begin, the names of months, the language, the century."""
+    if not isinstance(form, JavaObject):
+        return None
+    held = [form.fields.get(name) for name in ("calendar", "formatData", "locale")]
+    weeks, names, place = (one if isinstance(one, JavaObject) else JavaObject("") for one in held)
+    if weeks.name != "java.util.GregorianCalendar" or not names.name or not place.name:
+        return None
+    first, least = int(weeks.fields["firstDayOfWeek"]), int(weeks.fields["minimalDaysInFirstWeek"])
+    months, short = (tuple(str(one) for one in names.fields[name][:12]) for name in ("months", "shortMonths"))
+    if not (1 <= first <= 7 and 1 <= least <= 7) or not all(len(one) == 12 and all(one) for one in (months, short)):  # noqa: PLR2004
+        return None
+    return JavaCalendar(
+        first, least, months, short, str(place.fields["language"]), _plain(form.fields.get("defaultCenturyStart"))
+    )
 
 
 def _plain(value: Any, zone: str | None = None) -> Any:

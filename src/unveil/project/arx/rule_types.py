@@ -12,6 +12,7 @@ from typing import Any
 
 from unveil.errors import HierarchyError
 from unveil.partitions.matching import number_of, text_of
+from unveil.project.arx.rule_calendar import JavaCalendar
 
 __all__ = ["ArxType", "DateType", "NumberType", "TextType", "date_text", "java_double"]
 
@@ -74,9 +75,10 @@ class NumberType(ArxType):
 
 @dataclass(frozen=True)
 class DateType(ArxType):
-    """Dates and times in a form such as dd.MM.yyyy."""
+    """Dates and times in a form such as dd.MM.yyyy, with the names of a calendar where the rule has one."""
 
     form: str = "dd.MM.yyyy"
+    calendar: JavaCalendar | None = None
     noun = "date in the form of the rule"
 
     def read(self, value: Any) -> Any:
@@ -85,12 +87,12 @@ class DateType(ArxType):
             return value.replace(tzinfo=None)
         if isinstance(value, date):
             return datetime.combine(value, time())
-        match = re.fullmatch(_pattern(self.form), text_of(value).strip())
-        return None if match is None else _moment(match.groupdict())
+        match = re.fullmatch(_pattern(self.form, self.calendar), text_of(value).strip(), re.IGNORECASE)
+        return None if match is None else _moment(match.groupdict(), self.calendar)
 
     def written(self, value: Any) -> str:
         """Return a moment in the form."""
-        return date_text(value, self.form)
+        return date_text(value, self.form, self.calendar)
 
 
 def java_double(number: float) -> str:
@@ -113,6 +115,7 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
 _WRITTEN: Mapping[str, Callable[[datetime], int]] = {
     "y": lambda at: at.year, "M": lambda at: at.month, "d": lambda at: at.day, "H": lambda at: at.hour,
     "m": lambda at: at.minute, "s": lambda at: at.second, "S": lambda at: at.microsecond // 1000,
+    "Q": lambda at: (at.month + 2) // 3,
 }  # fmt: skip
 _TWO_DIGITS = 2
 _MONTH_NAMES = 3
@@ -121,9 +124,9 @@ _MONTH_NAMES = 3
 def parts_of(form: str) -> list[tuple[str, int]]:
     """Return the parts of a form of Java's: a letter and how often it stands, or a text, whose number is 0."""
     found: list[tuple[str, int]] = []
-    for quoted, text in (("'" if one.startswith("'") else "", one) for one in re.findall(r"'[^']*'|[^']+", form)):
-        if quoted:
-            found.append((text[1:-1] or "'", 0))
+    for text in re.findall(r"'(?:[^']|'')*'|[^']+", form):
+        if text.startswith("'"):
+            found.append((text[1:-1].replace("''", "'") or "'", 0))
             continue
         for letter, run in groupby(text):
             length = len(list(run))
@@ -131,25 +134,55 @@ def parts_of(form: str) -> list[tuple[str, int]]:
     return found
 
 
-def _pattern(form: str) -> str:
+def _pattern(form: str, calendar: JavaCalendar | None) -> str:
     """Return the pattern of texts that have a form."""
     found, seen = "", set()
     for letter, length in parts_of(form):
         if not length:
             found += re.escape(letter)
             continue
-        if letter not in _FIELDS or letter in seen or (letter == "M" and length >= _MONTH_NAMES):
+        named, short = letter == "M" and length >= _MONTH_NAMES, letter == "y" and length <= _TWO_DIGITS
+        told = calendar is not None and (bool(calendar.months) if named else calendar.century is not None)
+        if letter not in _FIELDS or letter in seen or ((named or short) and not told):
             raise HierarchyError(f"dates of the form {form} are not read; use ISO dates, or a form of numbers.")
         seen.add(letter)
-        name, digits = _FIELDS[letter]
-        found += f"(?P<{name}>{digits})"
+        name, digits = ("name", _names(calendar)) if named else _FIELDS[letter]
+        found += f"(?P<{'short' if short else name}>{digits})"
     return found
 
 
-def _moment(read: Mapping[str, str]) -> datetime | None:
+def _names(calendar: JavaCalendar | None) -> str:
+    """Return the pattern of the names of months, long ones first."""
+    known = () if calendar is None else {*calendar.months, *calendar.short_months}
+    return "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
+
+
+def _year(read: Mapping[str, str], calendar: JavaCalendar | None) -> int:
+    """Return the year; two digits are those of a year within the hundred that the rule says."""
+    if "short" not in read or calendar is None or calendar.century is None:
+        return int(read.get("year", "1970"))
+    year = int(read["short"])
+    if len(read["short"]) != _TWO_DIGITS:
+        return year
+    year += calendar.century.year // 100 * 100
+    rest = {name: text for name, text in read.items() if name != "short"}
+    at = _moment({**rest, "year": str(year)}, calendar)
+    return year + 100 if at is not None and at < calendar.century else year
+
+
+def _month(read: Mapping[str, str], calendar: JavaCalendar | None) -> int:
+    """Return the month, by its name or its number."""
+    if "name" not in read or calendar is None:
+        return int(read.get("month", "1"))
+    name = read["name"].casefold()
+    lists = (calendar.months, calendar.short_months)
+    return next(at for names in lists for at, one in enumerate(names, start=1) if one.casefold() == name)
+
+
+def _moment(read: Mapping[str, str], calendar: JavaCalendar | None) -> datetime | None:
     """Return the moment of these numbers; days and hours beyond their range go on counting, as Java reads them."""
-    year = int(read.get("year", "1970"))
-    months = int(read.get("month", "1")) - 1
+    year = _year(read, calendar)
+    months = _month(read, calendar) - 1
     try:
         first = datetime(year + months // 12, months % 12 + 1, 1)  # noqa: DTZ001 - the wall clock
         return first + timedelta(
@@ -160,19 +193,34 @@ def _moment(read: Mapping[str, str]) -> datetime | None:
         return None
 
 
-def date_text(at: datetime, form: str) -> str:
-    """Return a moment in a form of Java's."""
+def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> str:
+    """Return a moment in a form of Java's; weeks, weekdays and names are those of the calendar."""
     found = ""
     for letter, length in parts_of(form):
-        if not length:
-            found += letter
-        elif letter == "y" and length == _TWO_DIGITS:
-            found += f"{at.year % 100:02d}"
-        elif letter == "Q":
-            quarter = (at.month + 2) // 3
-            found += f"Q{quarter}" if length == _MONTH_NAMES else f"{quarter:0{length}d}"
-        elif letter in _WRITTEN and not (letter == "M" and length >= _MONTH_NAMES):
-            found += f"{_WRITTEN[letter](at):0{length}d}"
-        else:
+        text = letter if not length else _part(at, letter, length, calendar)
+        if text is None:
             raise HierarchyError(f"periods of the form {form} depend on a language or a calendar that the file does not tell.")
+        found += text
     return found
+
+
+def _part(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:
+    """Return what stands for a letter of a form; None where only a language or a calendar would say."""
+    if letter == "y" and length == _TWO_DIGITS:
+        return f"{at.year % 100:02d}"
+    if letter in "QM" and length >= _MONTH_NAMES:
+        return _name(at, letter, length, calendar)
+    if letter in _WRITTEN:
+        return f"{_WRITTEN[letter](at):0{length}d}"
+    if calendar is None or letter not in "Wwe" or length > (1 if letter == "W" else _TWO_DIGITS):
+        return None
+    counted = {"W": calendar.week_of_month, "w": calendar.week_of_year, "e": calendar.weekday}[letter](at.date())
+    return f"{counted:0{length}d}"
+
+
+def _name(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:
+    """Return what a quarter or a month is called; None where that is not known."""
+    if letter == "Q":
+        return f"Q{(at.month + 2) // 3}" if length == _MONTH_NAMES and (calendar is None or calendar.quarters) else None
+    names = () if calendar is None else calendar.short_months if length == _MONTH_NAMES else calendar.months
+    return names[at.month - 1] if names and length <= _MONTH_NAMES + 1 else None

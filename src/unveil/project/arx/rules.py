@@ -151,7 +151,7 @@ class DateRule:
         if self.top is not None and at >= self.top:
             return f">={self.kind.written(self.top)}"
         if years is None:
-            return date_text(at, form)
+            return date_text(at, form, self.kind.calendar)
         low = at.year // years * years
         return f"[{low}, {low + years}["
 

@@ -1,0 +1,90 @@
+"""What a date of Java's means where its rule was saved: when weeks begin, what months are called, which century two digits have.
+
+Weeks differ between countries. In the United States they begin on Sunday, and the week that holds January 1st is the first; ISO
+8601, and most of Europe, let them begin on Monday, and the first week is the one with at least four days of the year. The days
+from December 29th to January 3rd may so be in week 1, 52 or 53. ARX saves what held on its machine beside the form of the dates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+__all__ = ["JavaCalendar"]
+
+_WEEK = 7
+_LATE = 50
+"""A week beyond this one may be the first of the next year."""
+_QUARTERS = ("en", "de")
+"""Languages in which the first quarter is Q1, in all versions of Java."""
+
+
+@dataclass(frozen=True)
+class JavaCalendar:
+    """The conventions of a language and a country.
+
+    Attributes
+    ----------
+    first_day, least_days
+        The first day of a week, 1 being Sunday and 7 Saturday, and the days that the first week of a year or month has at least.
+    months, short_months
+        The names of the twelve months.
+    language
+        The language, by its code.
+    century
+        The first moment of the hundred years that years of two digits lie in.
+    """
+
+    first_day: int
+    least_days: int
+    months: tuple[str, ...] = ()
+    short_months: tuple[str, ...] = ()
+    language: str = ""
+    century: datetime | None = None
+
+    @property
+    def quarters(self) -> bool:
+        """Whether quarters are known to be written as Q1 to Q4."""
+        return self.language in _QUARTERS
+
+    def weekday(self, day: date) -> int:
+        """Return which day of its week a day is, from 1.
+
+        Examples
+        --------
+        >>> JavaCalendar(1, 1).weekday(date(2024, 1, 1)), JavaCalendar(2, 4).weekday(date(2024, 1, 1))
+        (2, 1)
+        """
+        return (day.isoweekday() - (self.first_day - 1)) % _WEEK + 1
+
+    def week_of_month(self, day: date) -> int:
+        """Return the week of a month that a day lies in; 0 before the first that has enough days of it."""
+        return _week(self._offset(day.day, day), day.day)
+
+    def week_of_year(self, day: date) -> int:
+        """Return the week of a year that a day lies in; the last days of a year may be in the first of the next.
+
+        Examples
+        --------
+        >>> [JavaCalendar(*rule).week_of_year(date(2021, 1, 1)) for rule in ((1, 1), (2, 4))]
+        [1, 53]
+        """
+        place = day.timetuple().tm_yday
+        offset = self._offset(place, day)
+        week = _week(offset, place)
+        if week == 0:
+            return self.week_of_year(day - timedelta(days=place))
+        if week > _LATE:
+            length = date(day.year, 12, 31).timetuple().tm_yday
+            following = _week(offset, length + self.least_days)
+            return week - following + 1 if week >= following else week
+        return week
+
+    def _offset(self, place: int, day: date) -> int:
+        """Return how the weeks lie to the first day of the period that a day is the `place`-th of."""
+        start = (place - self.weekday(day)) % _WEEK
+        return _WEEK - start if start + 1 > self.least_days else -start
+
+
+def _week(offset: int, place: int) -> int:
+    return (_WEEK + offset + place - 1) // _WEEK
