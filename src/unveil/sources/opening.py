@@ -53,7 +53,7 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
     elif isinstance(data, str | os.PathLike):
         return _open_path(os.fspath(data), options or ReadOptions())
     else:
-        return _with_codes(open_frame(data), options or ReadOptions())
+        return open_frame(data) if options is None else _with_codes(open_frame(data), options)
     if held is not None:
         held.enter_context(opened.held())
     return opened
