@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 from unveil.results.masked_rows import Rows, masked_parts
-from unveil.results.masking import MASK
+from unveil.results.masking import MASK, DecidingClass
 
 TOWNS = {"Lille": 40, "Metz": 30, "Paris": 20, "Ys": 2}
 
@@ -36,7 +36,7 @@ def test_combinations_and_classes_with_a_masked_value_are_masked() -> None:
         {"town": "town", "sex": "sex"},
         [2 * n for n in TOWNS.values()],
     )
-    belief = {"worst_class": {"key": {"town": "Metz", "sex": "f"}, "size": 60}}
+    belief = {"worst_class": DecidingClass({"town": "Metz", "sex": "f"}, 60)}
     found, hidden = masked_parts({"one": towns("Metz"), "two": pairs, "belief": belief}, 5)
     assert {row["town"] for row in found["two"]} <= {row["town"] for row in found["one"]}
     assert all(row["sex"] == MASK for row in found["two"] if row["town"] == MASK)

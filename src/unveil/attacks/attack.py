@@ -142,7 +142,8 @@ class Attack(Result):
         masked, hidden = masked_parts({name: getattr(self, name) for name in sections}, small)
         by_sensitive = {
             name: replace(entry, belief=replace(entry.belief, value=MASK))
-            if (entry.belief.worst_class or {}).get("masked") or (entry.belief.value,) in hidden.get((name,), ())
+            if (entry.belief.worst_class is not None and entry.belief.worst_class.masked)
+            or (entry.belief.value,) in hidden.get((name,), ())
             else entry
             for name, entry in masked["skewness"].by_sensitive.items()
         }

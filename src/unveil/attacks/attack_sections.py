@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from unveil.measures.rates import RateFigures
 from unveil.results.figures import Figures
+from unveil.results.masking import DecidingClass
 
 __all__ = [
     "Background",
@@ -310,9 +311,9 @@ class BeliefShift(Figures):
     value: Any
     prior: float
     posterior: float
-    worst_class: Mapping[str, Any] | None
+    worst_class: DecidingClass | None
     distance: float
-    farthest_class: Mapping[str, Any] | None
+    farthest_class: DecidingClass | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

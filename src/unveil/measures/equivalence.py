@@ -25,6 +25,7 @@ from unveil.measures.by_value import disclosing
 from unveil.measures.units import Unit
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
 from unveil.results import jsonable
+from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -174,14 +175,13 @@ class Equivalence:
         """Count every record in its class, or every person once, in the class of theirs in which the fewest look alike."""
         return self.own if self.owners is None else self.owners.worst(alike)
 
-    def describe(self, at: int) -> dict[str, Any]:
+    def describe(self, at: int) -> DecidingClass:
         """Return a class's key values and size, and, where there are any, the sensitive attributes that it discloses."""
         pairs = zip(self.classes.columns, self.classes.codes, strict=True)
         key = jsonable({column.name: column.values[int(codes[at])] for column, codes in pairs})
         size = float(self.size[at])
         disclosed = [name for name, spread in self.spreads.items() if spread.telling[at]]
-        described = {"key": key, "size": int(size) if size.is_integer() else size}
-        return described | {"discloses": disclosed} if disclosed else described
+        return DecidingClass(key, int(size) if size.is_integer() else size, disclosed or ())
 
 
 def equivalence(

@@ -12,12 +12,13 @@ most: the risk of a person is the highest over the classes that they have a reco
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.results.figures import Figures
+from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Intruder(Figures):
     average: float
     above: float = field(metadata={"name": "records_above_threshold"})
     threshold: float
-    worst_class: dict[str, Any] | None
+    worst_class: DecidingClass | None
     note: str = ""
 
 

@@ -20,6 +20,7 @@ from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.results import jsonable
+from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +62,7 @@ class Measured:
     """
 
     value: float | None
-    worst_class: dict[str, Any] | None = None
+    worst_class: DecidingClass | None = None
     requirement: str | None = None
     met: bool | None = None
     violating_classes: int | None = None

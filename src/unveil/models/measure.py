@@ -28,7 +28,7 @@ from unveil.models.risk_sections import Risks, Uniqueness, risks, uniqueness, vu
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
-from unveil.results.masking import MASK, SMALL, masking_in_words
+from unveil.results.masking import MASK, SMALL, DecidingClass, masking_in_words
 from unveil.results.numbers import counted
 from unveil.run import in_run
 from unveil.sources import Data
@@ -318,12 +318,12 @@ def _has_null(classes: Equivalence) -> bool:
     return any(None in column.values for column in classes.classes.columns)
 
 
-def _class_text(worst: Mapping[str, Any] | None) -> str | None:
-    return None if worst is None else MASK if worst.get("masked") else str(worst["key"])
+def _class_text(worst: DecidingClass | None) -> str | None:
+    return None if worst is None else MASK if worst.masked else str(worst.key)
 
 
-def _class_size(worst: Mapping[str, Any] | None) -> float | None:
-    return None if worst is None or worst["size"] is None else float(worst["size"])
+def _class_size(worst: DecidingClass | None) -> float | None:
+    return None if worst is None or worst.size is None else float(worst.size)
 
 
 def _check_hierarchies(

@@ -9,7 +9,7 @@ from unveil.measures.individual import UNDERSTATES
 from unveil.measures.units import noun
 from unveil.models.registry import label_of
 from unveil.results import Figure, Table, View
-from unveil.results.masking import MASK
+from unveil.results.masking import MASK, DecidingClass
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
@@ -114,12 +114,12 @@ def _name(place: tuple[str, ...]) -> str:
     return f"{word} {place[2]}" if place[0].startswith("recursive") else f"{word}, {place[2]}" if len(place) > 2 else word  # noqa: PLR2004
 
 
-def _class(worst: dict[str, Any] | None) -> tuple[Any, Any]:
+def _class(worst: DecidingClass | None) -> tuple[Any, Any]:
     if worst is None:
         return None, None
-    if worst.get("masked"):
-        return worst["size"], MASK
-    return worst["size"], ", ".join(f"{name} = {'null' if value is None else value}" for name, value in worst["key"].items())
+    if worst.masked:
+        return worst.size, MASK
+    return worst.size, ", ".join(f"{name} = {'null' if value is None else value}" for name, value in worst.key.items())
 
 
 def _notes(measured: Measurement) -> list[str]:

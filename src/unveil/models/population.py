@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ from unveil.measures.by_value import disclosing
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.individual import population_sizes
 from unveil.models.base import TOLERANCE, Measured, Model
+from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def in_population(
     required = model.requirement is not None
     return Measured(
         value=int(figures[worst]) if model.whole else float(figures[worst]),
-        worst_class={**classes.describe(worst), "population": int(size[worst])},
+        worst_class=replace(classes.describe(worst), population=int(size[worst])),
         requirement=model.requirement,
         met=not violated.any() if required else None,
         violating_classes=int(violated.sum()) if required else None,
@@ -169,12 +170,17 @@ class DeltaPresence(Model):
             column.name: column.values[int(codes[worst])]
             for column, codes in zip(population.counts.columns, population.counts.codes, strict=True)
         }
-        described = {"key": values, "size": int(population.held[worst]), "population": int(population.counts.n[worst])}
-        if disclosing(population.held, population.counts.n, population.held.sum() / population.counts.records)[worst]:
-            described["discloses"] = ["presence"]
+        tells = disclosing(population.held, population.counts.n, population.held.sum() / population.counts.records)[worst]
+        deciding = DecidingClass(
+            values,
+            int(population.held[worst]),
+            ["presence"] if tells else (),
+            population=int(population.counts.n[worst]),
+            lowest=float(chance.min()),
+        )
         return Measured(
             value=float(chance[worst]),
-            worst_class={**described, "lowest": float(chance.min())},
+            worst_class=deciding,
             requirement=self.requirement,
             met=not violated.any() if required else None,
             violating_classes=int(violated.sum()) if required else None,

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from unveil.results.masking import MASK, is_masked, masked_class, without_values
+from unveil.results.masking import MASK, DecidingClass, is_masked, masked_class, without_values
 
 if TYPE_CHECKING:
     from unveil.models.measure import Measurement
     from unveil.models.risk_sections import Uniqueness
 
 __all__ = ["masks", "redacted"]
-
-_Class: TypeAlias = dict[str, Any] | None
 
 
 def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[Any]]) -> Measurement:
@@ -31,7 +29,7 @@ def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[A
         Values of attributes that are masked elsewhere though they are not small; a class that has one would name it.
     """
     classes = list(_deciding(measured))
-    named = {tuple(one["key"].items()) for one in classes if not is_masked(one, small) and not _names_hidden(one, hidden)}
+    named = {tuple(one.key.items()) for one in classes if not is_masked(one, small) and not _names_hidden(one, hidden)}
     left = measured.classes - len(named)
     by_elimination = any(is_masked(one, small) for one in classes) and left < small
     hide = partial(without_values, small=small) if by_elimination else partial(_masked, small=small, hidden=hidden)
@@ -45,7 +43,7 @@ def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[A
 
 def masks(measured: Measurement) -> bool:
     """Whether a class that decides is shown without its values."""
-    return any(one.get("masked") for one in _deciding(measured))
+    return any(one.masked for one in _deciding(measured))
 
 
 def _without_singles(uniqueness: Uniqueness) -> Uniqueness:
@@ -56,17 +54,17 @@ def _without_singles(uniqueness: Uniqueness) -> Uniqueness:
     return replace(uniqueness, special={**uniqueness.special, "worst": worst})
 
 
-def _names_hidden(shown: dict[str, Any], hidden: Mapping[str, frozenset[Any]]) -> bool:
-    return any(value in hidden.get(name, ()) for name, value in shown["key"].items())
+def _names_hidden(shown: DecidingClass, hidden: Mapping[str, frozenset[Any]]) -> bool:
+    return any(value in hidden.get(name, ()) for name, value in shown.key.items())
 
 
-def _masked(shown: _Class, small: int, hidden: Mapping[str, frozenset[Any]]) -> _Class:
+def _masked(shown: DecidingClass | None, small: int, hidden: Mapping[str, frozenset[Any]]) -> DecidingClass | None:
     if small and shown is not None and _names_hidden(shown, hidden):
         return without_values(shown, small)
     return masked_class(shown, small)
 
 
-def _deciding(measured: Measurement) -> Iterator[dict[str, Any]]:
+def _deciding(measured: Measurement) -> Iterator[DecidingClass]:
     """Give the classes that decide a model or a risk."""
     yield from (model.worst_class for model in measured.models.values() if model.worst_class is not None)
     yield from (risk.worst_class for risk in measured.risk.intruders.values() if risk.worst_class is not None)

@@ -17,6 +17,7 @@ from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnera
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.population import Population
 from unveil.results.figures import Figures
+from unveil.results.masking import DecidingClass
 
 __all__ = [
     "MatchRisk",
@@ -71,7 +72,7 @@ class Risks(Figures):
         """The risks by intruder."""
         return {"prosecutor": self.prosecutor, "journalist": self.journalist, "marketer": self.marketer}
 
-    def with_classes(self, shown: Callable[[dict[str, Any] | None], dict[str, Any] | None]) -> Risks:
+    def with_classes(self, shown: Callable[[DecidingClass | None], DecidingClass | None]) -> Risks:
         """Return the risks with their worst classes as they are to be shown."""
         found = (replace(risk, worst_class=shown(risk.worst_class)) for risk in self.intruders.values())
         prosecutor, journalist, marketer = found

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 from unveil.results.figures import Figures
-from unveil.results.masking import MASK, is_masked, without_values
+from unveil.results.masking import MASK, DecidingClass, is_masked, without_values
 
 __all__ = ["HiddenClasses", "Rows", "masked_parts"]
 
@@ -121,12 +121,12 @@ def _drawn(values: tuple[Any, ...], salt: bytes) -> bytes:
 def _masked(part: Any, small: int, hidden: HiddenClasses) -> Any:
     if isinstance(part, Rows):
         return part.masked(small, hidden)
+    if isinstance(part, DecidingClass):
+        return without_values(part, small) if is_masked(part, small) or _named(part.key, hidden) else part
     if isinstance(part, Figures):
         own: Any = part
         return replace(own, **{one.name: _masked(getattr(part, one.name), small, hidden) for one in fields(own)})
     if isinstance(part, Mapping):
-        if "size" in part and isinstance(part.get("key"), Mapping):
-            return without_values(dict(part), small) if is_masked(dict(part), small) or _named(part["key"], hidden) else part
         return {name: _masked(item, small, hidden) for name, item in part.items()}
     if isinstance(part, list | tuple):
         return [_masked(item, small, hidden) for item in part]

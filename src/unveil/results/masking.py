@@ -20,7 +20,11 @@ same wherever the attribute occurs, so that two tables say no more than one. A c
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +34,7 @@ __all__ = [
     "MASK",
     "SMALL",
     "UNMASKED",
+    "DecidingClass",
     "is_masked",
     "masked_class",
     "masked_values",
@@ -45,38 +50,73 @@ SMALL = 5
 """Classes of fewer records are small, unless another number is chosen."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DecidingClass(Figures):
+    """The class that decides a figure, as an answer names it.
+
+    Attributes
+    ----------
+    key, size
+        Its values of the key attributes, and its records or persons; neither values nor, unless it is small, a size once it is
+        masked.
+    discloses
+        The sensitive attributes of which it gives a value away.
+    population, lowest
+        Of a model that compares with the population: the people there who share the key, and the lowest chance of presence.
+    masked
+        Whether its values are taken out.
+
+    Examples
+    --------
+    >>> worst = DecidingClass({"age": 30}, 5)
+    >>> worst, worst.size, worst["size"]
+    (DecidingClass(key={'age': 30}, size=5), 5, 5)
+    """
+
+    key: Mapping[str, Any]
+    size: float | None
+    discloses: Sequence[str] = ()
+    population: int | None = None
+    lowest: float | None = None
+    masked: bool = False
+
+    def __repr__(self) -> str:
+        """Return one line with the fields that say something."""
+        return f"DecidingClass({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+
+
 def masking_in_words(small: int) -> str:
     """Say which classes are masked."""
     return f"Classes of fewer than {small} records, and those that give a sensitive value away, are shown without their values."
 
 
-def is_masked(shown: dict[str, Any] | None, small: int = SMALL) -> bool:
-    """Return whether a class, described by its key values, its size and what it discloses, has to be masked; 0: never."""
+def is_masked(shown: DecidingClass | None, small: int = SMALL) -> bool:
+    """Return whether a class has to be masked; 0: never."""
     if not small or shown is None:
         return False
-    return bool(shown.get("masked") or shown.get("discloses")) or shown["size"] < small
+    return shown.masked or bool(shown.discloses) or shown.size is None or shown.size < small
 
 
-def masked_class(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, Any] | None:
+def masked_class(shown: DecidingClass | None, small: int = SMALL) -> DecidingClass | None:
     """Return a class as it may be shown: with its values, or `masked` and without.
 
     Examples
     --------
-    >>> masked_class({"key": {"age": 90}, "size": 1})
+    >>> dict(masked_class(DecidingClass({"age": 90}, 1)))
     {'key': {}, 'size': 1, 'masked': True}
-    >>> masked_class({"key": {"age": 30}, "size": 50, "discloses": ["disease"]})
+    >>> dict(masked_class(DecidingClass({"age": 30}, 50, ["disease"])))
     {'key': {}, 'size': None, 'masked': True}
-    >>> masked_class({"key": {"age": 30}, "size": 5})
+    >>> dict(masked_class(DecidingClass({"age": 30}, 5)))
     {'key': {'age': 30}, 'size': 5}
     """
     return without_values(shown, small) if is_masked(shown, small) else shown
 
 
-def without_values(shown: dict[str, Any] | None, small: int = SMALL) -> dict[str, Any] | None:
+def without_values(shown: DecidingClass | None, small: int = SMALL) -> DecidingClass | None:
     """Return a class without its values, and without its size unless it is small."""
-    if shown is None or shown.get("masked"):
+    if shown is None or shown.masked:
         return shown
-    return {"key": {}, "size": shown["size"] if shown["size"] < small else None, "masked": True}
+    return DecidingClass({}, shown.size if shown.size is not None and shown.size < small else None, masked=True)
 
 
 def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, salt: bytes = b"") -> NDArray[np.bool_]:
