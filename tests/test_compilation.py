@@ -18,7 +18,7 @@ import unveil
 from unveil import warm_up
 from unveil.cli import run
 from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place
-from unveil.search.lattice import rollup
+from unveil.search.lattice import class_table, one_pass, rollup
 
 
 @compiled_in_place
@@ -73,10 +73,10 @@ def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool)
     random = np.random.default_rng(seed)
     sizes = [1 << 40, 1 << 40, 4] if wide else [8, 5, 4]
     codes = [random.integers(0, min(size, 8), rows) for size in sizes]
-    fields = rollup.fields_of(sizes)
-    keys = rollup.packed(codes, fields, rows)
+    fields = class_table.fields_of(sizes)
+    keys = class_table.packed(codes, fields, rows)
     amounts = random.integers(1, 9, (rows, 2)).astype(np.int32)
-    table, groups = rollup.ClassTable(keys, amounts), random.integers(0, 3, 8).astype(np.uint64)
+    table, groups = class_table.ClassTable(keys, amounts), random.integers(0, 3, 8).astype(np.uint64)
     costs, chosen = [random.random(8) for _ in sizes], random.random(rows) < 0.5
     found = []
     for pace in (Never(), Always()):
@@ -93,12 +93,19 @@ def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool)
     assert one[4][1].tolist() == other[4][1].tolist()
 
 
+@pytest.mark.parametrize("many", [1, 1000])
 @pytest.mark.parametrize("pace", [Never(), Always()])
 @pytest.mark.parametrize("few", [0, 6, 1000])
-def test_the_classes_of_every_node_are_those_of_its_codes(pace: Pace, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rolled up step by step, in one go, or partly so, in any order of asking."""
+def test_the_classes_of_every_node_are_those_of_its_codes(
+    pace: Pace, few: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rolled up step by step, in one go, or partly so, in any order of asking; where there are many rows, in one pass each."""
     monkeypatch.setattr(rollup, "_PACE", pace)
     monkeypatch.setattr(rollup, "_FEW_ROWS", few)
+    monkeypatch.setattr(rollup, "_MANY_ROWS", many)
+    monkeypatch.setattr(one_pass, "_FIRST_ROOM", 3)
+    monkeypatch.setattr(one_pass, "_MUCH_SMALLER", 2)
+    monkeypatch.setattr(one_pass, "_SHARE_KEPT", 1 + few % 2)
     random = np.random.default_rng(few)
     levels = [
         [np.arange(8), np.arange(8) // 3, np.zeros(8, int)],
@@ -117,6 +124,10 @@ def test_the_classes_of_every_node_are_those_of_its_codes(pace: Pace, few: int, 
         table = rolled.table(nodes[at])
         keys = zip(*(table.codes(field).tolist() for field in rolled.fields), strict=True)
         assert list(zip(keys, table.amounts.tolist(), strict=True)) == list(expected.items())
+        assert rolled.table_within(nodes[at], len(expected)) is not None
+        if many == 1:
+            fresh = rollup.RollUp(codes, [8, 3, 5], amounts, levels, distinct=True)
+            assert fresh.table_within(nodes[at], len(expected) - 1) is None
 
 
 def test_the_warm_up_compiles_every_loop_there_is(capsys: pytest.CaptureFixture[str]) -> None:

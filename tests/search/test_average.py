@@ -19,7 +19,7 @@ from helpers import shared
 from unveil.errors import EmptyDataError, ModelNotMetError
 from unveil.models import AverageRisk, DeltaPresence, KAnonymity
 from unveil.search.lattice.average import gone_for_average
-from unveil.search.lattice.rollup import ClassTable, CodeField
+from unveil.search.lattice.class_table import ClassTable, CodeField
 
 FIELDS = [CodeField(0, 0, 15)]
 AGES = unveil.Hierarchy.from_levels(

@@ -15,7 +15,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.counts.amounts import Amounts, amounts_of
-from unveil.counts.grouping import Codes, group, summed, tally
+from unveil.counts.grouping import Codes, group, in_strict_order, summed, tally
 from unveil.counts.values import united
 from unveil.errors import ArgumentError, CountsError, listed, shown
 from unveil.partitions import Partition
@@ -196,7 +196,10 @@ class Counts:
         """Return the equivalence classes over some of the columns."""
         kept = self._positions(names)
         columns = tuple(self.columns[at] for at in kept)
-        of_cell, codes = group([self.codes[at] for at in kept], [len(column.values) for column in columns])
+        chosen, sizes = [self.codes[at] for at in kept], [len(column.values) for column in columns]
+        if len(kept) == len(self.columns) and in_strict_order(chosen, sizes):  # every cell is a class
+            return Classes(np.arange(len(self)), columns, tuple(chosen), self.n, self.mass)
+        of_cell, codes = group(chosen, sizes)
         number = len(codes[0])
         mass = summed(of_cell, self.mass, number)
         return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)

@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "group", "group_sums", "summed", "tally"]
+__all__ = ["Codes", "group", "group_sums", "in_strict_order", "summed", "tally"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
@@ -74,6 +74,18 @@ def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int6
     keys = _Keys.packed(codes, sizes)
     ids, used = keys.ranked()
     return ids, keys.codes_of(used)
+
+
+def in_strict_order(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
+    """Whether the code combinations rise from row to row, so that each is a group; False where they do not fit into a key."""
+    if math.prod(sizes) >= _LARGEST_KEY:
+        return False
+    for piece in _pieces(len(codes[0])):
+        rows = slice(max(piece.start - 1, 0), piece.stop)
+        keys = _extended(None, [column[rows] for column in codes], sizes, _LARGEST_KEY)
+        if not (keys[1:] > keys[:-1]).all():
+            return False
+    return True
 
 
 def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDArray[np.float64]:

@@ -220,7 +220,8 @@ def equivalence(
         )
     wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
     classes, *hidden = kept.classes_of([keys, *wanted])
-    size, mass = classes.n.astype(np.float64), classes.mass
+    mass = classes.mass
+    size = mass if kept.weight is None else classes.n.astype(np.float64)
     if wildcard is not None:
         size, mass = (wildcard_sums(classes, amounts, alpha=wildcard) for amounts in (classes.n, classes.mass))
     owners = None

@@ -247,7 +247,7 @@ class Model:
             requirement=self.requirement,
             met=not violated.any() if required else None,
             violating_classes=int(violated.sum()) if required else None,
-            violating_records=int(classes.own[violated].sum()) if required else None,
+            violating_records=int(classes.own.sum(where=violated)) if required else None,
             reason=self.reason(value),
         )
         return measured, worst
@@ -290,5 +290,4 @@ class SensitiveModel(Model):
 def _worst(figures: NDArray[np.float64], size: NDArray[np.float64], *, high: bool) -> int:
     """Return the class with the worst figure; of equals the largest, as it concerns most people, then the first."""
     best = figures.max() if high else figures.min()
-    tied = np.flatnonzero(figures == best)
-    return int(tied[np.argmax(size[tied])])
+    return int(np.argmax(np.where(figures == best, size, -1.0)))

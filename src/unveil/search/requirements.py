@@ -32,9 +32,9 @@ from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
+from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.closeness_kernel import ruler_of
 from unveil.search.lattice.payoffs import class_payoffs
-from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, SensitiveColumn, Space
 
 if TYPE_CHECKING:
@@ -143,6 +143,16 @@ class NodeRequirements(Requirements):
     def least(self) -> int | None:
         """The smallest size of a class, where that is all that is required."""
         return self.size if self.only_small and not self.people else None
+
+    @property
+    def most_classes(self) -> int | None:
+        """How many classes a node has at most that meets the requirements: small ones to suppress, and large ones.
+
+        None where nothing is known, or small classes alone do not settle it.
+        """
+        if self.least is None or self._space.has_population:
+            return None
+        return self._limit + (self._space.records - self._limit) // max(self.size, 1)
 
     def verdict(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> NodeVerdict:
         """Ask every requirement of a node's classes, where `small` are too small already."""

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.counts import Column, Counts
+from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.search.lattice.rollup import ClassTable, classes_of, packed
+from unveil.search.lattice.class_table import ClassTable, packed
+from unveil.search.lattice.rollup import classes_of
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Applied", "applied", "recoded", "suppressed_classes"]
+__all__ = ["Applied", "applied", "recoded", "recoded_cells", "suppressed_classes"]
 
 _PIECE = 1 << 18
 """Records are worked on in pieces of this many, or of a few times as many as there are classes."""
+_CELLS = 1 << 21
+"""Cells of a count table that are recoded at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,14 +83,38 @@ def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]
     return Applied(labels, coded, suppressed)
 
 
+def recoded_cells(
+    space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], counts: Counts, codes: Sequence[NDArray[Any]]
+) -> Counts:
+    """Return a count table whose cells became what a node makes of them; the arguments are those of `applied`.
+
+    Very many cells are recoded in pieces, each of which is much smaller afterwards.
+    """
+    if len(counts) <= _CELLS:
+        return recoded(counts, applied(space, node, table, gone, codes))
+    parts = []
+    for piece in (slice(start, start + _CELLS) for start in range(0, len(counts), _CELLS)):
+        what = applied(space, node, table, gone, [column[piece] for column in codes])
+        columns, coded = _as_recoded(replace(counts, codes=tuple(column[piece] for column in counts.codes)), what)
+        of_cell, cells = group(coded, [len(column.values) for column in columns])
+        parts.append((cells, summed(of_cell, counts.n[piece], len(cells[0])).astype(np.int64)))
+    together = [np.concatenate(column) for column in zip(*(cells for cells, _ in parts), strict=True)]
+    return Counts(tuple(columns), tuple(together), np.concatenate([n for _, n in parts])).regrouped(columns, together)
+
+
 def recoded(counts: Counts, what: Applied) -> Counts:
     """Return a count table whose cells became what `applied` says about them."""
+    return counts.regrouped(*_as_recoded(counts, what))
+
+
+def _as_recoded(counts: Counts, what: Applied) -> tuple[list[Column], list[NDArray[Any]]]:
+    """Return the columns of a count table, and the codes of its cells, as `applied` says."""
     columns, codes = list(counts.columns), list(counts.codes)
     for name, labels in what.labels.items():
         at = counts.names.index(name)
         columns[at] = Column(name, labels)
         codes[at] = what.codes[name]
-    return counts.regrouped(columns, codes)
+    return columns, codes
 
 
 def _at(one: KeyAttribute, level: int) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil.models.base import TOLERANCE
 from unveil.models.uniqueness import SizesModel
-from unveil.search.lattice.rollup import ClassTable, CodeField
+from unveil.search.lattice.class_table import ClassTable, CodeField
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

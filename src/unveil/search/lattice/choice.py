@@ -13,12 +13,12 @@ from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError
 from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
-from unveil.search.lattice.applied import Applied, applied, recoded, suppressed_classes
+from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
+from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import Found, search
 from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, target_of
 from unveil.search.lattice.payoffs import class_payoffs
-from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
 from unveil.search.requirements import NodeRequirements
@@ -112,10 +112,10 @@ class Lattice:
     def measured(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
         """Return the figures of the models for the release at a node with some of its classes suppressed."""
         request, nothing = self.request, np.zeros(len(classes), dtype=bool)
-        counts = recoded(request.cells, applied(self.space, node, classes, gone, self._codes(request.cells)))
+        counts = recoded_cells(self.space, node, classes, gone, request.cells, self._codes(request.cells))
         whole = request.population
         if whole is not None:
-            whole = recoded(whole, applied(self.space, node, classes, nothing, self._codes(whole)))
+            whole = recoded_cells(self.space, node, classes, nothing, whole, self._codes(whole))
         return {**request.measured(counts, whole), **self._paid(node, classes, gone)}
 
     def _paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:

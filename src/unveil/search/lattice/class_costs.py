@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from unveil.counts.grouping import summed
-from unveil.search.lattice.rollup import ClassTable, classes_of
+from unveil.search.lattice.class_table import ClassTable
+from unveil.search.lattice.rollup import classes_of
 from unveil.search.lattice.space import Node, Space
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from unveil.errors import ArgumentError
 from unveil.run import active_run
 from unveil.search.lattice.boxes import Boxes, LookedAt, Sizes
 from unveil.search.lattice.budget import SearchBudget
+from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.objectives import Objective, Separable
-from unveil.search.lattice.rollup import ClassTable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.lattice.wandering import LatticeWalk
 from unveil.search.requirements import NodeRequirements
@@ -54,6 +54,8 @@ _MOST_TIED = 1 << 14
 """Of more nodes than this that may cost as much as the best one only its neighbours are looked at."""
 _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
+_MOST_SURVEYED = 1 << 20
+"""Where there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,12 +132,7 @@ def search(
 
 class _Search:
     def __init__(
-        self,
-        space: Space,
-        requirements: NodeRequirements,
-        objective: Objective,
-        limit: int,
-        budget: SearchBudget,
+        self, space: Space, requirements: NodeRequirements, objective: Objective, limit: int, budget: SearchBudget
     ) -> None:
         self.space, self.requirements, self.objective, self.limit, self.budget = space, requirements, objective, limit, budget
         self.active = active_run()
@@ -174,15 +171,14 @@ class _Search:
         bound = seen.score if optimal else self._lowest_left()
         optimal = optimal or (seen.node is not None and bound >= seen.score - self._slack(seen.score))
         closest = seen.closest if seen.closest is not None else (self.space.top, self.space.records)
-        return Found(
-            seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest,
-        )  # fmt: skip
+        return Found(seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest)
 
     def _survey(self) -> Found | None:
         """Settle all nodes in one pass, where class sizes are all that requirements and objective ask for."""
         least, name = self.requirements.least, self.objective.name
         limited = self.budget.seconds is not None or self.budget.nodes is not None
-        if limited or least is None or name not in ("discernibility", "class-size") or self.space.size > _MOST_RAISED:
+        many = self.space.size > _MOST_RAISED or len(self.space.cells) > _MOST_SURVEYED
+        if limited or many or least is None or name not in ("discernibility", "class-size"):
             return None
         sizes = self.space.survey(least)
         if sizes is None:
@@ -236,7 +232,10 @@ class _Search:
             raise _Spent
 
     def _evaluate(self, node: Node) -> float:
-        table = self.space.classes(node)
+        table = self.space.classes_within(node, self.requirements.most_classes)
+        if table is None:  # too many classes, so too many are small; in the top node there are no more of these
+            self._close_below(node, self.space.records)
+            return math.inf
         small = self.requirements.small(table)
         lost = int(table.n[small].sum())
         if lost > self.limit:

@@ -23,8 +23,9 @@ from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
 from unveil.models.profitability import game_of
 from unveil.search.lattice.class_costs import CLASS_COSTS, ClassCost, Factors, classification, key_classification
+from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.payoffs import bits_cost, payoff_cost, precision_cost
-from unveil.search.lattice.rollup import ClassTable, code_sums
+from unveil.search.lattice.rollup import code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 
 from unveil.models.profitability import Game
 from unveil.search.lattice.class_costs import ClassCost, Factors, class_volumes
-from unveil.search.lattice.rollup import ClassTable
+from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.space import Node, Space
 
 if TYPE_CHECKING:

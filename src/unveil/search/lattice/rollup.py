@@ -2,14 +2,14 @@
 
 A class is a key of bit fields, one field an attribute, in one or more 64-bit words; raising an attribute's level rewrites its
 field and merges the keys that became equal. A generalisation is reached attribute by attribute, those with most values first,
-and the tables on the way are kept, so neighbours cost what their last attributes cost.
+and the tables on the way are kept, so neighbours cost what their last attributes cost. Where there are very many cells, such
+tables would take a multiple of their memory: each generalisation is made in one pass instead (`one_pass`).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -17,76 +17,22 @@ import numpy as np
 
 from unveil.compilation import Pace
 from unveil.search.lattice import rollup_arrays, rollup_kernels
+from unveil.search.lattice.class_table import ClassTable, CodeField, fields_of, packed
+from unveil.search.lattice.one_pass import OnePass, merged_at_once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClassTable", "CodeField", "Merger", "RollUp", "classes_of", "code_sums", "fields_of", "packed"]
+__all__ = ["Merger", "RollUp", "classes_of", "code_sums"]
 
-_WORD = 64
 _PACE = Pace()
 _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
 _LAST_EPOCH = (1 << 31) - 1
 _MANY_ROWS = 1 << 20
-"""Tables of more rows have fewer slots a row."""
+"""Tables of more rows have fewer slots a row, and are rolled up in one pass each."""
 _FEW_ROWS = 512
 """What follows from a table of this many rows is merged in one go, and made again where it is needed again."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodeField:
-    """Where a column's code is in a key."""
-
-    word: int
-    shift: int
-    mask: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassTable:
-    """Distinct keys, one per row, with what is counted of them.
-
-    Attributes
-    ----------
-    keys
-        The words of the keys, an array each.
-    amounts
-        One row per key; first the records that hold it, then whatever else is added up.
-    """
-
-    keys: tuple[NDArray[np.uint64], ...]
-    amounts: NDArray[np.integer[Any]]
-
-    def __len__(self) -> int:
-        """Return the number of keys."""
-        return len(self.amounts)
-
-    @property
-    def n(self) -> NDArray[np.integer[Any]]:
-        """The records that hold each key."""
-        return self.amounts[:, 0]
-
-    def codes(self, field: CodeField, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
-        """Return one column's codes, of all rows or some."""
-        return ((self.keys[field.word][rows] >> np.uint64(field.shift)) & np.uint64(field.mask)).astype(np.int64)
-
-    def copy(self) -> ClassTable:
-        """Return a table that lasts."""
-        return ClassTable(tuple(word.copy() for word in self.keys), self.amounts.copy())
-
-
-def fields_of(sizes: Sequence[int]) -> list[CodeField]:
-    """Give every column the bits that its codes need; none straddles two words."""
-    fields: list[CodeField] = []
-    word = used = 0
-    for size in sizes:
-        bits = max(1, (size - 1).bit_length())
-        if used + bits > _WORD:
-            word, used = word + 1, 0
-        fields.append(CodeField(word, used, (1 << bits) - 1))
-        used += bits
-    return fields
 
 
 class RollUp:
@@ -123,10 +69,12 @@ class RollUp:
         narrow = [groups.astype(np.min_scalar_type(size)) for groups, size in zip(lowest, base, strict=False)]
         coded = chain((groups[column] for groups, column in zip(narrow, codes, strict=False)), codes[len(levels) :])
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
-        self._merger = Merger(amounts, self.fields[-1].word + 1)
         whole = ClassTable(packed(coded, self.fields, len(amounts)), amounts)
         apart = distinct and base[: len(levels)] == list(sizes[: len(levels)])  # the lowest levels leave all cells apart
-        self.base = whole if apart else self._merger.merged(whole, self.fields[0], np.arange(base[0], dtype=np.uint64)).copy()
+        self.base = whole if apart else _cells_merged(whole)
+        many = len(self.base) > _MANY_ROWS
+        self._at_once = OnePass(self.base, self.fields, self.order, self.groups) if many else None
+        self._merger = Merger(self.base.amounts[:0] if many else self.base.amounts, len(whole.keys))
         upwards = [[self.groups(at, 0, level) for level in range(1, len(levels[at]))] for at in self.order]
         self._merger.follow([self.fields[at] for at in self.order], upwards)
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
@@ -137,6 +85,8 @@ class RollUp:
 
         The table lasts until the next one is requested.
         """
+        if self._at_once is not None and (made := self._at_once.table(tuple(node))) is not None:
+            return made
         path, table = tuple(node[at] for at in self.order), self.base
         for done, level in enumerate(path):
             if len(table) <= _FEW_ROWS and _PACE.pays(table.amounts.size):
@@ -144,6 +94,10 @@ class RollUp:
             if level:
                 table = self._raised(path[: done + 1], table)
         return table
+
+    def table_within(self, node: Sequence[int], most: int | None) -> ClassTable | None:
+        """Return the classes of a generalisation as `table` does; it may be None where there are more of them than are of use."""
+        return self.table(node) if self._at_once is None else self._at_once.table(tuple(node), most)
 
     def _raised(self, path: tuple[int, ...], before: ClassTable) -> ClassTable:
         """Return a table, kept or made from that of the next lower level kept, at worst from that with the level not raised."""
@@ -166,10 +120,10 @@ class RollUp:
 
     def _keep(self, path: tuple[int, ...], table: ClassTable) -> ClassTable:
         self._kept[path] = table
-        self._bytes += table.amounts.nbytes + sum(word.nbytes for word in table.keys)
+        self._bytes += table.nbytes
         while self._bytes > _MOST_KEPT and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
-            self._bytes -= dropped.amounts.nbytes + sum(word.nbytes for word in dropped.keys)
+            self._bytes -= dropped.nbytes
         return table
 
 
@@ -235,19 +189,18 @@ class Merger:
         return ClassTable(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
 
 
+def _cells_merged(cells: ClassTable) -> ClassTable:
+    """Return cells with equal keys merged."""
+    if not _PACE.pays(cells.amounts.size):
+        return ClassTable(*rollup_arrays.merged(cells.keys, cells.amounts))
+    return merged_at_once(cells, [], []) or cells
+
+
 def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
     """Return keys with one column's codes replaced by their groups."""
     words, shift, mask = list(keys), np.uint64(field.shift), np.uint64(field.mask)
     word = words[field.word]
     words[field.word] = (word & ~(mask << shift)) | (groups[(word >> shift) & mask] << shift)
-    return words
-
-
-def packed(codes: Iterable[NDArray[Any]], fields: Sequence[CodeField], rows: int) -> tuple[NDArray[np.uint64], ...]:
-    """Return the keys of rows with these codes, word by word."""
-    words = tuple(np.zeros(rows, dtype=np.uint64) for _ in range(fields[-1].word + 1))
-    for column, field in zip(codes, fields, strict=True):
-        words[field.word][:] |= column.astype(np.uint64) << np.uint64(field.shift)
     return words
 
 

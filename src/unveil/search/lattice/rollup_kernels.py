@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
 
-__all__ = ["merge", "merge_all", "merge_word", "number", "sum_codes"]
+__all__ = ["merge", "merge_all", "merge_fields", "merge_word", "number", "place", "sum_codes"]
 
 
 @compiled_in_place
@@ -74,6 +74,61 @@ def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out
         merges += 1
         epoch += step
     return rows, merges
+
+
+@compiled
+def merge_fields(keys, amounts, row, keep, fields, starts, maps, slots, classes, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0913
+    """Rewrite several fields of the keys from a row on, and add up equal keys, of which there are some already.
+
+    `keep` has the bits of each word that stay, and `starts` where the groups of each field's codes begin in `maps`. It stops
+    where there is no room for one more key; returns the row that it came to, and how many keys there are.
+    """
+    last = np.uint64(slots.shape[0] - 1)
+    while row < amounts.shape[0]:
+        for at in range(len(keys)):
+            out[at][classes] = keys[at][row] & keep[at]
+        for field in range(fields.shape[0]):
+            word = np.int64(fields[field, 0])
+            code = (keys[word][row] >> fields[field, 1]) & fields[field, 2]
+            out[word][classes] |= maps[starts[field] + np.int64(code)] << fields[field, 1]
+        mixed = np.uint64(0)
+        for at in range(len(keys)):
+            mixed = _mixed(mixed, out[at][classes])
+        slot = mixed & last
+        while True:
+            other = slots[slot]
+            if other < 0:
+                if classes == sums.shape[0] - 1:
+                    return row, classes
+                slots[slot] = classes
+                for at in range(amounts.shape[1]):
+                    sums[classes, at] = amounts[row, at]
+                classes += 1
+                break
+            same = True
+            for at in range(len(keys)):
+                same = same and out[at][other] == out[at][classes]
+            if same:
+                for at in range(amounts.shape[1]):
+                    sums[other, at] += amounts[row, at]
+                break
+            slot = (slot + np.uint64(1)) & last
+        row += 1
+    return row, classes
+
+
+@compiled
+def place(keys, rows, slots):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Give each of the first keys, which all differ, a slot; all slots are empty before."""
+    last = np.uint64(slots.shape[0] - 1)
+    for row in range(rows):
+        mixed = np.uint64(0)
+        for at in range(len(keys)):
+            mixed = _mixed(mixed, keys[at][row])
+        slot = mixed & last
+        while slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & last
+        slots[slot] = row
 
 
 @compiled

@@ -19,8 +19,9 @@ from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
 from unveil.partitions.levels import Levels, levels_of
+from unveil.search.lattice.class_table import ClassTable, CodeField
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes
-from unveil.search.lattice.rollup import ClassTable, CodeField, RollUp, classes_of
+from unveil.search.lattice.rollup import RollUp, classes_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,8 @@ Node: TypeAlias = tuple[int, ...]
 _WIDEST = 128
 _MOST_DENSE = 1 << 26
 """Sensitive values are counted class by class where there are no more of them, and no more cells for them, than these."""
+_PIECE = 1 << 20
+"""Cells are worked on in pieces of this many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +91,15 @@ def _attribute(counts: Counts, name: str, hierarchy: Hierarchy, bounds: tuple[in
         raise ArgumentError(
             f"the levels of {shown(name)} go from 0 to {levels.height}, so {low} to {high} is not a range of them."
         )
-    records = np.bincount(counts.codes[at], weights=counts.n, minlength=len(values)).astype(np.int64)
-    return KeyAttribute(name, levels, low, high, records)
+    return KeyAttribute(name, levels, low, high, _records(counts.codes[at], counts.n, len(values)))
+
+
+def _records(codes: NDArray[Any], n: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    """Return how many records hold each value, a piece of the cells at a time."""
+    records = np.zeros(values, dtype=np.int64)
+    for piece in (slice(start, start + _PIECE) for start in range(0, len(n), _PIECE)):
+        records += np.bincount(codes[piece], weights=n[piece], minlength=values).astype(np.int64)
+    return records
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,10 +159,11 @@ class Space:
         self.shape = tuple(one.highest - one.lowest + 1 for one in attributes)
         self.size = math.prod(self.shape)
         names = [one.name for one in attributes]
-        own, places = _over(counts, names)
+        own, places = _over(counts, names, wanted=bool(self.sensitive))
         self.cells = own.n
         everyone = own if population is None else population
         amounts = [own.n] if population is None else [population_sizes(population, own), population.n]
+        self.has_population = population is not None
         self._first = len(amounts)
         width = sum(len(attribute.values) for attribute in self.sensitive.values())
         self.dense = width * len(everyone) <= _MOST_DENSE and width <= _WIDEST
@@ -202,6 +213,10 @@ class Space:
         """Return the classes of a node; the table lasts until the next is requested."""
         return self._classes.table(node)
 
+    def classes_within(self, node: Node, most: int | None) -> ClassTable | None:
+        """Return the classes of a node as `classes` does; it may be None where there are more of them than are of use."""
+        return self._classes.table_within(node, most)
+
     def survey(self, k: int) -> LatticeSizes | None:
         """Return the small classes, the others and their squares of every node; None where the keys are too wide for it."""
         return lattice_sizes(self._classes, k)
@@ -246,10 +261,10 @@ def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any
     return columns
 
 
-def _over(counts: Counts, names: Sequence[str]) -> tuple[Counts, NDArray[np.int64]]:
-    """Return the cells over some columns, and which of them each cell of a count table belongs to."""
+def _over(counts: Counts, names: Sequence[str], *, wanted: bool) -> tuple[Counts, NDArray[np.int64]]:
+    """Return the cells over some columns and, where it is wanted, which of them each cell of a count table belongs to."""
     if tuple(names) == counts.names:
-        return counts, np.arange(len(counts))
+        return counts, np.arange(len(counts) if wanted else 0)
     classes = counts.classes(names)
     return Counts(classes.columns, classes.codes, classes.n), classes.of_cell
 

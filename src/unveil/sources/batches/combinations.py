@@ -29,6 +29,7 @@ _WORD = 64
 _FIRST_CAPACITY = 1 << 12
 _PARTS = 64
 """Into how many files entries are spilled, each counted by itself at the end."""
+_PIECE = 1 << 18
 _ODD = 0x9E3779B97F4A7C15
 
 
@@ -153,8 +154,16 @@ class KeyCounter:
         self._used = 0
 
     def _entries(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        held = self._table[self._table[:, -1] != 0]
-        return np.ascontiguousarray(held[:, :-1]), held[:, -1].astype(np.int64)
+        keys = np.empty((self._used, self._layout.width), dtype=np.uint64)
+        n = np.empty(self._used, dtype=np.int64)
+        row = 0
+        for piece in _pieces(len(self._table)):
+            part = self._table[piece]
+            held = part[part[:, -1] != 0]
+            keys[row : row + len(held)] = held[:, :-1]
+            n[row : row + len(held)] = held[:, -1]
+            row += len(held)
+        return keys, n
 
     def _widen(self, layout: _Layout) -> None:
         """Pack what is held again, with more bits for some column."""
@@ -204,7 +213,9 @@ class KeyCounter:
     def _spill(self) -> None:
         """Write the table's entries to the temporary files, by the hash of their codes."""
         keys, n = self._entries()
-        part = (hashed(self._layout.unpack(keys)) % np.uint64(_PARTS)).astype(np.uint8)
+        part = np.empty(len(keys), dtype=np.uint8)
+        for piece in _pieces(len(keys)):
+            part[piece] = hashed(self._layout.unpack(keys[piece])) % np.uint64(_PARTS)
         order = np.argsort(part, kind="stable")
         ends = np.cumsum(np.bincount(part, minlength=_PARTS))
         try:
@@ -231,6 +242,11 @@ class KeyCounter:
                 n = _read(file, (rows[part],), np.int64)
                 merged._count(self._layout.pack(layout.unpack(keys)), n)
             yield merged._entries()
+
+
+def _pieces(rows: int) -> Iterator[slice]:
+    """Cut rows into pieces, so that what is made of them on the way is small."""
+    return (slice(start, start + _PIECE) for start in range(0, rows, _PIECE))
 
 
 def _write(file: IO[bytes], array: NDArray[Any]) -> None:

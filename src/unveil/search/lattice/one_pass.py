@@ -1,0 +1,151 @@
+"""The classes of a generalisation in one pass over a table of very many rows, in little memory.
+
+All fields of a key that are raised are rewritten at once, and only the classes are held: no table on the way that has nearly as
+many rows as the first. Room grows with the classes. A caller who knows how many of them there may be at most has the pass end
+when there is one more. Of the tables made, those that are much smaller than the first are kept, within a share of its bytes, and
+whatever is coarser is made from the smallest of them. To have some, the attributes with most values are raised first, as few of
+them as will do.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unveil.search.lattice import rollup_kernels
+from unveil.search.lattice.class_table import ClassTable, CodeField
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["OnePass", "merged_at_once"]
+
+_FIRST_ROOM = 1 << 16
+_GROWTH = 4
+_MUCH_SMALLER = 8
+"""A table is kept where it has at most this part of the rows of the first."""
+_SHARE_KEPT = 4
+"""Tables are kept within this part of the bytes of the first."""
+_MOST_KEPT = 256
+
+
+class OnePass:
+    """The tables of all generalisations of a large one, made on request.
+
+    Parameters
+    ----------
+    base
+        The table of the lowest levels.
+    fields
+        Where each attribute that is generalised is in the keys.
+    order
+        The attributes, those with most values first.
+    groups
+        For an attribute, and a level, the group of every group of a lower level.
+    """
+
+    def __init__(
+        self,
+        base: ClassTable,
+        fields: Sequence[CodeField],
+        order: Sequence[int],
+        groups: Callable[[int, int, int], NDArray[np.uint64]],
+    ) -> None:
+        self._base, self._fields, self._order, self._groups = base, fields, order, groups
+        self._bottom = (0,) * len(order)
+        self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
+        self._wide: set[tuple[int, ...]] = set()  # nodes of more classes than are kept
+        self._rows = len(base) // _MUCH_SMALLER
+
+    def table(self, node: tuple[int, ...], most: int | None = None) -> ClassTable | None:
+        """Return the classes of a node; None where there are more of them than are of use."""
+        if node == self._bottom:
+            return self._base if most is None or len(self._base) <= most else None
+        if (known := self._kept.get(node)) is not None:
+            self._kept.move_to_end(node)
+            return known
+        finer = self._finer(node)
+        if finer == self._bottom:
+            finer = self._on_the_way(node)
+        made = self._raised(finer, node, most)
+        if made is not None and len(made) <= self._rows:
+            self._keep(node, made)
+        return made
+
+    def _finer(self, node: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the node below this one whose table is the smallest that is kept."""
+        below = [one for one in self._kept if all(map(int.__le__, one, node))]
+        return min(below, key=lambda one: len(self._kept[one]), default=self._bottom)
+
+    def _on_the_way(self, node: tuple[int, ...]) -> tuple[int, ...]:
+        """Make a small table below a node, with as few attributes raised as will do; return its node, the bottom for none."""
+        for number in range(1, len(self._order)):
+            raised = set(self._order[:number])
+            one = tuple(level if at in raised else 0 for at, level in enumerate(node))
+            if one == node:
+                break
+            if any(all(map(int.__le__, one, wide)) for wide in self._wide):
+                continue
+            made = self._raised(self._bottom, one, self._rows)
+            if made is not None:
+                self._keep(one, made)
+                return one
+            self._wide.add(one)
+        return self._bottom
+
+    def _raised(self, finer: tuple[int, ...], node: tuple[int, ...], most: int | None) -> ClassTable | None:
+        table = self._base if finer == self._bottom else self._kept[finer]
+        steps = [(at, lower, level) for at, (lower, level) in enumerate(zip(finer, node, strict=True)) if level > lower]
+        return merged_at_once(table, [self._fields[at] for at, _, _ in steps], [self._groups(*step) for step in steps], most)
+
+    def _keep(self, node: tuple[int, ...], table: ClassTable) -> None:
+        self._kept[node] = table
+        room = self._base.nbytes // _SHARE_KEPT
+        while len(self._kept) > 1 and (len(self._kept) > _MOST_KEPT or sum(one.nbytes for one in self._kept.values()) > room):
+            self._kept.popitem(last=False)
+
+
+def merged_at_once(
+    table: ClassTable, fields: Sequence[CodeField], groups: Sequence[NDArray[np.uint64]], most: int | None = None
+) -> ClassTable | None:
+    """Return the table with the codes of some fields replaced by their groups, and equal keys merged.
+
+    The keys are in the order in which they first come. None: there are more than `most` of them.
+    """
+    keep = np.full(len(table.keys), ~np.uint64(0), dtype=np.uint64)
+    for field in fields:
+        keep[field.word] &= ~np.uint64(field.mask << field.shift)
+    places = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64).reshape(-1, 3)
+    starts = np.cumsum([0, *(len(one) for one in groups)])
+    maps = np.concatenate([*groups, np.zeros(1, dtype=np.uint64)])
+    limit = len(table) if most is None else min(most, len(table))
+    made, row, classes = _room(table, min(limit, _FIRST_ROOM)), 0, 0
+    while True:
+        slots = np.full(_slots(len(made)), -1, dtype=np.int32)
+        rollup_kernels.place(made.keys, classes, slots)
+        row, classes = rollup_kernels.merge_fields(
+            table.keys, table.amounts, row, keep, places, starts, maps, slots, classes, made.keys, made.amounts
+        )
+        if row == len(table):
+            return ClassTable(tuple(word[:classes] for word in made.keys), made.amounts[:classes])
+        if classes == limit:
+            return None
+        made = _room(made, min(limit, _GROWTH * classes), classes)
+
+
+def _room(table: ClassTable, rows: int, filled: int = 0) -> ClassTable:
+    """Return a table with room for so many rows, and one to write the next key to; the first rows are those of another."""
+    larger = ClassTable(
+        tuple(np.empty(rows + 1, dtype=word.dtype) for word in table.keys),
+        np.empty((rows + 1, table.amounts.shape[1]), dtype=table.amounts.dtype),
+    )
+    for new, old in zip((*larger.keys, larger.amounts), (*table.keys, table.amounts), strict=True):
+        new[:filled] = old[:filled]
+    return larger
+
+
+def _slots(rows: int) -> int:
+    return 1 << max(4, (2 * rows - 1).bit_length())
