@@ -18,7 +18,7 @@ from scipy.stats import wasserstein_distance
 
 import unveil
 from helpers import shared, together
-from unveil.errors import ArgumentError, EmptyDataError
+from unveil.errors import ArgumentError, EmptyDataError, UnveilError
 from unveil.models import (
     AlphaK,
     DeltaDisclosure,
@@ -30,6 +30,7 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
+from unveil.models.orders import Scale
 from unveil.testing import tables
 
 CLOSE = 1e-9
@@ -447,3 +448,13 @@ def test_numbers_at_the_limits_of_a_floating_point_number_have_an_answer(values:
         assert by_value.value == pytest.approx(expected["t_closeness", "pay", "value"].value)
     else:
         assert by_value is None or 0 <= (by_value.value or 0) <= 1
+
+
+def test_the_levels_of_a_scale_are_those_of_the_values_asked_for() -> None:
+    tree = unveil.Hierarchy("job", [["1", "a", "*"], ["2", "b", "*"], ["3", "b", "*"], ["true", "c", "*"]])
+    scale = Scale("job", hierarchy=tree)
+    for values in (["1", "3"], ["2", "3"], ["2", "3"], ["1", "2", "3"], [1, 2], [True]):
+        fresh = Scale("job", hierarchy=tree).levels(values)
+        assert [level.tolist() for level in scale.levels(values)] == [level.tolist() for level in fresh]
+    with pytest.raises(UnveilError, match="value"):
+        scale.levels(["4"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class Scale:
     attribute: str
     order: tuple[Any, ...] | None = None
     hierarchy: Hierarchy | None = None
+    _last: list[tuple[Any, list[NDArray[np.int64]]]] = field(default_factory=list, init=False, repr=False)
 
     def has_order(self, values: Sequence[Any]) -> bool:
         """Whether the values can be ranked."""
@@ -67,13 +68,18 @@ class Scale:
         return ranks, np.array([(high - low) / (rising[-1] - rising[0]) for low, high in pairwise(rising)])
 
     def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:
-        """Return the group of every value at each level of the hierarchy below its root."""
+        """Return the group of every value at each level of the hierarchy below its root; of the last values they are known."""
+        asked = [(type(value), value) for value in values]
+        if self._last and self._last[0][0] == asked:
+            return self._last[0][1]
         if self.hierarchy is None:
             raise ArgumentError(f"the hierarchical distance of {shown(self.attribute)} needs a hierarchy; give its file.")
         hierarchy = self.hierarchy.with_root()
         if hierarchy.height == 0:
             raise HierarchyError(f"the hierarchy of {shown(self.attribute)} has no level above its values.")
-        return [hierarchy.level(number).apply(values, self.attribute)[0] for number in range(hierarchy.height)]
+        levels = [hierarchy.level(number).apply(values, self.attribute)[0] for number in range(hierarchy.height)]
+        self._last[:] = [(asked, levels)]
+        return levels
 
     def _ranks(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Return the rank of every value."""

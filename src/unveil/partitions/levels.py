@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import HierarchyError, shown
-from unveil.partitions.matching import Reading, keys_of, reading_for, text_of
+from unveil.partitions.matching import Reading, reading_for, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
         return {leaf: row for row, leaf in enumerate(leaves)}
     rows: dict[Hashable, int] = {}
     for row, leaf in enumerate(leaves):
-        for key in keys_of(leaf, read):
+        if (key := read(leaf)) is not None:
             rows[key] = _TWINS if key in rows else row
     return rows
 

@@ -18,7 +18,7 @@ from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
-from unveil.sources.texts import counted_texts, numbered_texts
+from unveil.sources.texts import counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -265,7 +265,9 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
     if _at_once(column):
         first, numbers = numbered_texts(column)
         present, places = _coded_distinct(column[first])  # a `gather` would go through the engine's planner
-        return present, places.astype(smallest_unsigned(len(present)), copy=False)[numbers]
+        codes = np.empty(len(column), dtype=smallest_unsigned(len(present)))
+        recode(numbers, places, codes)
+        return present, codes
     known = _texts_of_sample(column)
     positions = _positions(column, known)
     places = _filled(positions, 0).to_numpy(writable=True)

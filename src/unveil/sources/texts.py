@@ -17,7 +17,7 @@ from unveil.sources.arrow_views import IN_PLACE, LENGTH, views_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["counted_texts", "mixed", "numbered_texts"]
+__all__ = ["counted_texts", "mixed", "numbered_texts", "recode"]
 
 _FIRST_CAPACITY = 1 << 9
 _TEXT = np.dtype([("hashed", np.uint64), ("row", np.uint32), ("n", np.int64)], align=True)
@@ -93,6 +93,13 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
             numbers[row] = known
         row += 1
     return row, size
+
+
+@compiled
+def recode(numbers, places, codes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Write for every number the place that it stands for."""
+    for row in range(numbers.shape[0]):
+        codes[row] = places[numbers[row]]
 
 
 @compiled
