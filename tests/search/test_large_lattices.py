@@ -67,6 +67,17 @@ def test_boxes_find_what_the_whole_lattice_holds(
     assert boxed.bound == boxed.score
 
 
+def test_under_a_time_limit_a_walk_and_boxes_begin_earlier_where_there_are_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(DIGITS[at * at % 8], DIGITS[at % 7], DIGITS[at * 3 % 5], "x") for at in range(80)]
+    whole, boxed = (searched(rows, ENOUGH, most, suppression=0.1) for most in (1 << 26, 1))
+    monkeypatch.setattr(full_domain, "_MOST_IN_TIME", 1)
+    limited = searched(rows, ENOUGH, 1 << 26, suppression=0.1, time_limit=60)
+    assert (limited.score, limited.optimal) == (pytest.approx(whole.score), True)
+    assert limited.evaluated == boxed.evaluated != whole.evaluated
+    held = searched(rows, ENOUGH, 1 << 26, suppression=0.1, time_limit=60, objective="discernibility")
+    assert held.optimal  # a walk would not know
+
+
 @settings(max_examples=30)
 @given(tables, st.sampled_from([0.0, 0.2, 0.9]), st.integers(6, 120), st.sampled_from([0.2, 0.5, 0.8]))
 def test_a_search_cut_short_brackets_the_best(rows: Sequence[tuple[str, ...]], share: float, nodes: int, factor: float) -> None:

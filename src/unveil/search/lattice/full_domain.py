@@ -38,6 +38,8 @@ __all__ = ["Found", "lowest_first", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; of larger ones only what is looked at is."""
+_MOST_IN_TIME = 1 << 22
+"""The same under a time limit, where the objective has boxes: to lay out and sort more takes seconds that a walk uses better."""
 _PATIENCE = 60.0
 """Seconds after which the search of a larger one stops where no limit is given."""
 _MOST_FAILING = 4096
@@ -138,7 +140,8 @@ class _Search:
         self.active = active_run()
         self.seen = _Seen()
         self.began = time.monotonic()
-        self.whole = space.size <= _MOST_NODES
+        hurried = budget.seconds is not None and isinstance(objective, Separable)
+        self.whole = space.size <= (min(_MOST_NODES, _MOST_IN_TIME) if hurried else _MOST_NODES)
         self.closed: NDArray[np.bool_] = np.zeros(space.shape if self.whole else (), dtype=bool)
         self.lowest = self._bottom_bound()
         self.bounds: NDArray[np.float64] = self._first_bounds()
