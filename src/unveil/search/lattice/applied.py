@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,21 @@ from unveil.counts import Column, Counts
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.search.lattice.class_table import ClassTable, packed
-from unveil.search.lattice.rollup import classes_of
-from unveil.search.lattice.space import KeyAttribute, Node, Space
+from unveil.search.lattice.rollup import classes_of, rows_among
+from unveil.search.lattice.space import Node, Space
 from unveil.search.requirements import NodeRequirements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Applied", "applied", "recoded", "recoded_cells", "suppressed_classes"]
+__all__ = ["Applied", "SuppressedCells", "applied", "recoded", "recoded_cells", "suppressed_classes"]
 
 _PIECE = 1 << 18
 """Records are worked on in pieces of this many, or of a few times as many as there are classes."""
+_FEWER = 8
+"""Cells are sorted by the classes of a node that has at most this part of their number."""
+_MOST_SORTED = 1 << 26
+"""Of so many cells the order is kept, over all nodes that they are sorted by."""
 _CELLS = 1 << 21
 """Cells of a count table that are recoded at once."""
 
@@ -74,13 +79,86 @@ def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]
     suppressed = np.empty(rows, dtype=bool)
     step = max(_PIECE, 4 * len(table))
     for piece in (slice(start, start + step) for start in range(0, rows, step)):
-        groups = [_at(one, level)[column[piece]] for one, level, column in zip(space.attributes, node, codes, strict=True)]
-        keys = packed(groups, space.fields, len(groups[0]))
-        of_row, _ = classes_of(tuple(np.concatenate(pair) for pair in zip(table.keys, keys, strict=True)), space.fields)
-        suppressed[piece] = gone[of_row[len(table) :]]
+        groups = _groups(space, node, [column[piece] for column in codes])
+        suppressed[piece] = gone[rows_among(table, packed(groups, space.fields, len(groups[0])), space.fields)]
         for codes_of_label, star, column in zip(coded.values(), stars, groups, strict=True):
             codes_of_label[piece] = np.where(suppressed[piece], star, column)
     return Applied(labels, coded, suppressed)
+
+
+class SuppressedCells:
+    """Finds the cells of a count table that are suppressed with some classes of a node, without going through all of them.
+
+    The cells are sorted once into the classes of a few finer nodes; of those of a node that lies above, only one cell a class
+    has to be looked up.
+
+    Parameters
+    ----------
+    space
+        The lattice.
+    codes
+        For each key attribute the code of every cell's value.
+    """
+
+    def __init__(self, space: Space, codes: Sequence[NDArray[Any]]) -> None:
+        self._space, self._codes = space, codes
+        self._sorted: OrderedDict[Node, _Sorted] = OrderedDict()
+
+    def among(self, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the suppressed cells, in order, given the classes of a node in a table that lasts, and those suppressed."""
+        finer = self._finer(node)
+        groups = _groups(self._space, node, finer.codes)
+        keys = packed(groups, self._space.fields, len(finer.codes[0]))
+        return finer.cells(gone[rows_among(table, keys, self._space.fields)])
+
+    def _finer(self, node: Node) -> _Sorted:
+        """Return the cells sorted by the first node on the way to this one that has much fewer classes; or as they are."""
+        rolled, number = self._space.rolled, len(self._codes[0])
+        for raised in range(1, len(node) + 1):
+            first = set(rolled.order[:raised])
+            one = tuple(level if at in first else 0 for at, level in enumerate(node))
+            if one in self._sorted:
+                self._sorted.move_to_end(one)
+                return self._sorted[one]
+            if len(rolled.table(one)) * _FEWER <= number:
+                self._sorted[one] = self._sort(one)
+                while len(self._sorted) > 1 and len(self._sorted) * number > _MOST_SORTED:
+                    self._sorted.popitem(last=False)
+                return self._sorted[one]
+        return _Sorted(list(self._codes), None, np.arange(number + 1))
+
+    def _sort(self, node: Node) -> _Sorted:
+        groups = _groups(self._space, node, self._codes)
+        of_cell, first = classes_of(packed(groups, self._space.fields, len(groups[0])), self._space.fields)
+        order = np.argsort(of_cell.astype(np.min_scalar_type(len(first))), kind="stable").astype(np.int32)
+        ends = np.cumsum(np.bincount(of_cell, minlength=len(first)))
+        return _Sorted([column[first] for column in self._codes], order, np.concatenate([[0], ends]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sorted:
+    """Cells sorted by the classes of a node.
+
+    Attributes
+    ----------
+    codes
+        For each key attribute the code of one cell of every class.
+    order, starts
+        The cells class by class, and where each class begins; None: every cell is a class.
+    """
+
+    codes: list[NDArray[Any]]
+    order: NDArray[np.int32] | None
+    starts: NDArray[np.int64]
+
+    def cells(self, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the cells of some classes, in order."""
+        chosen = np.flatnonzero(classes)
+        if self.order is None:
+            return chosen
+        lengths = np.diff(self.starts)[chosen]
+        before = np.repeat(np.cumsum(lengths) - lengths - self.starts[chosen], lengths)
+        return np.sort(self.order[np.arange(int(lengths.sum())) - before].astype(np.int64))
 
 
 def recoded_cells(
@@ -117,5 +195,8 @@ def _as_recoded(counts: Counts, what: Applied) -> tuple[list[Column], list[NDArr
     return columns, codes
 
 
-def _at(one: KeyAttribute, level: int) -> NDArray[np.int64]:
-    return one.levels.groups[one.lowest + level]
+def _groups(space: Space, node: Node, codes: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+    """Return for each key attribute the group that a node puts every record's value into."""
+    return [
+        one.levels.groups[one.lowest + level][column] for one, level, column in zip(space.attributes, node, codes, strict=True)
+    ]

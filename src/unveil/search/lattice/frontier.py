@@ -10,7 +10,7 @@ fails at a node fails below it. So:
   degrees are known without its classes: if even so a release found is better, its classes are not looked at.
 
 Where something is suppressed none of this holds, save that sizes and distinct values of classes only grow: every other node is
-looked at.
+looked at. What is suppressed there is little: its figures are those of the classes, less the cells that are suppressed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unveil.errors import ArgumentError
 from unveil.run import active_run
-from unveil.search.lattice.applied import applied, suppressed_classes
+from unveil.search.lattice.applied import SuppressedCells, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.node_rates import Identity, Rate
@@ -52,7 +52,7 @@ class Question:
     space, requirements, limit
         The lattice, the models, and how many records may be suppressed.
     cells
-        For each key attribute the codes of the count table's cells.
+        What finds the cells of the count table that are suppressed with classes.
     identity, homogeneity, needs
         The rates: of the original attributes, of each sensitive attribute, and of each need.
     loss
@@ -64,16 +64,16 @@ class Question:
     space: Space
     requirements: NodeRequirements
     limit: int
-    cells: Sequence[NDArray[Any]]
+    cells: SuppressedCells
     identity: Identity
     homogeneity: Mapping[str, Rate]
     needs: Mapping[str, Rate]
     loss: Separable
     thresholds: Thresholds
 
-    def gone(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Return which cells of the count table are suppressed with these classes; None where none is."""
-        return applied(self.space, node, table, classes, self.cells).suppressed if classes.any() else None
+    def gone(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """Return the rows of the count table's cells that are suppressed with these classes; None where none is."""
+        return self.cells.among(node, table, classes) if classes.any() else None
 
     def combined(self, point: FrontPoint) -> float | None:
         """Return the rate of all original key attributes together given all protected ones."""
@@ -89,7 +89,7 @@ class Question:
             gone = self.gone(point.node, *suppressed_classes(self.space, self.requirements, point.node))
         return self.adjusted_at(point.node, gone)
 
-    def adjusted_at(self, node: Node, gone: NDArray[np.bool_] | None) -> dict[str, float | None]:
+    def adjusted_at(self, node: Node, gone: NDArray[np.int64] | None) -> dict[str, float | None]:
         """Return the adjusted degrees at a node, some cells of the count table suppressed, or none."""
         return {name: rate.adjusted(node, gone) for name, rate in self.needs.items()}
 
@@ -137,10 +137,8 @@ class _Search:
         self.began = time.monotonic()
 
     def run(self) -> Frontier:
-        """Go through the nodes, the most general first."""
-        height = reduce(np.add.outer, [np.arange(size, dtype=np.int32) for size in self.shape])
-        order = np.argsort(-height.ravel(), kind="stable")
-        run = active_run()
+        """Go through the nodes, each after all that lie above it."""
+        order, run = self._order(), active_run()
         for done, at in enumerate(order.tolist()):
             if done % 256 == 0:
                 run.at("generalisations", done, len(order))
@@ -153,6 +151,17 @@ class _Search:
             run.check()
             self._look(place)
         return Frontier(self.found.sorted(), complete=True, evaluated=self.evaluated)
+
+    def _order(self) -> NDArray[np.int64]:
+        """Return the nodes, the most general first; where all are looked at that may do, by the attributes as they are rolled up.
+
+        Whether a node is ruled out by one above it is the same in both orders. In the second, neighbours share finer classes.
+        """
+        if self.sound or self.budget.nodes is not None or self.budget.seconds is not None:
+            height = reduce(np.add.outer, [np.arange(size, dtype=np.int32) for size in self.shape])
+            return np.argsort(-height.ravel(), kind="stable")
+        places = np.arange(self.closed.size).reshape(self.shape)
+        return places.transpose(self.ask.space.rolled.order).ravel()[::-1]
 
     def _spent(self) -> bool:
         nodes, seconds = self.budget.nodes, self.budget.seconds
@@ -182,6 +191,7 @@ class _Search:
         suppressed = self._suppressed(place, node, table)
         if suppressed is None:
             return
+        table = table.copy()
         gone = self.ask.gone(node, table, suppressed)
         point = self._point(node, table, suppressed, gone)
         if self.sound:
@@ -191,7 +201,7 @@ class _Search:
         elif self.sound and any(exceeds(risk, self.ask.thresholds.homogeneity) for risk in point.homogeneity.values()):
             self.closed[_below(place)] = True
 
-    def _kept_to(self, point: FrontPoint, gone: NDArray[np.bool_] | None) -> bool:
+    def _kept_to(self, point: FrontPoint, gone: NDArray[np.int64] | None) -> bool:
         """Whether a release keeps to the thresholds and is not beaten; what chance gives is reckoned where the rest will do."""
         thresholds = self.ask.thresholds
         missed = any(thresholds.misses(name, degree) for name, degree in point.degrees.items())
@@ -251,7 +261,7 @@ class _Search:
             self.closed[_below(place)] = True
         return None
 
-    def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_], gone: NDArray[np.bool_] | None) -> FrontPoint:
+    def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_], gone: NDArray[np.int64] | None) -> FrontPoint:
         """Return the figures of a node whose classes given, and the cells in them, are suppressed."""
         ask, lost = self.ask, int(table.n[classes].sum())
 

@@ -36,7 +36,8 @@ from unveil.measures.equivalence import SUPPRESSED
 from unveil.measures.rates import mean
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
-from unveil.search.lattice.rollup import RollUp
+from unveil.search.lattice.class_table import packed
+from unveil.search.lattice.rollup import RollUp, rows_among
 from unveil.search.lattice.space import KeyAttribute, Node
 
 if TYPE_CHECKING:
@@ -216,11 +217,11 @@ class Rate:
             self._seen[levels] = self._of(rate_between, self._shown(levels))
         return self._seen[levels]
 
-    def suppressed(self, node: Node, gone: NDArray[np.bool_]) -> float | None:
-        """Return the rate at a node where some cells of the count table are suppressed."""
+    def suppressed(self, node: Node, gone: NDArray[np.int64]) -> float | None:
+        """Return the rate at a node where some cells of the count table, given by their rows, are suppressed."""
         return self._of(rate_between, self._starred(node, gone))
 
-    def adjusted(self, node: Node, gone: NDArray[np.bool_] | None) -> float | None:
+    def adjusted(self, node: Node, gone: NDArray[np.int64] | None) -> float | None:
         """Return the rate at a node without what chance would give; None where nothing can be said."""
         if gone is not None:
             return self._of(adjusted_between, self._starred(node, gone))
@@ -237,16 +238,25 @@ class Rate:
         shown = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
         return ([*shown, *columns[len(codings) :]], table.n) if len(shown) == len(codings) else None
 
-    def _starred(self, node: Node, gone: NDArray[np.bool_]) -> _Shown | None:
-        """Return what the release shows at a node where some cells are suppressed."""
-        starred = []
-        for at, column in zip(self._used, self._columns, strict=True):
-            coding = self.codings[at]
-            codes = coding.starred[node[at]]
-            if codes is None:
-                return None
-            starred.append(np.where(gone, codes[-1], codes[coding.groups[node[at]][column]]))
-        return [*starred, *self._fixed], self._n
+    def _starred(self, node: Node, gone: NDArray[np.int64]) -> _Shown | None:
+        """Return what the release shows at a node where some cells are suppressed: what is left of the others, and stars."""
+        levels = tuple(node[at] for at in self._used)
+        codings = [self.codings[at].starred[level] for at, level in zip(self._used, levels, strict=True)]
+        stars = [codes[-1] for codes in codings if codes is not None]
+        if len(stars) < len(codings):
+            return None
+        table, fields = self._roll.table(levels), self._roll.fields
+        groups = [self.codings[at].groups[level] for at, level in zip(self._used, levels, strict=True)]
+        fixed = [column[gone] for column in self._fixed]
+        lost = [*(of_value[column[gone]] for of_value, column in zip(groups, self._columns, strict=True)), *fixed]
+        at_row = rows_among(table, packed(lost, fields, len(gone)), fields)
+        left = table.n - summed(at_row, self._n[gone], len(table)).astype(np.int64)
+        rows = np.flatnonzero(left)
+        columns = [table.codes(field, rows) for field in fields]
+        shown = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
+        starred = [np.append(column, np.full(len(gone), star)) for column, star in zip(shown, stars, strict=True)]
+        kept = [np.append(column, own) for column, own in zip(columns[len(codings) :], fixed, strict=True)]
+        return [*starred, *kept], np.append(left[rows], self._n[gone])
 
     def _of(
         self, figure: Callable[[Sequence[NDArray[Any]], NDArray[Any], NDArray[Any]], float | None], shown: _Shown | None
@@ -273,6 +283,7 @@ class Identity:
         self._columns = [counts.codes[counts.names.index(one.name)].astype(np.int64) for one in attributes]
         self._cells = group(self._columns, [len(one.records) for one in attributes])[0]
         self._codings = [Coding.of(one, counts.columns[counts.names.index(one.name)].values) for one in attributes]
+        self._records = [one.records for one in attributes]
         self.monotone = all(coding.nested for coding in self._codings)
         self.rates = [
             [_alone(coding, level, one.records) for level in range(len(coding.groups))]
@@ -283,19 +294,30 @@ class Identity:
         """Return the risk at a node, nothing suppressed; None where every attribute is constant."""
         return _mean([rates[level] for rates, level in zip(self.rates, node, strict=True)])
 
-    def suppressed(self, node: Node, gone: NDArray[np.bool_]) -> float | None:
-        """Return the risk at a node where some cells of the count table are suppressed."""
-        return _mean(
-            [
-                rate_between([column], hidden, self._n)
-                for column, hidden in zip(self._shown(node, gone), self._columns, strict=True)
-            ]
-        )
+    def suppressed(self, node: Node, gone: NDArray[np.int64]) -> float | None:
+        """Return the risk at a node where some cells of the count table, given by their rows, are suppressed."""
+        parts = zip(self._codings, node, self._columns, self._records, strict=True)
+        return _mean([self._given_stars(*part, gone) for part in parts])
 
-    def combined(self, node: Node, gone: NDArray[np.bool_] | None) -> float | None:
+    def _given_stars(
+        self, coding: Coding, level: int, column: NDArray[np.int64], records: NDArray[np.int64], gone: NDArray[np.int64]
+    ) -> float | None:
+        """Return the rate of one attribute, some of whose values' records are suppressed."""
+        codes = coding.starred[level]
+        if codes is None:  # labels alone are always distinguished
+            return None
+        lost = summed(column[gone], self._n[gone], len(records)).astype(np.int64)
+        left = records - lost
+        kept, starred = np.flatnonzero(left), np.flatnonzero(lost)
+        shown = np.append(codes[coding.groups[level][kept]], np.full(len(starred), codes[-1]))
+        return rate_between([shown], np.append(kept, starred), np.append(left[kept], lost[starred]))
+
+    def combined(self, node: Node, gone: NDArray[np.int64] | None) -> float | None:
         """Return the rate of all original attributes together given all protected ones."""
-        none = np.zeros(len(self._n), dtype=bool)
-        return rate_between(self._shown(node, none if gone is None else gone), self._cells, self._n)
+        suppressed = np.zeros(len(self._n), dtype=bool)
+        if gone is not None:
+            suppressed[gone] = True
+        return rate_between(self._shown(node, suppressed), self._cells, self._n)
 
     def _shown(self, node: Node, gone: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
         shown = []

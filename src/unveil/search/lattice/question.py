@@ -12,6 +12,7 @@ from unveil.models.base import Model
 from unveil.project import Need
 from unveil.results.numbers import counted, number
 from unveil.search.checks import limit_of
+from unveil.search.lattice.applied import SuppressedCells
 from unveil.search.lattice.frontier import Frontier, Question
 from unveil.search.lattice.node_rates import Identity, Rate
 from unveil.search.lattice.objectives import Separable, objective_of
@@ -75,7 +76,7 @@ def question_of(
         space,
         NodeRequirements(space, models, limit),
         limit,
-        [counts.codes[counts.names.index(name)] for name in request.keys],
+        SuppressedCells(space, [counts.codes[counts.names.index(name)] for name in request.keys]),
         Identity(counts, known),
         {name: Rate(counts, known, name, request.keys) for name in sensitive},
         {name: Rate(counts, known, need.target, need.given, need.partitions) for name, need in needs.items()},

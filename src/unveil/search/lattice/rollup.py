@@ -23,7 +23,7 @@ from unveil.search.lattice.one_pass import OnePass, merged_at_once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Merger", "RollUp", "classes_of", "code_sums"]
+__all__ = ["Merger", "RollUp", "classes_of", "code_sums", "rows_among"]
 
 _PACE = Pace()
 _MOST_KEPT = 1 << 28
@@ -215,6 +215,12 @@ def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]
     of_row, first = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     number = rollup_kernels.number(keys, masks, np.full(_slots(rows), -1, dtype=np.int64), of_row, first)
     return of_row, first[:number]
+
+
+def rows_among(table: ClassTable, keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]) -> NDArray[np.int64]:
+    """Return the row of a table that has each key; all of them are in it."""
+    of_row, _ = classes_of(tuple(np.concatenate(pair) for pair in zip(table.keys, keys, strict=True)), fields)
+    return of_row[len(table) :]
 
 
 def code_sums(
