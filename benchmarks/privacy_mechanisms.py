@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import polars as pl
 
@@ -22,7 +24,11 @@ def run() -> list[Row]:
 
 
 def noise() -> Row:
-    """Disturb four numeric attributes of Adult; the whole call, with the other columns screened and the records shuffled."""
+    """Disturb four numeric attributes of Adult; the whole call, with the other columns screened and the records shuffled.
+
+    The compiler is loaded, as it is in a process that has searched, scanned or warmed up before.
+    """
+    importlib.import_module("numba")
     adult, numbers = unveil.datasets.adult(), ["age", "fnlwgt", "education-num", "hours-per-week"]
     mechanisms.add_noise(adult, numbers)
     ours = best_of(20, lambda: mechanisms.add_noise(adult, numbers)).processor

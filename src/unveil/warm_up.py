@@ -112,6 +112,7 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: unveil.scan(people, keys, "job")
     cube = type(people)({f"{at}": [row >> 3 * at & 7 for row in range(1 << 12)] for at in range(4)})
     yield lambda: unveil.scan(cube, ["0", "1", "2"], "3")  # large enough for columns to be summed out
+    yield lambda: _texts(type(people))
     yield lambda: unveil.measure(people, keys, special=True)
     yield lambda: unveil.attack(people, noisy, ["age", "pay", "town"], "job", same_order=True)
     yield lambda: unveil.attacks.distance_linkage(
@@ -137,6 +138,18 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: _streamed(people, keys)
     yield lambda: _watched(people)
     yield lambda: _questions(people)
+
+
+def _texts(frame: Any) -> None:
+    """Code and count texts, short and long, few and many, with nulls and without."""
+    import unveil
+    from unveil import mechanisms
+
+    rows = range(600)
+    names, towns = [f"name number {row} of all" for row in rows], [f"town {row % 5}" for row in rows]
+    table = frame({"name": names, "town": towns, "job": [None, *towns[1:]], "pay": [row % 97 for row in rows]})
+    unveil.count(table, ["name", "town", "job"])
+    mechanisms.add_noise(table, "pay")
 
 
 def _watched(people: Any) -> None:

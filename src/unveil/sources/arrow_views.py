@@ -114,7 +114,7 @@ def _views_in(array: _Array) -> Views:
     ends = places + (_at(np.uint64, int(sizes), pieces) if pieces else np.uint64(0))
     used = ends > places
     if not used.any():
-        return Views(words, places, np.zeros(0, dtype=np.uint8))
+        return Views(words, np.zeros(pieces, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
     begin, end = int(places[used].min()), int(ends[used].max())
     return Views(words, places - np.uint64(begin), _at(np.uint8, begin, end - begin))
 

@@ -37,13 +37,13 @@ def numbered_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.ui
 
 def counted_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Return the first row of every text of a column, in their order, and how many rows hold it; nulls are left out."""
-    return _found(column, None)
+    return _found(column, np.zeros(0, dtype=np.uint32))
 
 
-def _found(column: pl.Series, numbers: NDArray[np.uint32] | None) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the first row of every text, and how many rows hold it; fill in the number of every row's, if asked for."""
+def _found(column: pl.Series, numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the first row of every text, and how many rows hold it; fill in the number of every row's, where there is room."""
     column = column.rechunk()
-    null = column.is_null().to_numpy() if column.null_count() else None
+    null = column.is_null().to_numpy(writable=True) if column.null_count() else np.zeros(0, dtype=bool)
     places, texts = np.zeros(_FIRST_CAPACITY, dtype=np.uint32), _room(_FIRST_CAPACITY)
     row, size = 0, 0
     with views_of(column) as views:
@@ -66,7 +66,7 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
     """Go on from a row until the table is half full; returns the row where it stopped, and how many texts there are."""
     last = np.uint64(places.shape[0] - 1)
     while row < words.shape[0]:
-        if null is not None and null[row]:
+        if null.shape[0] and null[row]:
             row += 1
             continue
         one, other = words[row, 0], words[row, 1]
@@ -89,7 +89,7 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
             places[at] = size
         known = places[at] - np.uint32(1)
         texts[known].n += 1
-        if numbers is not None:
+        if numbers.shape[0]:
             numbers[row] = known
         row += 1
     return row, size
