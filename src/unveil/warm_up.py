@@ -25,7 +25,7 @@ HOMES = (
     "attacks.synthetic.singling_out",
     "counts.minimal_uniques",
     "counts.refine",
-    "counts.tallying",
+    "counts.grouping",
     "counts.window_kernels",
     "mechanisms.microaggregation.kernels",
     "mechanisms.microaggregation.refine_kernels",

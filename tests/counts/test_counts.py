@@ -125,7 +125,7 @@ def test_grouping_by_any_sizes_is_exact(columns: list[tuple[int, list[float]]]) 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=50))
 def test_the_compiled_count_is_the_plain_one(keys: list[int]) -> None:
-    from unveil.counts.tallying import count_keys
+    from unveil.counts.grouping import count_keys
 
     key = np.array(keys, dtype=np.int32)
     assert count_keys(key, 10).tolist() == np.bincount(key, minlength=10).tolist()

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from unveil.compilation import compiled
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "group", "group_sums", "in_strict_order", "summed", "tally"]
+__all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "summed", "tally"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
@@ -96,10 +98,21 @@ def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDAr
 def _counted(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
     """Return how often each key occurs; compiled where the compiler is loaded anyway, or loading it pays."""
     if len(key) >= _COMPILE_FROM or (len(key) >= domain and "numba" in sys.modules):
-        from unveil.counts.tallying import count_keys
-
         return count_keys(key, domain)
     return np.bincount(key, minlength=domain).astype(np.int64, copy=False)
+
+
+def count_keys(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
+    """Return how often each of the keys 0 to domain - 1 occurs, by a compiled loop that does not widen them first."""
+    counts = np.zeros(domain, dtype=np.int64)
+    _count(key, counts)
+    return counts
+
+
+@compiled
+def _count(key, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    for at in range(key.shape[0]):
+        counts[np.uint64(key[at])] += 1
 
 
 def _pieces(rows: int) -> Iterator[slice]:

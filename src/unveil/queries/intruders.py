@@ -64,7 +64,7 @@ class TrialPeople:
 
 @dataclass(slots=True)
 class Door:
-    """A gate as an intruder sees it, and the truth, to judge what he got."""
+    """A gate as an intruder sees it, and the truth, to judge what they got."""
 
     gate: Gate
     people: TrialPeople

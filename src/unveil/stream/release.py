@@ -198,7 +198,7 @@ class StreamRelease:
             self._buffer = pl.concat([self._buffer, clocked], how="vertical_relaxed")
 
     def _publish(self, moments: Sequence[tuple[int, int]], *, everything: bool = False) -> list[Publication]:
-        """Let leave, at each moment, what could not wait for the next publication."""
+        """Publish, at each moment, the records that cannot wait for the next publication."""
         if self._buffer is None or not self._buffer.height or not moments:
             return []
         clock = self._buffer[_CLOCK].to_numpy()
@@ -266,7 +266,7 @@ class StreamRelease:
         return chance.draws("order of a publication")
 
     def _codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
-        """Return who records are of and, behind that, their sensitive values."""
+        """Return whose records they are and, after that, their sensitive values."""
         persons = np.arange(frame.height) if self._person is None else encode(frame[self._person]).codes.astype(np.int64)
         return np.stack([persons, *(encode(frame[name]).codes.astype(np.int64) for name in self.sensitive)])
 

@@ -29,13 +29,13 @@ class Sink(Protocol):
         """Write lines, the first of which has a number, the others the next ones."""
 
     def position(self) -> Any:
-        """Have all lines in their place, and return where the next goes."""
+        """Wait until all lines are written, and return the position of the next."""
 
     def go_to(self, position: Any) -> None:
         """Go back to where a checkpoint was made; None: start again."""
 
     def close(self) -> None:
-        """End, whatever is in its place by then."""
+        """Close, whether or not every line has arrived."""
 
 
 class FileSink:
@@ -56,7 +56,7 @@ class FileSink:
         self._guarded(lambda file: _whole(file, b"".join(line + b"\n" for line in lines)))
 
     def position(self) -> Any:
-        """Have all lines on the disk, and return the size of the file; None where nothing was written yet."""
+        """Flush all lines to the disk, and return the size of the file; None where nothing was written yet."""
         return None if self._anew and self._file is None else self._guarded(_on_disk)
 
     def go_to(self, position: Any) -> None:

@@ -54,7 +54,7 @@ def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, 
 
 @compiled
 def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any) -> None:
-    """Count for each of some persons the sets of p points that single him out, over all sets there are."""
+    """Count for each of some persons the sets of p points that single them out, over all sets there are."""
     places = np.empty(p, dtype=np.int64)
     chosen = np.empty(p, dtype=np.int64)
     for at in range(len(who)):
@@ -84,7 +84,7 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
 
 @compiled
 def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any) -> None:
-    """Count for each of some persons the sets of points drawn that single him out.
+    """Count for each of some persons the sets of points drawn that single them out.
 
     `picks` holds for every person and draw a number from 0 to 1 for each point: the point it falls on among those left.
     """

@@ -113,7 +113,7 @@ class Watch:
         return [sink for sink in (self._lines, self._malformed) if sink is not None]
 
     def _sorted_out(self, batch: StreamBatch) -> Any:
-        """Put malformed records apart, and return the others."""
+        """Set malformed records aside, and return the others."""
         for content in batch.malformed:
             self.malformed += 1
             if self._malformed is not None:
@@ -139,7 +139,7 @@ class Watch:
         return figures
 
     def _judged(self, figures: WindowFigures) -> dict[str, str]:
-        """Hear which rules of the policy are broken, and return those that cannot be judged, with why."""
+        """Find the rules of the policy that are broken, and return those that cannot be judged, with the reason."""
         verdict = {} if self._judge is None or not figures.records else self._judge(self.window)
         undecided = {rule: said for rule, said in verdict.items() if isinstance(said, str)}
         for rule, said in verdict.items():

@@ -325,7 +325,7 @@ class _Attacks:
         return [*self._contributors(shown), *self._groups(shown), *self._differences(shown)]
 
     def insiders(self, protected: SuppressedTable) -> list[CellAttack]:
-        """Return what those can compute who are alone in a suppressed cell."""
+        """Return what contributors who are alone in a suppressed cell can compute."""
         gains = TableGains(self.table, protected, protected.on)
         worth = self.table.amounts(protected.on)
         return [

@@ -1,4 +1,4 @@
-"""A table as people read it: the last dimension across, the others down, groups before their members and set in."""
+"""A table as people read it: the last dimension across, the others down, groups before their members, which are indented."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def crosstab_rows(
 
 
 def _label(down: Sequence[Classification], at: int, *, indent: bool) -> str:
-    """Return what comes before a row: the codes of its dimensions, the last one set in by its depth."""
+    """Return what comes before a row: the codes of its dimensions, the last one indented by its depth."""
     if not down:
         return ""
     places = np.unravel_index(at, [len(one) for one in down])

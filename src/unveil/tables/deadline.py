@@ -1,4 +1,4 @@
-"""How long a pattern may be sought and attacked: a time limit that every loop and every linear program below it looks at.
+"""How long a pattern may be searched for and attacked: a time limit that every loop and every linear program below it looks at.
 
 Whoever sets a limit says what is left when it has passed::
 

@@ -139,7 +139,7 @@ class _Attack:
         return [(some, left) for some, left in pairs if len(left)]
 
     def by(self, known: NDArray[np.int64], left: NDArray[np.int64], insiders: frozenset[int]) -> list[Inference]:
-        """Return what somebody computes who knows some cells, but for what others were found to compute already.
+        """Return what somebody who knows some cells computes, except what others were found to compute already.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class _Attack:
 
 
 def _mixtures(moves: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of tables and the shares in which they mix so that known cells, the columns, are at rest."""
+    """Return pairs of tables and the shares in which they mix so that known cells, the columns, do not move."""
     move = moves[:, 0]
     above, below = np.flatnonzero(move > _STILL), np.flatnonzero(move < -_STILL)
     still = np.flatnonzero(np.abs(move) <= _STILL)

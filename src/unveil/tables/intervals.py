@@ -34,7 +34,7 @@ _EXACT = 1e9
 
 
 class CellNeed(Protocol):
-    """Which intervals must be how wide: what is wide enough needs no more work."""
+    """How wide each interval must be: what is wide enough needs no more work."""
 
     def missed(
         self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None

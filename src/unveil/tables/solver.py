@@ -1,4 +1,4 @@
-"""Linear programs, solved again and again with other costs and bounds: a thin hand on HiGHS, which stays warm between them."""
+"""Linear programs, solved repeatedly with other costs and bounds: a thin layer over HiGHS, which starts each from the last."""
 
 from __future__ import annotations
 

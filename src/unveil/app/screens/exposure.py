@@ -40,7 +40,7 @@ _SIZES = ((1, 1, "1"), (2, 2, "2"), (3, 4, "3-4"), (5, 9, "5-9"), (10, 19, "10-1
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What an intruder finds who knows some columns, counted in persons where they are distinguished, else in records."""
+    """What an intruder who knows some columns finds, counted in persons where they are distinguished, else in records."""
 
     everyone: int
     alone: int
@@ -71,7 +71,7 @@ class _Found:
 
 
 def _sizes_chart(size: NDArray[np.int64], own: NDArray[np.int64], unit: Unit) -> Chart:
-    """Return how many share all they are known by with how many."""
+    """Return how many people share everything that is known of them with how many others."""
     rows = [(title, int(own[(size >= low) & (size <= (high or size.max()))].sum())) for low, high, title in _SIZES]
     many = noun(unit)
     note = f"How many {many} have this many in their group, themselves among them."
@@ -244,7 +244,7 @@ def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
 
 
 def _example(counts: Counts, at: int | None) -> list[tuple[str, str]] | None:
-    """Return one who is unique, with every value masked but for its form; None: nobody does."""
+    """Return one who is unique, with every value masked but for its form; None: nobody is."""
     if at is None:
         return None
     return [

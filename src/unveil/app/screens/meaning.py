@@ -160,7 +160,7 @@ def _keep_groups(visit: Visit) -> Answer:
 
 
 def _drop_groups(visit: Visit) -> Answer:
-    """Leave a grouping."""
+    """Remove a grouping."""
     desk, column = visit.desk, visit.column("column")
     known = desk.project.attributes.get(column)
     names = list(known.partitions) if known else []
@@ -208,7 +208,7 @@ def _kept(desk: Desk, column: str, hierarchy: Hierarchy) -> Answer:
 
 
 def _drop(visit: Visit) -> Answer:
-    """Leave the hierarchy; its file stays, so that this can be undone."""
+    """Remove the hierarchy; its file stays, so that this can be undone."""
     column = visit.column("column")
     visit.desk.change_attributes({column: {"hierarchy": None}}, f"{column}: no hierarchy")
     return Go(_at(visit.desk, column), f"{column} has no hierarchy of its own any more.")

@@ -1,4 +1,4 @@
-"""Questions: what may somebody ask who sees no record? The query gate, what it answers and refuses, and what was spent."""
+"""Questions: what may somebody who sees no record ask? The query gate, what it answers and refuses, and what was spent."""
 
 from __future__ import annotations
 

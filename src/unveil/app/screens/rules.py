@@ -89,7 +89,7 @@ def _degree(desk: Desk, need: Need) -> tuple[float | None, str]:
 
 
 def _toggle(visit: Visit) -> Answer:
-    """Take a preset, or leave it."""
+    """Add a preset, or remove it."""
     name = visit.word("preset", tuple(PRESETS))
     policy = visit.desk.project.policy
     taken = name not in policy.presets
@@ -128,7 +128,7 @@ def _threshold(text: str, form: Form) -> float | None:
 
 
 def _drop_rule(visit: Visit) -> Answer:
-    """Leave a rule of one's own; those of presets leave with them."""
+    """Remove a rule of the project's own; those of a preset go with it."""
     policy = visit.desk.project.policy
     rule = _numbered(policy.in_force(), visit.form.get("number", ""))
     _change(
@@ -162,7 +162,7 @@ def _add_need(visit: Visit) -> Answer:
 
 
 def _drop_need(visit: Visit) -> Answer:
-    """Leave a need."""
+    """Remove a need."""
     desk = visit.desk
     number = visit.form.get("need", "").removeprefix("n")
     names = list(desk.project.needs)

@@ -1,4 +1,4 @@
-"""A crosstab as a file, read back: codes of the last dimension across, those of the others down in one column, parted by a slash.
+"""A crosstab read back from a file: codes of the last dimension across, those of the others down in one column, with slashes between.
 
 The file does not say what the dimension across is called, so its dimensions have to be named.
 """
@@ -47,6 +47,6 @@ def crosstab_cells(source: Source, by: Sequence[str]) -> tuple[dict[str, list[An
 
 
 def _codes(label: Any, dimensions: int) -> list[str]:
-    """Return the codes before a row; one code may hold what parts several."""
+    """Return the codes before a row; one code may contain the separator."""
     text = "" if label is None else str(label)
     return [text] if dimensions == 1 else text.split(_BETWEEN)

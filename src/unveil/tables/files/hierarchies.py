@@ -1,4 +1,4 @@
-"""Hierarchies as files: ARX CSV (leaf to root), tau-Argus .hrc (deeper codes set in by a sign), levels as sdcTable has them."""
+"""Hierarchies as files: ARX CSV (leaf to root), tau-Argus .hrc (deeper codes indented by a sign), levels as sdcTable has them."""
 
 from __future__ import annotations
 

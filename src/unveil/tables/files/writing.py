@@ -74,5 +74,5 @@ def _plain(cell: Any) -> Any:
 
 
 def _harmless(cell: Any) -> Any:
-    """Return a text that a spreadsheet would compute with an apostrophe before it."""
+    """Put an apostrophe before a text that a spreadsheet would take for a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

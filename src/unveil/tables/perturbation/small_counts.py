@@ -87,7 +87,7 @@ def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]
 
 
 def _taken(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:
-    """Take the base off what every cell lacks that an inner cell belongs to."""
+    """Subtract the base from what the cells lack to which an inner cell belongs."""
     above = [
         [code for code, members in enumerate(dimension.members) if leaf in members]
         for dimension, leaf in zip(dimensions, at, strict=True)

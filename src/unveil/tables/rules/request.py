@@ -34,7 +34,7 @@ class RequestRule:
     attack: ClassVar[str] = "external, internal, dominance"
 
     def __post_init__(self) -> None:
-        """Refuse a share that is none."""
+        """Refuse what is not a share."""
         checked_number("the share of the request rule", self.share, least=0, most=100)
 
     @classmethod

@@ -40,7 +40,7 @@ class PatternCut:
     right: float
 
     def key(self) -> tuple[bytes, bytes]:
-        """Return what tells equal cuts."""
+        """Return what tells whether two cuts are equal."""
         return self.cells.tobytes(), np.round(self.coefficients / max(self.right, 1e-12), 6).tobytes()
 
 

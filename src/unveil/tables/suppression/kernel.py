@@ -129,7 +129,7 @@ class Kernel:
         return pivot, self.basis[:, pivot] * pow(int(line[pivot]), -1, _PRIME) % _PRIME
 
     def _moved(self, at: int, step: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the drawn solutions with a cell at rest."""
+        """Return the drawn solutions with a cell that does not move."""
         return np.asarray((self.drawn - self.drawn[:, [at]] * step % _PRIME) % _PRIME)
 
     def _exposed(self, drawn: NDArray[np.int64]) -> NDArray[np.bool_]:
