@@ -1,4 +1,4 @@
-"""A crosstab read back from a file: codes of the last dimension across, those of the others down in one column, with slashes between.
+"""A crosstab read back from a file: codes of the last dimension across, those of the others, with slashes between, in one column.
 
 The file does not say what the dimension across is called, so its dimensions have to be named.
 """
