@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import pickle
 import subprocess
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 import unveil
 from unveil import warm_up
 from unveil.cli import run
-from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place
+from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place, compiled_within
 from unveil.search.lattice import class_table, one_pass, rollup
 
 
@@ -55,6 +56,53 @@ def test_it_is_loaded_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not pace.pays(1_000_000)
     assert pace.pays(10_000_000)
     assert pace.pays(1)
+
+
+@compiled_within
+def tripled(number: Any) -> Any:
+    return 3 * number
+
+
+@compiled
+def tripled_sum(numbers: Any) -> Any:
+    total = 0
+    for number in numbers:
+        total += tripled(number)
+    return total
+
+
+def test_a_loop_within_others_is_refused_to_python() -> None:
+    inner = tripled
+    with pytest.raises(TypeError, match="tripled is called by other compiled loops only"):
+        inner(1)
+    assert tripled_sum(np.arange(5)) == 30
+    with pytest.raises(TypeError, match="called by other compiled loops only"):
+        inner(1)
+    assert inner.is_compiled
+
+
+def test_loops_within_others_are_named_by_loops_only() -> None:
+    """Python would call nothing there, and end."""
+    package = Path(unveil.__file__).parent
+    modules = {path: ast.parse(path.read_text("utf-8")) for path in package.rglob("*.py")}
+    marks = {
+        (path, one.name): {getattr(mark, "id", "") for mark in one.decorator_list}
+        for path, module in modules.items()
+        for one in module.body
+        if isinstance(one, ast.FunctionDef)
+    }
+    within = {name for name, mark in marks.items() if "compiled_within" in mark}
+    assert within
+    for path, module in modules.items():
+        own = {name for where, name in within if where == path}
+        for one in module.body:
+            if isinstance(one, ast.FunctionDef) and any(mark.startswith("compiled") for mark in marks[path, one.name]):
+                continue
+            named = {some.id for some in ast.walk(one) if isinstance(some, ast.Name)}
+            brought = {some.name for some in ast.walk(one) if isinstance(some, ast.alias)}
+            assert not named & own, path
+            if any(isinstance(some, ast.ImportFrom) and str(some.module).endswith("kernels") for some in ast.walk(one)):
+                assert not brought & {name for _, name in within}, path
 
 
 class Never(Pace):

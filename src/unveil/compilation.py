@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["LOOPS", "CompiledLoop", "Pace", "compiled", "compiled_in_place"]
+__all__ = ["LOOPS", "CompiledLoop", "Pace", "compiled", "compiled_in_place", "compiled_within"]
 
 _LOADED_AFTER = 1 << 22
 """Steps that take array operations about as long as it takes to load the compiler."""
@@ -31,12 +31,14 @@ class CompiledLoop:
     ----------
     loop
         The function, in the part of Python that numba compiles. It may call other such loops.
+    within
+        Whether only other loops call it: it is then compiled and kept as a part of them, and Python cannot call it.
     options
         The options for numba.
     """
 
-    def __init__(self, loop: Callable[..., Any], **options: Any) -> None:
-        self.loop, self.options = loop, options
+    def __init__(self, loop: Callable[..., Any], *, within: bool = False, **options: Any) -> None:
+        self.loop, self.within, self.options = loop, within, options
         self.__name__, self.__doc__, self.__module__, self.__wrapped__ = loop.__name__, loop.__doc__, loop.__module__, loop
         self._ready: Any = None
         self.callers: list[CompiledLoop] = []
@@ -44,6 +46,8 @@ class CompiledLoop:
 
     def __call__(self, *args: Any) -> Any:
         """Run the loop."""
+        if self.within:
+            raise TypeError(f"{self.__name__} is called by other compiled loops only")
         return (self._ready or self.dispatcher())(*args)
 
     @property
@@ -63,7 +67,9 @@ class CompiledLoop:
                     if isinstance(other := known.get(name), CompiledLoop):
                         other.callers.append(self)
                         known[name] = other.dispatcher()
-                self._ready = _kept(numba.njit(nogil=True, **self.options)(self.loop), self.loop)
+                options = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": self.within, **self.options}
+                loop = numba.njit(**options)(self.loop)
+                self._ready = loop if self.within else _kept(loop, self.loop)
                 if known.get(self.__name__) is self:
                     known[self.__name__] = self._ready
             return self._ready
@@ -81,6 +87,11 @@ def compiled(loop: Callable[..., Any]) -> Any:
 def compiled_in_place(loop: Callable[..., Any]) -> Any:
     """Compile a loop into those that call it."""
     return CompiledLoop(loop, inline="always")
+
+
+def compiled_within(loop: Callable[..., Any]) -> Any:
+    """Compile a loop that only other loops call: without what Python would need to call it, which takes time to compile."""
+    return CompiledLoop(loop, within=True)
 
 
 class Pace:

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import compiled, compiled_within
 
 __all__ = ["refine"]
 
 _ALIKE = 1e-9
 
 
-@compiled
+@compiled_within
 def _squares(points, record, centre, group):
     total = 0.0
     for at in range(points.shape[1]):
@@ -26,7 +26,7 @@ def _squares(points, record, centre, group):
     return total
 
 
-@compiled
+@compiled_within
 def _put(points, record, to, group, size, centre):
     """Put a record into a group, out of its own."""
     before = group[record]
@@ -39,7 +39,7 @@ def _put(points, record, to, group, size, centre):
     group[record] = to
 
 
-@compiled
+@compiled_within
 def _best(points, record, near, group, size, centre):
     """Return the near group that costs least to come to, but its own, and that cost."""
     best, least = -1, np.inf
@@ -52,7 +52,7 @@ def _best(points, record, near, group, size, centre):
     return best, least
 
 
-@compiled
+@compiled_within
 def _moved(points, record, near, group, size, centre, k):
     """Let a record go where it costs less, if its group can spare it; else exchange it. Return what is saved."""
     own = group[record]
@@ -65,7 +65,7 @@ def _moved(points, record, near, group, size, centre, k):
             _put(points, record, to, group, size, centre)
             return saved
     # else the best exchange with a near record of another group
-    best, most = -1, _ALIKE
+    best, most = np.int64(-1), _ALIKE
     for at in range(near.shape[1]):
         other = near[record, at]
         to = group[other]
@@ -85,7 +85,7 @@ def _moved(points, record, near, group, size, centre, k):
     return most
 
 
-@compiled
+@compiled_within
 def _dissolved(points, members, near, group, size, centre):
     """Let all records of a group go to others if that costs less, and return what is saved."""
     own, saved, gone = group[members[0]], 0.0, 0
@@ -108,7 +108,7 @@ def _dissolved(points, members, near, group, size, centre):
     return 0.0
 
 
-@compiled
+@compiled_within
 def _still(group, members, own):
     """Whether records all belong to a group."""
     for record in members:  # noqa: SIM110 - compiled

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import compiled, compiled_within
 
 __all__ = ["rounds"]
 
@@ -23,7 +23,7 @@ _WORTH = 8
 """Records are sorted anew once so many times as many were looked at."""
 
 
-@compiled
+@compiled_within
 def _bound(tree, node, at, sign):
     """Return how near the nearest place of a node's box is, or, with a sign below zero, how far the farthest is, below zero."""
     found = 0.0
@@ -34,7 +34,7 @@ def _bound(tree, node, at, sign):
     return sign * found
 
 
-@compiled
+@compiled_within
 def _pushed(tree, node, at, sign, stack, bounds, top):
     """Put the halves of a node on the stack, the one to look into first on top; return how many nodes are there then."""
     one, other = 2 * node, 2 * node + 1
@@ -49,14 +49,15 @@ def _pushed(tree, node, at, sign, stack, bounds, top):
     return top + 2
 
 
-@compiled
-def _search(tree, at, sign, found, distance, stack, bounds):
-    """Fill in the records nearest to a place, nearest first, or, with a sign below zero, the farthest; of several, the first.
+@compiled_within
+def _search(tree, at, sign, wanted, found, distance, stack, bounds):
+    """Fill in as many as wanted of the records nearest to a place, nearest first, or, with a sign below zero, of the farthest.
 
-    Distances are squared, and have the sign.
+    Of several records at the same distance the first comes first. Distances are squared, and have the sign.
     """
-    last, size = found.shape[0] - 1, 0
-    distance[:] = np.inf
+    last, size = wanted - 1, 0
+    for to in range(wanted):
+        distance[to] = np.inf
     stack[0], bounds[0], top = 1, -np.inf, 1
     while top > 0:
         top -= 1
@@ -82,38 +83,40 @@ def _search(tree, at, sign, found, distance, stack, bounds):
             size += 1
 
 
-@compiled
+@compiled_within
 def _taken(tree, record):
     """Take a record out of the tree, and draw the boxes around it in."""
-    place = tree.place[record]
-    leaf = tree.leaf[place]
-    node = leaf + tree.starts.shape[0]
-    tree.left[node] -= 1
-    begin = tree.starts[leaf]
-    end = begin + tree.left[node]
+    points, records, leaves, places, starts, left, first, low, high = tree
+    place = places[record]
+    leaf = leaves[place]
+    node = leaf + starts.shape[0]
+    left[node] -= 1
+    begin = starts[leaf]
+    end = begin + left[node]
     if place != end:  # what stands last in the leaf takes its place
-        other = tree.record[end]
-        for axis in range(tree.points.shape[1]):
-            tree.points[place, axis] = tree.points[end, axis]
-        tree.record[place], tree.place[other] = other, place
-    tree.first[node] = tree.place.shape[0]
-    tree.low[node], tree.high[node] = np.inf, -np.inf
+        other = records[end]
+        for axis in range(points.shape[1]):
+            points[place, axis] = points[end, axis]
+        records[place], places[other] = other, place
+    first[node] = places.shape[0]
+    for axis in range(points.shape[1]):
+        low[node, axis], high[node, axis] = np.inf, -np.inf
     for one in range(begin, end):
-        tree.first[node] = min(tree.first[node], tree.record[one])
-        for axis in range(tree.points.shape[1]):
-            tree.low[node, axis] = min(tree.low[node, axis], tree.points[one, axis])
-            tree.high[node, axis] = max(tree.high[node, axis], tree.points[one, axis])
+        first[node] = min(first[node], records[one])
+        for axis in range(points.shape[1]):
+            low[node, axis] = min(low[node, axis], points[one, axis])
+            high[node, axis] = max(high[node, axis], points[one, axis])
     while node > 1:
         node //= 2
-        tree.left[node] -= 1
+        left[node] -= 1
         one, other = 2 * node, 2 * node + 1
-        tree.first[node] = min(tree.first[one], tree.first[other])
-        for axis in range(tree.points.shape[1]):
-            tree.low[node, axis] = min(tree.low[one, axis], tree.low[other, axis])
-            tree.high[node, axis] = max(tree.high[one, axis], tree.high[other, axis])
+        first[node] = min(first[one], first[other])
+        for axis in range(points.shape[1]):
+            low[node, axis] = min(low[one, axis], low[other, axis])
+            high[node, axis] = max(high[one, axis], high[other, axis])
 
 
-@compiled
+@compiled_within
 def _outermost(points, group, outer, reach, centre, drift):
     """Return the record without a group that is farthest from the centre, and how many records were looked at.
 
@@ -138,7 +141,7 @@ def _outermost(points, group, outer, reach, centre, drift):
 
 
 @compiled
-def rounds(points, tree, total, group, counts, outer, reach, origin, k, stop):
+def rounds(points, tree, total, group, counts, outer, reach, origin, found, distance, stack, bounds, centre, stop):  # noqa: PLR0913
     """Form two groups a round while 3k records are left, then one of 2k or more; return once `outer` takes too long to look at.
 
     Parameters
@@ -151,12 +154,12 @@ def rounds(points, tree, total, group, counts, outer, reach, origin, k, stop):
         How many records have no group, and how many groups there are.
     outer, reach, origin
         Records from the outermost inwards, how far each is from a centre, and that centre.
-    k, stop
-        The least number of records in a group; once `stop` holds true the loop ends.
+    found, distance, stack, bounds, centre
+        Room for k records, the least number in a group, for what is still to be searched, and for the centre.
+    stop
+        Once it holds true the loop ends.
     """
-    found, farthest, distance = np.empty(k, np.int64), np.empty(1, np.int64), np.empty(k)
-    stack, bounds, centre = np.empty(128, np.int64), np.empty(128), np.empty(points.shape[1])
-    looked, usual = 0, 0
+    k, looked, usual = found.shape[0], 0, 0
     while counts[0] >= 2 * k and not stop[0]:
         drift = 0.0
         for axis in range(centre.shape[0]):
@@ -165,14 +168,17 @@ def rounds(points, tree, total, group, counts, outer, reach, origin, k, stop):
         first, here = _outermost(points, group, outer, reach, centre, np.sqrt(drift))
         usual = usual if usual > 0 else here
         looked += here
-        _search(tree, points[first], -1.0, farthest, distance[:1], stack, bounds)
-        second = farthest[0]
-        for number in range(2 if counts[0] >= 3 * k else 1):
-            around = first if number == 0 else second
+        second = first
+        for step in range(3 if counts[0] >= 3 * k else 2):  # the record farthest from the first, the first's group, the other's
+            around = first if step < 2 else second  # noqa: PLR2004 - the steps of the line above
             if group[around] >= 0:  # it has a group only where so many records are alike that it is near as well
                 break
-            _search(tree, points[around], 1.0, found, distance, stack, bounds)
-            for record in found:
+            _search(tree, points[around], -1.0 if step == 0 else 1.0, 1 if step == 0 else k, found, distance, stack, bounds)
+            if step == 0:
+                second = found[0]
+                continue
+            for at in range(k):
+                record = found[at]
                 group[record] = counts[1]
                 for axis in range(centre.shape[0]):
                     total[axis] -= points[record, axis]

@@ -247,9 +247,14 @@ class _Splitter:
         board = self.board
         child = np.zeros(len(parts.order), dtype=np.int64)
         number, chosen = np.ones(len(parts), dtype=np.int64), np.full(len(parts), _NONE, dtype=np.int64)
+        values, width = board.groups.shape[2], len(board.codes)
+        room = (
+            *(np.zeros(values, np.int64), np.zeros(values, np.int64)),
+            *(np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.bool_), np.empty(width)),
+        )
         propose(
             parts.order, parts.starts, self.tried, board.codes, board.trees, board.nulls, board.groups, board.widths,
-            self.n, self.requirements.smallest, self.mode, child, number, chosen,
+            self.n, self.requirements.smallest, self.mode, room, child, number, chosen,
         )  # fmt: skip
         return child, number, chosen
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import compiled, compiled_within
 
 __all__ = ["POOLED", "RELAXED", "STRICT", "describe", "pool", "propose", "scatter"]
 
@@ -23,7 +23,7 @@ def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noq
         next_[of_place[place]] += 1
 
 
-@compiled
+@compiled_within
 def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return lowest and highest rank and whether nulls are beside values; or the level and group of the lowest node."""
     first = np.int64(codes[order[start]])
@@ -58,14 +58,14 @@ def describe(order, starts, codes, trees, nulls, groups, low, high, mixed):  # t
 
 @compiled
 def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0913
-    order, starts, tried, codes, trees, nulls, groups, widths, n, smallest, mode, child, number, chosen  # noqa: ANN001
+    order, starts, tried, codes, trees, nulls, groups, widths, n, smallest, mode, room, child, number, chosen  # noqa: ANN001
 ):  # fmt: skip
-    """Find for every part the widest attribute along which it may be split by size, and the child of each of its units."""
+    """Find for every part the widest attribute along which it may be split by size, and the child of each of its units.
+
+    `room` is for two numbers of each value, the first of which is 0, and for what is found out of each attribute.
+    """
     dimensions = codes.shape[0]
-    scratch = np.zeros(groups.shape[2], dtype=np.int64)
-    names = np.zeros(groups.shape[2], dtype=np.int64)
-    low, high, mixed = np.empty(dimensions, np.int64), np.empty(dimensions, np.int64), np.empty(dimensions, np.bool_)
-    span = np.empty(dimensions)
+    scratch, names, low, high, mixed, span = room
     for part in range(starts.shape[0] - 1):
         start, stop = starts[part], starts[part + 1]
         # a part too small for two is left alone
@@ -90,7 +90,10 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
                 span[at] = 1.0 if mixed[at] else widths[at, 0, high[at]] - widths[at, 0, low[at]]
         # the widest attribute along which both sides are large enough
         while True:
-            at = int(np.argmax(span))
+            at = 0
+            for other in range(1, dimensions):
+                if span[other] > span[at]:
+                    at = other
             if span[at] <= 0.0:
                 break
             span[at] = 0.0
@@ -108,7 +111,7 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
                 break
 
 
-@compiled
+@compiled_within
 def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, scratch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Return what would be gained if every child that is large enough were a part of its own."""
     below, gain = groups[level - 1], 0.0
@@ -122,7 +125,7 @@ def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, s
     return gain
 
 
-@compiled
+@compiled_within
 def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     values = weight = np.int64(0)
     for place in range(start, stop):
@@ -133,7 +136,7 @@ def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: 
     return 2 if values >= smallest and weight - values >= smallest else 1
 
 
-@compiled
+@compiled_within
 def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, scratch, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Cut an ordered attribute where the halves are nearest to equal; relaxed, records of the median go to both sides."""
     # how many records hold each value, then the cut that is nearest to half of them
@@ -163,7 +166,7 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
     return 2
 
 
-@compiled
+@compiled_within
 def _children(order, start, stop, codes, below, n, smallest, lends, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
     """Give every child of a node a part; those that are too small share one, made large enough from another or with it."""
     # how many records each child has, and which children are too small

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import compiled, compiled_within
 from unveil.search.suppression.subset_kernels import sum_over_subsets
 
 __all__ = ["regroup"]
 
 
-@compiled
+@compiled_within
 def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in for every record the set of attributes in which it differs from one."""
-    differs[:] = 0
+    for other in range(differs.shape[0]):
+        differs[other] = 0
     for at in range(codes.shape[0]):
         column, own, bit = codes[at], codes[at, row], np.int32(1 << at)
         for other in range(column.shape[0]):
             differs[other] |= bit * np.int32(column[other] != own)
 
 
-@compiled
+@compiled_within
 def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Let a record join the cheapest group that it belongs to with no more cells lost than the limit allows."""
     best, least = -1, limit
@@ -41,18 +42,16 @@ def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[
     return True
 
 
-@compiled
+@compiled_within
 def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Whether a record can leave its group, and loses no more than before in one whose members lose cells of this price."""
     return group_of[other] < 0 or (sizes[group_of[other]] > k and costs[gone[other]] >= price)
 
 
-@compiled
-def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+@compiled_within
+def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members, before_gone, before_group):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Form a group around a record of others that differ from it within a set and can be spared; False: they are too few."""
-    before_gone, before_group = np.empty(k, np.int32), np.empty(k, np.int64)
-    members, number = np.empty(k, np.int64), 0
-    group = last[0]
+    number, group = 0, last[0]
     for other in range(-1, differs.shape[0]):
         one = row if other < 0 else other
         if number == k or (other == row) or differs[one] & ~chosen != 0:
@@ -76,12 +75,13 @@ def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):  # typ
 
 
 @compiled
-def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Go through records that wait; let each join or form a group that loses one of the cell sets, which cost the same.
 
-    Groups, sizes and the number of groups so far are brought up to date.
+    Groups, sizes and the number of groups so far are brought up to date. `room` is for the sets in which records differ, for the
+    number of records within each set, and for the members of a group and what they were before.
     """
-    differs, near = np.empty(codes.shape[1], np.int32), np.zeros(costs.shape[0], np.int64)
+    differs, near, members, before_gone, before_group = room
     limit = costs[sets[0]]
     for row in order:
         if group_of[row] >= 0:
@@ -89,10 +89,13 @@ def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order):  # type:
         _differences(codes, row, differs)
         if _joined(gone, group_of, sizes, costs, limit, row, differs):
             continue
-        near[:] = 0
+        for one in range(near.shape[0]):
+            near[one] = 0
         for other in range(differs.shape[0]):
             near[differs[other]] += np.int64(_spared(gone, group_of, sizes, k, costs, limit, other))
         sum_over_subsets(near, codes.shape[0])
         for chosen in sets:
-            if near[chosen] >= k and _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs):
+            if near[chosen] >= k and _formed(
+                gone, group_of, sizes, last, k, costs, chosen, row, differs, members, before_gone, before_group
+            ):
                 break

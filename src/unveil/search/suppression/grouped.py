@@ -128,9 +128,13 @@ class _Groups:
             self._form(lost, k)
         waiting = np.flatnonzero(self.group_of < 0)
         size = max(1, min(_PART, _WORK // len(self.gone)))
+        room = (
+            *(np.empty(len(self.gone), np.int32), np.empty(len(costs), np.int64)),
+            *(np.empty(k, np.int64), np.empty(k, np.int32), np.empty(k, np.int64)),
+        )
         for start in range(0, len(waiting), size):
             part = waiting[start : start + size]
-            regroup(self.codes, self.gone, self.group_of, self.sizes, self.last, k, costs, sets.astype(np.int32), part)
+            regroup(self.codes, self.gone, self.group_of, self.sizes, self.last, k, costs, sets.astype(np.int32), part, room)
             tell(len(self.gone) - len(waiting) + start, len(self.gone))
 
     def _alike(self, lost: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
