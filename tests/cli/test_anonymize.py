@@ -459,18 +459,17 @@ def test_an_interrupt_exits_with_130_and_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mechanism", [(), ("--mechanism", "microaggregate")])
 def test_a_disk_that_takes_the_correspondence_but_not_the_release_keeps_neither(
-    tmp_path: Path, mechanism: tuple[str, ...]
+    tmp_path: Path, mechanism: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource = pytest.importorskip("resource")
     (tmp_path / "people.csv").write_text("age,story\n" + "".join(f"{20 + i},{'x' * 500}\n" for i in range(30)), encoding="utf-8")
     (tmp_path / "release.csv").write_text("old", encoding="utf-8")
     words = ["anonymize", "people.csv", "--key", "age", "--k", "2", *mechanism]
-    command = f"from unveil.cli import main; main({words!r} + [{{}}])"
-    once = [sys.executable, "-c", command.format("")]  # with room on the disk, so that what it compiles is kept
-    subprocess.run(once, cwd=tmp_path, capture_output=True, timeout=120, check=True)
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == 0  # with room on the disk, so that what it compiles is kept
     done = subprocess.run(
-        [sys.executable, "-c", command.format("'--out', 'release.csv', '--link', 'link.csv'")],
-        cwd=tmp_path, capture_output=True, timeout=120, check=False,
+        [sys.executable, "-c", f"from unveil.cli import main; main({[*words, '--out', 'release.csv', '--link', 'link.csv']!r})"],
+        capture_output=True, timeout=120, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
     )  # fmt: skip
     assert done.returncode == 2

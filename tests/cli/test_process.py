@@ -59,8 +59,25 @@ sources.open_source = fail
 """
 
 
+def failed_in_turn(people: Path, failures: dict[str, int]) -> list[str]:
+    """Fail in these ways, one after the other in one process, each with its exit code, and return what is said of each."""
+    code = (
+        "import sys\nfrom unveil.cli import _ended\nfrom unveil.cli.process import own_streams\n"
+        "with own_streams(native=False):\n"
+        f"    for failure, code in {failures!r}.items():\n"
+        f"        exec({FAILING!r}.format(failure))\n"
+        "        assert _ended(sys.argv[1:], debug=False) == code, failure\n"
+    )
+    command = [sys.executable, "-c", code, "dr", str(people), "--key", "zip"]
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == len(failures)
+    assert all(said.startswith("unveil: ") for said in lines)
+    return lines
+
+
 def test_an_unexpected_failure_is_one_line_without_values_and_no_verdict(people: Path) -> None:
-    """One after the other, in one process."""
     failures = [
         "raise KeyError(hunter2)",
         "raise SystemExit(1)",
@@ -70,20 +87,7 @@ def test_an_unexpected_failure_is_one_line_without_values_and_no_verdict(people:
         "import polars; raise polars.exceptions.PanicException(hunter2)",
         "fail()",
     ]
-    code = (
-        "import sys\nfrom unveil.cli import _ended\nfrom unveil.cli.process import own_streams\n"
-        "with own_streams(native=False):\n"
-        f"    for failure in {failures!r}:\n"
-        f"        exec({FAILING!r}.format(failure))\n"
-        "        assert _ended(sys.argv[1:], debug=False) == 3, failure\n"
-    )
-    command = [sys.executable, "-c", code, "dr", str(people), "--key", "zip"]
-    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout) == (0, b""), done.stderr
-    lines = done.stderr.decode().splitlines()
-    assert len(lines) == len(failures)
-    for said in lines:
-        assert said.startswith("unveil: ")
+    for said in failed_in_turn(people, dict.fromkeys(failures, 3)):
         assert "unexpected failure of 'unveil dr'" in said
         assert "cli/inputs.py, line" in said
         assert "nothing was written" in said
@@ -109,17 +113,17 @@ def test_debug_is_no_option_behind_two_dashes(capsys: pytest.CaptureFixture[str]
     assert "'--debug' is unknown" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("error", ["MemoryError", "OSError(28, 'No space left on device', 'somewhere')", "OSError(24, 'x')"])
-def test_what_the_system_lacks_is_bad_input(people: Path, error: str) -> None:
-    done = call("dr", str(people), "--key", "zip", before=FAILING.format(f"raise {error}"))
-    assert done.returncode == 2
-    assert any(words in line_of(done) for words in ("not enough memory", "the disk is full (somewhere)", "too many files"))
-
-
-@pytest.mark.parametrize(("cause", "code"), [("MemoryError", 2), ("OSError(24, 'x')", 3)])
-def test_only_a_lack_of_memory_counts_as_the_cause_of_another_error(people: Path, cause: str, code: int) -> None:
-    done = call("dr", str(people), "--key", "zip", before=FAILING.format(f"raise RuntimeError from {cause}"))
-    assert done.returncode == code
+def test_what_the_system_lacks_is_bad_input_and_of_what_causes_another_error_only_memory(people: Path) -> None:
+    lacking = {
+        "raise MemoryError": "not enough memory",
+        "raise OSError(28, 'No space left on device', 'somewhere')": "the disk is full (somewhere)",
+        "raise OSError(24, 'x')": "too many files",
+        "raise RuntimeError from MemoryError": "not enough memory",
+    }
+    other = {"raise RuntimeError from OSError(24, 'x')": 3}
+    *said, unexpected = failed_in_turn(people, dict.fromkeys(lacking, 2) | other)
+    assert all(words in line for words, line in zip(lacking.values(), said, strict=True))
+    assert "unexpected failure" in unexpected
 
 
 def shell(script: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -244,16 +248,14 @@ def test_a_full_disk_is_one_line_and_keeps_nothing(crowd: Path, ending: str, str
     assert names_in(crowd.parent) == ["crowd.parquet"]
 
 
-def test_a_place_for_compiled_loops_that_is_full_or_absent_only_costs_time(crowd: Path, tmp_path: Path) -> None:
-    words = ("scan", str(crowd), "--key", "age", "--key", "town", "--json")
-    expected = json.loads(call(*words).stdout)
-    full = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
-    absent = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null/nowhere"}
-    tiny = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-    for environment in (full, absent):
-        done = call(*words, before=tiny, env=environment)
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert json.loads(done.stdout) == expected
+def test_a_place_for_compiled_loops_that_is_full_or_absent_only_costs_time(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text("from unveil.compilation import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n")
+    tiny = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); import loops; print(loops.twice(21))"
+    for place in (str(tmp_path / "compiled"), "/dev/null/nowhere"):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": place}
+        command = [sys.executable, "-c", tiny]
+        done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=120, check=False, env=environment)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"42\n", b"")
 
 
 # Signals --------------------------------------------------------------------------------------------------------------
@@ -353,17 +355,16 @@ FEW = "from unveil.sources.files import inputs\ninputs._MOST_HELD = 10\n"
 """More than ten bytes are too many to be held."""
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-def test_a_long_standard_input_is_kept_in_a_private_file_and_gives_the_same(people: Path, streamed: bool) -> None:
+def test_a_long_standard_input_is_kept_in_a_private_file_and_gives_the_same(people: Path) -> None:
     room = people.parent / "room"
     room.mkdir()
-    before = FEW + (STREAMED if streamed else "")
     words = ("assess", "-", "--key", "zip", "--key", "age", "--json")
     plain = json.loads(call(*words, input=people.read_bytes()).stdout)
-    done = call(*words, before=before, input=people.read_bytes(), env={**os.environ, "TMPDIR": str(room)})
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == plain
-    assert names_in(room) == []
+    for before in (FEW, FEW + STREAMED):
+        done = call(*words, before=before, input=people.read_bytes(), env={**os.environ, "TMPDIR": str(room)})
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == plain
+        assert names_in(room) == []
 
 
 def test_the_kept_input_is_private_and_gone_after_a_signal(people: Path) -> None:
