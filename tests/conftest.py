@@ -21,7 +21,7 @@ for _name, _value in _ENVIRONMENT.items():
     os.environ.setdefault(_name, _value)
 
 _SLOW = [HealthCheck.too_slow]
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40, suppress_health_check=_SLOW)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25, suppress_health_check=_SLOW)
 settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=_SLOW)
 settings.load_profile("steady")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -167,7 +167,6 @@ def test_spread_and_span_leave_nulls_out_and_constants_count_nothing() -> None:
     assert (cells.generalised, cells_of(LinkedAttribute("a"), [1], ["1-2"]).generalised) == (False, True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(-9, 9)), min_size=1, max_size=20))
 def test_arrays_and_lists_are_read_alike(values: list[int | None]) -> None:
     array = np.array([math.nan if x is None else x for x in values], dtype=float)
@@ -177,7 +176,6 @@ def test_arrays_and_lists_are_read_alike(values: list[int | None]) -> None:
     assert [ranges(one, at) for at in range(len(values))] == [ranges(other, at) for at in range(len(values))]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from([0.0, -0.0, 1.0, math.inf, 2.5]), min_size=2, max_size=2), min_size=1, max_size=20))
 def test_distinct_rows_are_those_that_differ(rows: list[list[float]]) -> None:
     numbered, first = distinct_rows(np.array(rows))

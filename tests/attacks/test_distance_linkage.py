@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -178,7 +178,6 @@ def gaps_of(original: Sequence[Any], release: Sequence[Told], unit: Callable[[li
     return out
 
 
-@settings(deadline=None)
 @given(mixed_tables(), st.sampled_from(["deviation", "range"]))
 def test_the_mixed_distance_is_what_its_definition_says(
     tables: tuple[dict[str, list[Any]], dict[str, list[Told]], list[int]], scale: str
@@ -196,7 +195,6 @@ def test_the_mixed_distance_is_what_its_definition_says(
     assert found.baseline == pytest.approx(sum(t >= 0 for t in truth) / len(truth) / len(original["rank"]))
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_the_euclidean_distance_to_generalised_numbers_is_what_its_definition_says(data: st.DataObject) -> None:
     originals, records = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 5))
@@ -231,7 +229,6 @@ def standardised(original: NDArray[np.float64], release: NDArray[np.float64]) ->
     return original / unit, release / unit
 
 
-@settings(deadline=None)
 @given(drawn_points)
 def test_points_with_duplicates_and_ties_are_ranked_as_all_pairs_are(
     drawn: tuple[NDArray[np.float64], NDArray[np.float64], list[int]],
@@ -243,7 +240,6 @@ def test_points_with_duplicates_and_ties_are_ranked_as_all_pairs_are(
     agrees(found, cdist(other, one), truth)
 
 
-@settings(deadline=None)
 @given(drawn_points)
 def test_the_tree_serves_the_mixed_distance_of_numbers(
     drawn: tuple[NDArray[np.float64], NDArray[np.float64], list[int]],
@@ -255,7 +251,6 @@ def test_the_tree_serves_the_mixed_distance_of_numbers(
     agrees(found, cdist(other, one, "cityblock"), truth)
 
 
-@settings(deadline=None)
 @given(drawn_points)
 def test_the_scan_finds_what_the_tree_finds(drawn: tuple[NDArray[np.float64], NDArray[np.float64], list[int]]) -> None:
     """A column that the release suppresses adds nothing to any distance, and sends the search through all pairs."""
@@ -293,7 +288,6 @@ def test_mahalanobis_is_scipys(columns: int) -> None:
     )
 
 
-@settings(deadline=None)
 @given(drawn_points)
 def test_mahalanobis_takes_the_pseudo_inverse_where_attributes_depend_on_each_other(
     drawn: tuple[NDArray[np.float64], NDArray[np.float64], list[int]],
@@ -317,7 +311,6 @@ def rates(found: LinkageRates) -> tuple[float, ...]:
     return found.value, found.linked_second, found.not_linked, found.ties, found.interval.low, found.interval.high
 
 
-@settings(deadline=None)
 @given(drawn_points, st.randoms(use_true_random=False), st.sampled_from(WAYS))
 def test_the_order_of_either_table_changes_nothing(drawn: Any, random: Any, distance: Distance) -> None:
     original, release, truth = drawn
@@ -331,7 +324,6 @@ def test_the_order_of_either_table_changes_nothing(drawn: Any, random: Any, dist
     assert rates(moved) == pytest.approx(rates(plain))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(-50, 50)] * 3), min_size=2, max_size=30), st.sampled_from(WAYS))
 def test_a_table_linked_to_itself_links_all_that_is_distinct_and_shares_duplicates_out(
     rows: list[tuple[int, ...]], distance: Distance
@@ -343,7 +335,6 @@ def test_a_table_linked_to_itself_links_all_that_is_distinct_and_shares_duplicat
     assert distance_linkage(nominal, nominal, range(len(rows)), distance="mixed").value == pytest.approx(found.value)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=2, max_size=12), st.data())
 def test_people_far_away_change_nothing(ages: list[int], data: st.DataObject) -> None:
     """On one attribute the scale orders nothing, so newcomers beyond everyone's reach leave every rank as it was."""
@@ -356,7 +347,6 @@ def test_people_far_away_change_nothing(ages: list[int], data: st.DataObject) ->
     assert more.baseline == pytest.approx(1 / (len(ages) + 2))
 
 
-@settings(deadline=None)
 @given(drawn_points, st.sampled_from(WAYS), st.sampled_from([0.25, 2.0, 1024.0]), st.integers(-4, 4))
 def test_units_do_not_matter(drawn: Any, distance: Distance, factor: float, shift: int) -> None:
     original, release, truth = drawn
@@ -365,7 +355,6 @@ def test_units_do_not_matter(drawn: Any, distance: Distance, factor: float, shif
     assert rates(other) == pytest.approx(rates(one))
 
 
-@settings(deadline=None)
 @given(originals=st.integers(1, 40), records=st.integers(1, 20), texts=st.booleans())
 def test_a_release_that_says_nothing_links_what_a_guess_links(originals: int, records: int, *, texts: bool) -> None:
     names = [str(at) for at in range(originals)] if texts else list(range(originals))
@@ -375,7 +364,6 @@ def test_a_release_that_says_nothing_links_what_a_guess_links(originals: int, re
     assert found.linked_second == pytest.approx(1 / originals if originals > 1 else 0.0)
 
 
-@settings(deadline=None)
 @given(drawn_points, st.integers(1, 4))
 def test_an_original_repeated_m_times_is_linked_1_in_m(drawn: Any, times: int) -> None:
     original, release, truth = drawn
@@ -384,7 +372,6 @@ def test_an_original_repeated_m_times_is_linked_1_in_m(drawn: Any, times: int) -
     assert again.value == pytest.approx(plain.value / times)
 
 
-@settings(deadline=None)
 @given(drawn_points)
 def test_records_made_from_nobody_are_never_linked(drawn: Any) -> None:
     original, release, _ = drawn
@@ -404,7 +391,6 @@ def outsider_share(distances: NDArray[np.float64], outside: Sequence[int]) -> fl
     return total / len(distances)
 
 
-@settings(deadline=None)
 @given(drawn=drawn_points, others=st.integers(1, 6).flatmap(lambda size: points(1, size)), scan=st.booleans())
 def test_the_control_is_counted_among_original_and_outsiders_together(drawn: Any, others: Any, *, scan: bool) -> None:
     original, release, truth = drawn
@@ -448,7 +434,6 @@ def test_a_release_of_strangers_links_its_people_no_more_than_the_control() -> N
     assert close.control.value < 1e-3
 
 
-@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(1, 60), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
 def test_the_interval_is_the_exact_one(linked: int, records: int, confidence: float) -> None:
     linked = min(linked, records)
@@ -457,7 +442,6 @@ def test_the_interval_is_the_exact_one(linked: int, records: int, confidence: fl
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 4), st.integers(1, 6))
 def test_chances_of_first_and_second_are_means_over_all_orders(closer: int, tied: int) -> None:
     first, second, shared_place = link_chances(np.array([float(closer)]), np.array([float(tied)]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -49,7 +49,6 @@ numbers = st.one_of(st.integers(0, 12).map(float), st.none())
 columns = st.lists(st.tuples(st.integers(0, 12).map(float), numbers), min_size=1, max_size=25)
 
 
-@settings(deadline=None)
 @given(columns, st.lists(st.integers(0, 3), min_size=25, max_size=25), st.sampled_from(METHODS), st.integers(1, 100))
 def test_disclosure_and_chance_are_what_the_definition_says(
     rows: list[tuple[float, float | None]], nulls: list[int], method: Method, percent: int
@@ -71,7 +70,6 @@ def test_disclosure_and_chance_are_what_the_definition_says(
     assert (part.by_width[0].interval.low, part.by_width[0].interval.high) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 9).map(float)] * 4), min_size=1, max_size=15), st.sampled_from(METHODS))
 def test_together_counts_records_disclosed_on_every_attribute(rows: list[tuple[float, ...]], method: Method) -> None:
     table = np.array(rows)
@@ -92,7 +90,6 @@ def test_together_counts_records_disclosed_on_every_attribute(rows: list[tuple[f
     assert found.value == pytest.approx(np.mean([part.value for part in found.by_attribute]))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-20, 20).map(float), min_size=1, max_size=30), st.sampled_from(METHODS), st.data())
 def test_laws(values: list[float], method: Method, data: st.DataObject) -> None:
     released = [x + data.draw(st.integers(-5, 5)) for x in values]

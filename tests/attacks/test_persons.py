@@ -64,7 +64,7 @@ def test_a_person_is_linked_by_the_best_linked_of_their_records(rows: list[tuple
     assert found.baseline == pytest.approx(guesses / found.persons)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(ROWS)
 def test_with_one_record_each_persons_are_records(rows: list[tuple[Any, ...]]) -> None:
     alone = [(*row[:3], at) for at, row in enumerate(rows)]
@@ -80,7 +80,6 @@ def without_persons(answer: Any) -> Any:
     return [without_persons(one) for one in answer] if isinstance(answer, list) else answer
 
 
-@settings(max_examples=60)
 @given(ROWS)
 def test_who_is_unique_disclosed_and_covered(rows: list[tuple[Any, ...]]) -> None:
     found = attacked(rows, person="who", link_records=False)

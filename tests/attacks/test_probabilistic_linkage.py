@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -58,7 +58,6 @@ def simulated(
 # pattern counts
 
 
-@settings(max_examples=200, deadline=None)
 @given(two_tables())
 def test_pattern_counts_are_those_of_all_pairs(rows: tuple[list[Any], list[Any]]) -> None:
     original, release = rows
@@ -83,7 +82,6 @@ def test_pattern_counts_stay_exact_beyond_the_integers_of_a_float() -> None:
 # the best originals of each release record
 
 
-@settings(max_examples=200, deadline=None)
 @given(two_tables(), st.lists(st.sampled_from([0, 1, 2, 3, 5]), min_size=4, max_size=4))
 def test_best_originals_are_those_of_all_pairs(rows: tuple[list[Any], list[Any]], weights: list[int]) -> None:
     original, release = rows
@@ -122,7 +120,6 @@ def test_the_fit_recovers_a_model_from_its_expected_counts() -> None:
     assert found.share == pytest.approx(share, rel=1e-4)
 
 
-@settings(max_examples=50, deadline=None)
 @given(two_tables(missing=False), st.integers(1, 12))
 def test_every_step_fits_at_least_as_well_and_keeps_the_bounds(rows: tuple[list[Any], list[Any]], step: int) -> None:
     counts = agreement_counts(table(rows[0]), table(rows[1]))
@@ -153,7 +150,6 @@ def test_a_known_number_of_true_pairs_is_kept() -> None:
 # linking
 
 
-@settings(max_examples=150, deadline=None)
 @given(two_tables(missing=False))
 @example(([(0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 1), (0, 1, 1, 0)], []))  # the fit gives an attribute no weight
 def test_a_table_is_linked_with_itself_up_to_its_equal_records(rows: tuple[list[Any], list[Any]]) -> None:
@@ -179,7 +175,6 @@ def test_a_table_of_many_attributes_is_linked_with_itself_and_duplicates_share()
     assert found.interval.low < found.linked < found.interval.high
 
 
-@settings(max_examples=100, deadline=None)
 @given(two_tables(), st.data())
 def test_the_linked_share_is_that_of_all_pairs(rows: tuple[list[Any], list[Any]], data: st.DataObject) -> None:
     original, release = rows
@@ -257,7 +252,6 @@ def test_thresholds_are_monotone_in_the_error_rates() -> None:
         assert found.upper is None or found.lower is None or found.upper > found.lower
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.99)), min_size=1, max_size=5),
     st.floats(0, 1),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans
@@ -192,7 +192,6 @@ def test_the_first_component_is_turned_where_its_shape_says_so() -> None:
 pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
 @given(pairs)
 def test_the_semantic_rate_is_the_rate_of_the_definition(records: list[tuple[int, int]]) -> None:
     hidden, known = (np.array(side) for side in zip(*records, strict=True))
@@ -205,7 +204,6 @@ def test_the_semantic_rate_is_the_rate_of_the_definition(records: list[tuple[int
         assert rate == pytest.approx(homogeneity_score(hidden, known), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(pairs)
 def test_the_best_match_is_the_best_of_all(records: list[tuple[int, int]]) -> None:
     from itertools import permutations
@@ -216,7 +214,6 @@ def test_the_best_match_is_the_best_of_all(records: list[tuple[int, int]]) -> No
     assert _most_inside(hidden, known, 4) == best
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-5, 5), st.one_of(st.just(np.nan), st.floats(0, 3))), min_size=1, max_size=20),
     st.lists(st.integers(-1, 3), min_size=1, max_size=20),

@@ -25,13 +25,11 @@ def counted(rows: list[tuple[str, str, int]], columns: tuple[str, ...] = ("town"
     return unveil.count(frame(rows), columns, amounts="sales", top=3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(records, records)
 def test_amounts_of_parts_add_to_those_of_the_whole(some: list[Any], others: list[Any]) -> None:
     assert counted(some) + counted(others) == counted([*some, *others])
 
 
-@settings(max_examples=40, deadline=None)
 @given(records)
 def test_amounts_are_those_of_the_records(rows: list[Any]) -> None:
     for cell in counted(rows).to_dict()["cells"]:
@@ -40,7 +38,6 @@ def test_amounts_are_those_of_the_records(rows: list[Any]) -> None:
         assert cell["amounts of sales"] == {"sum": sum(mine), "largest": largest}
 
 
-@settings(max_examples=40, deadline=None)
 @given(records)
 def test_a_marginal_is_that_of_the_records(rows: list[Any]) -> None:
     assert counted(rows).over("trade") == counted(rows, ("trade",))

@@ -71,31 +71,31 @@ def varied(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @given(testing.tables(nulls=False))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_figures_lie_between_their_bounds(frame: pl.DataFrame) -> None:
     testing.bounded(figures, varied(frame), KEY, BOUNDS)
 
 
 @given(testing.tables(nulls=False), st.integers(0, 9))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_row_order_changes_nothing(frame: pl.DataFrame, seed: int) -> None:
     testing.unmoved_by_row_order(figures, varied(frame), KEY, BOUNDS, Random(seed))  # noqa: S311 - rows to shuffle
 
 
 @given(testing.tables(nulls=False))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_names_of_values_change_nothing(frame: pl.DataFrame) -> None:
     testing.unmoved_by_names(figures, varied(frame), KEY, BOUNDS.keys() - OF_VALUES_IN_ORDER)
 
 
 @given(testing.tables(nulls=False))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_the_table_doubled_changes_nothing(frame: pl.DataFrame) -> None:
     testing.unmoved_by_doubling(figures, varied(frame), KEY, BOUNDS.keys() - OF_NUMBERS_OF_RECORDS)
 
 
 @given(testing.tables(nulls=False))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_a_further_key_attribute_is_never_safer(frame: pl.DataFrame) -> None:
     names = BOUNDS.keys() - OF_CHANCE - GIVEN_UP_TO_L
     testing.riskier_with_more_columns(figures, varied(frame), KEY, names, safe_is_high=SAFE_IS_HIGH)

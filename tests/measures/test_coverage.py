@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -13,7 +13,6 @@ ROWS = st.integers(1, 12)
 
 
 @given(data=st.data(), columns=st.integers(1, 4))
-@settings(max_examples=60)
 def test_it_counts_what_the_definition_names(data: st.DataObject, columns: int) -> None:
     released, true = (data.draw(arrays(np.int64, (data.draw(ROWS), columns), elements=st.integers(-1, 2))) for _ in range(2))
     amounts = data.draw(arrays(np.int64, len(released), elements=st.integers(1, 3)))

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnsupportedDataError
@@ -681,7 +681,6 @@ NAMES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     name=NAMES,
     values=st.one_of(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -117,7 +117,6 @@ def test_the_risk_is_what_a_simulation_of_the_model_finds() -> None:
         assert risk_of(f, f / p) == pytest.approx(float((1 / population).mean()), rel=0.01)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 10**6), st.floats(1e-9, 1.0), st.floats(1.0, 1e6))
 def test_the_risk_lies_between_one_over_the_mean_and_one_over_f_and_falls(f: int, p: float, more: float) -> None:
     weight = f / p
@@ -269,7 +268,6 @@ def test_without_sample_uniques_there_is_no_share() -> None:
     assert simple_uniqueness([], []).share is None
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=40), st.data())
 def test_population_sizes_are_those_of_counting_by_hand(population: list[tuple[int, int]], data: st.DataObject) -> None:
     chosen = data.draw(st.lists(st.integers(0, len(population) - 1), min_size=1, unique=True))

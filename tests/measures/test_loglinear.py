@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -182,7 +182,6 @@ def test_columns_that_depend_in_pairs_need_the_second_order() -> None:
     assert abs(by_first - matched) > 0.2 * matched
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=50),
     st.floats(1e-6, 1.0),

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -333,7 +333,6 @@ def test_sizes_that_are_none_are_refused(sizes: list[object]) -> None:
 # --- laws
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.one_of(st.just(1), st.integers(1, 6), st.integers(1, 4000)), min_size=1, max_size=60),
     st.floats(1e-4, 1.0),

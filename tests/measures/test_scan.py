@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import unveil
@@ -23,7 +23,6 @@ def every_subset(columns: list[str]) -> list[tuple[str, ...]]:
 
 
 @given(tables(columns=5), st.sampled_from([1, 2]))
-@settings(deadline=None)
 def test_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame, threads: int) -> None:
     assume(varied(frame, "e"))
     found = {subset.key: subset for subset in unveil.scan(frame, COLUMNS, "e", threads=threads).subsets}
@@ -37,7 +36,6 @@ def test_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame, threads: 
 
 
 @given(tables(columns=5), st.booleans())
-@settings(deadline=None)
 def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighted: bool) -> None:
     """However few cells there are, and however little it saves."""
     assume(varied(frame, "e"))
@@ -70,7 +68,6 @@ def test_more_columns_than_a_word_holds_are_summed_out_as_far_as_it_goes() -> No
 
 
 @given(tables(columns=4))
-@settings(deadline=None)
 def test_against_records_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame) -> None:
     for subset in unveil.scan(frame).subsets:
         direct = unveil.discrimination_rate(frame, subset.key)
@@ -79,7 +76,6 @@ def test_against_records_every_subset_is_what_a_direct_call_gives(frame: pl.Data
 
 
 @given(tables(columns=4), st.one_of(st.none(), st.just("d")))
-@settings(deadline=None)
 def test_minimal_identifiers_are_the_smallest_that_identify(frame: pl.DataFrame, sensitive: str | None) -> None:
     assume(sensitive is None or varied(frame, sensitive))
     keys = COLUMNS[:3] if sensitive else COLUMNS
@@ -91,7 +87,6 @@ def test_minimal_identifiers_are_the_smallest_that_identify(frame: pl.DataFrame,
 
 
 @given(tables(columns=4), st.data())
-@settings(deadline=None)
 def test_weights_enter_every_subset(frame: pl.DataFrame, data: st.DataObject) -> None:
     assume(varied(frame, "d"))
     weights = data.draw(st.lists(st.floats(0.25, 8.0), min_size=frame.height, max_size=frame.height))

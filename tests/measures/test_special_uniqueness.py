@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import unveil
@@ -65,7 +65,6 @@ def records(draw: st.DrawFn, *, keys: int | None = None, most: int = 12) -> Rows
 
 
 @given(records(), st.one_of(st.none(), st.integers(1, 7)))
-@settings(deadline=None, max_examples=200)
 def test_minimal_uniques_and_scores_follow_from_the_definition(rows: Rows, max_size: int | None) -> None:
     result = suda(rows, max_size=max_size)
     keys = len(rows[0])
@@ -85,7 +84,6 @@ def test_minimal_uniques_and_scores_follow_from_the_definition(rows: Rows, max_s
 
 
 @given(records())
-@settings(deadline=None)
 def test_contributions_are_the_shares_of_the_score_through_each_attribute(rows: Rows) -> None:
     result = suda(rows)
     keys = len(rows[0])
@@ -100,7 +98,6 @@ def test_contributions_are_the_shares_of_the_score_through_each_attribute(rows: 
 
 
 @given(records(), st.floats(0.001, 1.0))
-@settings(deadline=None)
 def test_the_harmonic_mean_of_the_risks_is_the_risk_of_the_file(rows: Rows, fraction: float) -> None:
     result = suda(rows, dis_fraction=fraction)
     scored = result.score > 0
@@ -114,7 +111,6 @@ def test_the_harmonic_mean_of_the_risks_is_the_risk_of_the_file(rows: Rows, frac
 
 
 @given(records(keys=4), st.permutations(range(4)), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_neither_order_nor_labels_matter(rows: Rows, order: list[int], chance: random.Random) -> None:
     labels = list(range(100, 110))
     chance.shuffle(labels)
@@ -126,7 +122,6 @@ def test_neither_order_nor_labels_matter(rows: Rows, order: list[int], chance: r
 
 
 @given(records(keys=3))
-@settings(deadline=None)
 def test_a_table_doubled_has_no_unique(rows: Rows) -> None:
     result = suda(rows + rows)
     assert not result.msu.any()
@@ -353,7 +348,6 @@ def test_equal_results() -> None:
 
 
 @given(records(keys=2))
-@settings(deadline=None)
 def test_the_risk_of_the_file(rows: Rows) -> None:
     times = Counter(Counter(rows).values())
     assume(times[1])

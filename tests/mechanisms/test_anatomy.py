@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import unveil
@@ -75,7 +75,6 @@ def test_queries_follow_the_definition() -> None:
     assert tables.count({"Disease": "aids"}) == 2.0
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=60), st.integers(1, 4), st.integers(0, 50))
 def test_groups_hold_each_secret_once_and_at_least_l(secrets: list[int], least: int, seed: int) -> None:
     assume(max(Counter(secrets).values()) * least <= len(secrets))

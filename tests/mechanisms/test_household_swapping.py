@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -37,7 +37,6 @@ def swapped(frame: pl.DataFrame, **options: Any) -> tuple[pl.DataFrame, dict[str
     return release.data, dict(release.figures)
 
 
-@settings(max_examples=60)
 @given(homes, st.integers(1, 4), st.sampled_from([0.0, 0.3, 1.0]))
 def test_places_move_between_households_that_are_alike_and_nothing_else_does(
     drawn: list[tuple[str, list[tuple[str, int]]]], k: int, share: float
@@ -60,7 +59,6 @@ def test_places_move_between_households_that_are_alike_and_nothing_else_does(
     assert figures["moved"] == sum(len(like[home]) for home in moved)
 
 
-@settings(max_examples=40)
 @given(homes, st.integers(2, 3))
 def test_who_is_at_risk_moves_unless_there_is_nobody_to_change_places_with(
     drawn: list[tuple[str, list[tuple[str, int]]]], k: int

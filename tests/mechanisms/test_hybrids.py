@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -151,7 +151,6 @@ def averages(values: np.ndarray[Any, Any], k: int) -> np.ndarray[Any, Any]:
     return np.array([values[cut].mean(axis=0) for cut in cuts])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(5, 25), st.integers(0, 1000))
 def test_one_record_changes_averages_by_no_more_than_the_sensitivity(attributes: int, k: int, n: int, seed: int) -> None:
     random = np.random.default_rng(seed)

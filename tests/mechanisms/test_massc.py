@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -33,7 +33,6 @@ def codes_of(frame: pl.DataFrame) -> tuple[list[Any], list[int]]:
     return [column.codes for column in coded], [len(column.values) for column in coded]
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(columns=3))
 def test_strata_follow_the_definition(frame: pl.DataFrame) -> None:
     found = agglomerate(*codes_of(frame))
@@ -44,7 +43,6 @@ def test_strata_follow_the_definition(frame: pl.DataFrame) -> None:
     assert found.weight.tolist() == [0, 1, pytest.approx(2 / 3), pytest.approx(1 / 3)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(columns=3), st.integers(0, 99))
 def test_donors_have_another_key_and_agree_as_long_as_any(frame: pl.DataFrame, seed: int) -> None:
     rows = frame.rows()
@@ -57,7 +55,6 @@ def test_donors_have_another_key_and_agree_as_long_as_any(frame: pl.DataFrame, s
         assert agreement[donor] == best
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.floats(0, 1)), min_size=1, max_size=5),
     st.floats(0, 0.4),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import chi2, chisquare
@@ -104,7 +104,6 @@ def least_kept(shares: np.ndarray[Any, Any], retention: float) -> float:
     return float(found.fun / shares[at])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 500), min_size=2, max_size=7), st.floats(0.0, 1.0))
 def test_an_even_invariant_matrix_keeps_what_retention_says(numbers: list[int], retention: float) -> None:
     counts = np.array(numbers)
@@ -153,7 +152,6 @@ def test_strata_that_would_not_be_protected_are_refused() -> None:
     assert mechanisms.pram(single, "x", retention=1.0, strata="s", keep_order=True, seed=1).data.equals(single)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 6), st.integers(0, 10_000))
 def test_invariant_matrix_is_a_markov_matrix_with_the_counts_as_its_fixed_point(size: int, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -55,7 +55,7 @@ def test_a_new_value_tells_of_the_old_one_no_more_than_what_is_given() -> None:
     assert np.corrcoef(new, known)[0, 1] == pytest.approx(np.corrcoef(old, known)[0, 1], abs=0.05)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from("abc")), min_size=3, max_size=20), st.integers(0, 9)
 )

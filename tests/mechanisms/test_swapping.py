@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -34,7 +34,6 @@ def people(records: int = 400, seed: int = 0) -> pl.DataFrame:
 # rank swapping
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(-5, 5), min_size=2, max_size=60), st.floats(1, 100), st.integers(0, 5))
 def test_no_value_moves_by_more_ranks_than_its_window(values: list[int], percent: float, seed: int) -> None:
     reach = int(percent / 100 * len(values))

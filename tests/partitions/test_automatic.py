@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.errors import HierarchyError
@@ -161,7 +161,6 @@ COLUMNS = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(COLUMNS, st.integers(0, 2**32 - 1), st.booleans())
 def test_any_column_gets_a_chain_that_covers_it(values: list[Any], seed: int, null: bool) -> None:
     values = values + [None] * null

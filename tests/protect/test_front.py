@@ -422,7 +422,6 @@ def test_front_shows_itself() -> None:
         front.release(len(front))
 
 
-@settings(max_examples=40, deadline=None)
 @given(figures=st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=12), order=st.randoms())
 def test_undominated_does_not_depend_on_the_order(figures: list[tuple[int, int, int]], order: Any) -> None:
     points = [FrontPoint((at,), float(a), {"s": float(b)}, {"n": float(c)}, 0.0, 0) for at, (a, b, c) in enumerate(figures)]

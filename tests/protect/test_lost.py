@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import unveil
@@ -55,7 +55,6 @@ def test_what_mondrian_would_keep_is_what_it_keeps(models: list[Any]) -> None:
     assert "--" not in note
 
 
-@settings(max_examples=60)
 @given(tables(columns=2, nulls=False), st.integers(2, 4), st.sampled_from([0.0, 0.5]))
 def test_lost_is_what_the_records_show(frame: pl.DataFrame, k: int, share: float) -> None:
     assume(frame.height >= k)

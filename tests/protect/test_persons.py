@@ -43,7 +43,7 @@ def persons_in(release: Any, frame: pl.DataFrame) -> list[int]:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(rows=ROWS)
 def test_every_class_has_k_persons(search: str, rows: list[tuple[Any, ...]]) -> None:
     frame = visits(rows)

@@ -44,7 +44,7 @@ def wrong(rows: list[tuple[int, str, str]], node: tuple[int, int], factor: float
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(people, st.sampled_from([0.2, 0.5, 0.8]))
 def test_no_generalisation_tells_the_column_better(dense: bool, rows: list[tuple[int, str, str]], factor: float) -> None:
     with pytest.MonkeyPatch.context() as patch:

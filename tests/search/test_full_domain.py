@@ -247,7 +247,7 @@ def best(rows: Sequence[Any], models: Sequence[Any], share: float, name: str) ->
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(people, st.sampled_from([0.0, 0.1, 0.3]), st.sampled_from(OBJECTIVES))
 def test_no_generalisation_is_better(model: str, rows: list[tuple[int, str, str, str]], share: float, objective: str) -> None:
     expected = best(rows, MODELS[model](), share, objective)
@@ -305,7 +305,6 @@ def test_suppressing_a_class_beside_others_may_lower_the_divergence() -> None:
     assert release.score == pytest.approx(expected[0], abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(people, st.sampled_from([0.0, 0.2, 0.4, 0.7, 1.0]), st.sampled_from(["loss", "precision", "loss-geometric", "loss-max"]))
 def test_weights_and_the_factor_do_not_hide_the_best(rows: list[tuple[int, str, str, str]], factor: float, name: str) -> None:
     weights = {"age": 2.0, "town": 0.5}
@@ -345,7 +344,7 @@ def test_weights_and_the_factor_do_not_hide_the_best(rows: list[tuple[int, str, 
     assert release.score == pytest.approx(min(scores), abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(people)
 def test_a_function_of_the_users_own_is_made_as_small_as_can_be(rows: list[tuple[int, str, str, str]]) -> None:
     seen: list[Candidate] = []
@@ -360,7 +359,6 @@ def test_a_function_of_the_users_own_is_made_as_small_as_can_be(rows: list[tuple
         assert int(candidate.sizes.sum()) + candidate.suppressed == candidate.records == len(rows)
 
 
-@settings(max_examples=40)
 @given(people, st.sampled_from([0.0, 0.2]))
 def test_the_release_is_what_the_transformation_says(rows: list[tuple[int, str, str, str]], share: float) -> None:
     frame = frame_of(rows)
@@ -374,7 +372,7 @@ def test_the_release_is_what_the_transformation_says(rows: list[tuple[int, str, 
     assert sorted(release.origin.tolist()) == list(range(len(rows)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(people, st.integers(1, 4))
 def test_a_population_protects_its_part(rows: list[tuple[int, str, str, str]], k: int) -> None:
     part, whole = frame_of(rows[: len(rows) // 2 + 1]), frame_of(rows)
@@ -510,7 +508,7 @@ def test_bad_input_is_refused(options: dict[str, Any], error: type[Exception], w
         unveil.anonymize(frame, **given_)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(people, st.sampled_from([0.0, 0.2]), st.sampled_from(["loss", "loss-geometric", "precision", "entropy"]))
 def test_a_lattice_too_large_to_hold_is_searched_best_first(
     rows: list[tuple[int, str, str, str]], share: float, objective: str
@@ -539,7 +537,6 @@ def test_a_large_lattice_that_is_not_finished_has_an_honest_bound() -> None:
     assert done.score == whole.score
 
 
-@settings(max_examples=40)
 @given(people, st.integers(1, 5))
 def test_a_survey_says_what_every_node_says(rows: list[tuple[int, str, str, str]], k: int) -> None:
     counts = count_table(load(frame_of(rows), list(TREES)))
@@ -572,7 +569,6 @@ def test_what_violates_in_every_node_below_does(model: str, rows: list[tuple[int
         assert lasting[above] <= min(violating[node] for node in below) + 1e-6
 
 
-@settings(max_examples=40)
 @given(people, st.sampled_from(["loss", "loss-geometric", "precision", "entropy"]), st.integers(2, 4))
 def test_bounds_are_what_generalisation_alone_costs_and_never_more_than_the_score(
     rows: list[tuple[int, str, str, str]], name: str, k: int

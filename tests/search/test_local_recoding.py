@@ -83,7 +83,7 @@ def test_every_library_gives_the_same() -> None:
 
 
 @given(table=tables(columns=4, max_rows=16, nulls=False), start=st.integers(0, 8))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_classes_of_a_part_are_compared_with_the_whole_table(table: pl.DataFrame, start: int) -> None:
     """The last cells of a table are settled by themselves; a class's distance is that from all records."""
     task = finer_request(table, KEYS, [TCloseness("d", 0.3)], hierarchies=TREES)
@@ -137,7 +137,7 @@ numbers = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=6, 
 
 
 @given(numbers, st.integers(2, 4))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_ranges_hold_their_records_and_cost_no_more_than_halves(rows: list[tuple[int, int]], k: int) -> None:
     rows = [*rows, *((value, value) for value in range(10))]  # every value occurs
     table = pl.DataFrame(rows, schema=["a", "b"], orient="row")

@@ -94,7 +94,7 @@ def coded(frame: pl.DataFrame) -> np.ndarray:
 
 @pytest.mark.parametrize("against", ["truth", "release"])
 @given(table=tables(columns=4, max_rows=14), k=st.integers(2, 4))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_both_figures_are_those_of_the_definitions(table: pl.DataFrame, k: int, against: str) -> None:
     try:
         found = unveil.suppress_locally(unveil.Study(table, keep="d"), KEYS, k, against=against, keep_order=True)
@@ -115,7 +115,7 @@ def test_both_figures_are_those_of_the_definitions(table: pl.DataFrame, k: int, 
 
 
 @given(table=tables(columns=3, max_rows=30), k=st.integers(2, 4))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_beyond_small_tables_k_holds_however_nulls_are_read(table: pl.DataFrame, k: int) -> None:
     if table.height * 3 <= 24:
         return
@@ -128,7 +128,7 @@ def test_beyond_small_tables_k_holds_however_nulls_are_read(table: pl.DataFrame,
 
 
 @given(table=tables(columns=4, max_rows=14), k=st.integers(2, 4))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_against_the_release_no_null_is_needless(table: pl.DataFrame, k: int) -> None:
     if table.height < k:
         return
@@ -310,7 +310,7 @@ def test_too_many_attributes() -> None:
 
 
 @pytest.mark.parametrize("against", ["truth", "release"])
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 2), st.sampled_from("ab")), min_size=4, max_size=30),
     st.integers(1, 3),
@@ -354,7 +354,6 @@ def least(rows: Rows, true: Rows, size: int, figure: str) -> int:
 
 @pytest.mark.parametrize("against", ["truth", "release"])
 @given(table=tables(columns=4, max_rows=16), k=st.integers(1, 3), two=st.integers(2, 6), one=st.integers(2, 8))
-@settings(max_examples=40)
 def test_every_subset_of_a_size_meets_its_own_k(table: pl.DataFrame, k: int, two: int, one: int, against: str) -> None:
     asked = {2: min(two, table.height), "1": min(one, table.height)}
     if table.height < k:

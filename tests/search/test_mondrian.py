@@ -49,7 +49,6 @@ def classes_of(frame: pl.DataFrame, keys: list[str]) -> set[frozenset[int]]:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.integers(0, 3)), min_size=3, max_size=40), st.integers(1, 3))
-@settings(max_examples=40)
 def test_strict_parts_are_those_of_the_definition(points: list[tuple[int, int, int]], k: int) -> None:
     table = pl.DataFrame(points, schema=["a", "b", "c"], orient="row")
     release = unveil.mondrian(table, KEYS, [KAnonymity(k)], keep_order=True)
@@ -73,7 +72,6 @@ def test_every_model_is_met(models: list[Any], strict: bool, table: pl.DataFrame
 
 
 @given(table=tables(columns=4, max_rows=20), seed=st.integers(0, 9))
-@settings(max_examples=40)
 def test_the_order_of_the_records_does_not_matter(table: pl.DataFrame, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(table.height)
     one = unveil.mondrian(table, KEYS, [KAnonymity(2)], keep_order=True).data
@@ -82,7 +80,6 @@ def test_the_order_of_the_records_does_not_matter(table: pl.DataFrame, seed: int
 
 
 @given(table=tables(columns=4, max_rows=20), seed=st.integers(0, 9))
-@settings(max_examples=40)
 def test_relaxed_releases_hold_the_same_for_another_order_of_the_records(table: pl.DataFrame, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(table.height)
     models = [KAnonymity(2), TCloseness("d", 0.5)]
@@ -205,7 +202,7 @@ def test_bad_input(attributes: Any, models: Any, options: Any, error: type[Excep
 
 
 @given(table=tables(columns=3, max_rows=24, nulls=False), k=st.integers(2, 4))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_relaxed_costs_no_more_than_strict(table: pl.DataFrame, k: int) -> None:
     if table.height < k:
         return

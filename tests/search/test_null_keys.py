@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -24,7 +24,6 @@ def classes_of(frame: pl.DataFrame, keys: list[str]) -> Counter[tuple[Any, ...]]
     return Counter(frame.select(keys).rows())
 
 
-@settings(deadline=None)
 @given(TOWNS, st.booleans(), st.sampled_from([0.0, 0.4]))
 def test_a_null_and_an_empty_text_are_counted_as_the_release_shows_them(
     towns: list[str | None], given_tree: bool, suppression: float
@@ -43,7 +42,6 @@ AGES = Hierarchy("age", [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"
 ABOVE = {None: (None, "*", "*"), 1: ("1", "low", "*"), 2: ("2", "low", "*"), 3: ("3", "high", "*"), 4: ("4", "high", "*")}
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from([*ABOVE]), min_size=4, max_size=8),
     st.integers(2, 4),

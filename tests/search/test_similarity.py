@@ -10,7 +10,7 @@ from math import log2
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -30,7 +30,6 @@ def uncertain(rows: Sequence[tuple[int, ...]], group: frozenset[int]) -> float:
     return total
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2)), min_size=8, max_size=40))
 def test_each_level_is_what_merging_the_cheapest_pair_gives(rows: list[tuple[int, int, int]]) -> None:
     table = load(pl.DataFrame(rows, schema=["a", "b", "c"], orient="row"), ["a", "b", "c"])

@@ -133,7 +133,7 @@ def expected(values: list[str]) -> list[object]:
     return [value or None for value in values]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), end=st.sampled_from(["\n", "\r\n"]), separator=st.sampled_from(",;\t|"), mark=st.booleans())
 def test_what_the_csv_module_writes_is_read_back(
     written: Path, data: st.DataObject, end: str, separator: str, mark: bool
@@ -156,7 +156,7 @@ def test_what_the_csv_module_writes_is_read_back(
 pieces = st.sampled_from(["a", "1", '"', '""', ",", "\n", "\r\n", " ", '",', ',"', '"\n'])
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.lists(pieces, max_size=14).map("".join), chunk=st.sampled_from([3, 8, 1 << 20]))
 def test_the_engine_and_the_reader_by_hand_agree_on_any_text(written: Path, body: str, chunk: int) -> None:
     def outcome() -> object:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -64,7 +64,6 @@ def fed(release: StreamRelease, frame: pl.DataFrame, cuts: int) -> list[Publicat
     return [*published, *release.finish()]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     ROWS, st.integers(1, 30), st.integers(2, 4), st.integers(1, 2), st.sampled_from(["clusters", "windows"]), st.integers(0, 10)
 )
@@ -138,7 +137,6 @@ def test_a_delay_by_the_clock_publishes_though_nothing_comes() -> None:
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.integers(2, 30), st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
 def test_by_the_clock_records_leave_in_time_if_it_is_looked_at_often_enough(gaps: list[int], delay: int, cuts: int) -> None:
     """Steps of a tenth of a second; `gaps` says how many pass between records."""
     release = StreamRelease("age", k=2, delay=f"{delay}s")

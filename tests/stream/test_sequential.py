@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -30,7 +30,6 @@ def fits(person: tuple[int, str, str], record: tuple[str, str, str]) -> bool:
     return low <= person[0] <= high and record[1] in (person[1], "*")
 
 
-@settings(max_examples=80, deadline=None)
 @given(PEOPLE, RELEASE, RELEASE)
 def test_the_intersection_is_the_definition(people: list[Any], first: list[Any], second: list[Any]) -> None:
     def frame(rows: list[Any]) -> pl.DataFrame:

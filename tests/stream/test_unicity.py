@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.cli import run
@@ -36,7 +36,6 @@ def by_hand(visits: list[tuple[int, int]], p: int) -> tuple[float | None, int]:
 VISITS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), min_size=1, max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
 @given(VISITS, st.integers(1, 4))
 def test_all_sets_give_the_definition(visits: list[tuple[int, int]], p: int) -> None:
     table = pl.DataFrame(visits, schema=["who", "where"], orient="row")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
@@ -58,7 +58,6 @@ def check_same(window: Window, records: pl.DataFrame, key: list[str], sensitive:
     assert window.records == records.height
 
 
-@settings(max_examples=60, deadline=None)
 @given(RECORDS, st.lists(st.integers(0, 100), max_size=4), st.integers(1, 45), st.sampled_from([None, "s"]))
 def test_a_window_by_number_measures_its_last_records(
     records: list[Any], places: list[int], size: int, sensitive: str | None
@@ -71,7 +70,6 @@ def test_a_window_by_number_measures_its_last_records(
         check_same(window, table(came[-size:]), ["a", "b"], sensitive)
 
 
-@settings(max_examples=40, deadline=None)
 @given(RECORDS, st.lists(st.integers(0, 100), max_size=4), st.integers(1, 45))
 def test_several_keys_and_needs_at_once(records: list[Any], places: list[int], size: int) -> None:
     need = unveil.Need("cure", target="s", given=["b"], at_least=0.1)
@@ -93,7 +91,6 @@ def test_several_keys_and_needs_at_once(records: list[Any], places: list[int], s
     assert window.needs["cure"].met == served.met
 
 
-@settings(max_examples=40, deadline=None)
 @given(RECORDS, RECORDS, st.sampled_from(["landmark", "size", "time"]))
 def test_reverting_a_batch_undoes_its_update(first: list[Any], second: list[Any], kind: str) -> None:
     extents: dict[str, dict[str, Any]] = {
@@ -126,7 +123,6 @@ def test_the_latest_of_equal_records_is_reverted() -> None:
     assert window.counts() == unveil.count(table([other, other, other]), ["a", "s"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(RECORDS, st.lists(st.integers(0, 100), max_size=3), st.integers(1, 45), st.sampled_from([None, "s"]))
 def test_with_persons_everyone_counts_once_in_a_combination(
     records: list[Any], places: list[int], size: int, sensitive: str | None
@@ -154,7 +150,6 @@ PARTITIONS: list[Any] = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
 @given(RECORDS, st.lists(st.integers(0, 100), max_size=3), st.integers(1, 45), st.sampled_from(PARTITIONS))
 def test_partitions_are_those_of_a_table(records: list[Any], places: list[int], size: int, partitions: Any) -> None:
     window = Window(["a", "b"], "s", size=size, partitions=partitions)
@@ -196,7 +191,6 @@ def by_hand(times: list[int], duration: int, every: int, lateness: int, late: st
     return figures
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(1, 3), st.sampled_from(["flu", "cold"])), min_size=1, max_size=25),
     st.lists(st.integers(0, 100), max_size=4),
@@ -301,7 +295,6 @@ def test_forgetting_changes_no_figure() -> None:
     assert timed.rate == expected
 
 
-@settings(max_examples=40, deadline=None)
 @given(RECORDS, st.lists(st.integers(0, 30), min_size=40, max_size=40), st.lists(st.integers(0, 100), max_size=3))
 def test_several_partitions_by_time_are_those_of_a_table(records: list[Any], times: list[int], places: list[int]) -> None:
     """The last ten seconds, in whatever order records came, with two key columns and the sensitive one in blocks."""

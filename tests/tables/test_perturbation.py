@@ -29,7 +29,7 @@ def cube(some: list[int], shape: tuple[int, ...] = (3, 2, 2)) -> CrossTable:
     return unveil.table(pl.DataFrame({f"d{at}": rows[:, at] for at in range(whole.ndim)}), [f"d{at}" for at in range(whole.ndim)])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20)
 @given(counts, st.integers(2, 7))
 def test_controlled_rounding_is_additive_near_and_leaves_multiples(some: list[int], base: int) -> None:
     if not sum(some):
@@ -77,7 +77,7 @@ def test_random_rounding_is_right_on_average_and_not_repeatable() -> None:
     assert tables.round_table(table, base=5, method="random", seed=1).repeatable == "seed"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 @given(counts)
 def test_adjustment_is_additive_and_far_enough(some: list[int]) -> None:
     if not sum(some):
@@ -114,7 +114,7 @@ def test_adjustment_above_the_size_of_whole_numbers() -> None:
     assert (np.abs(made.change[sensitive]) >= 1 - 1e-6).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 @given(counts, st.integers(2, 5))
 def test_small_counts_become_zero_or_the_base_and_totals_are_sums(some: list[int], base: int) -> None:
     if not sum(some):

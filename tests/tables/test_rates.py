@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.tables.rates import _level, _steep, _uncertain
@@ -15,7 +15,6 @@ intervals = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(intervals)
 def test_counts_stay_within_their_intervals_and_come_to_their_totals(rows: list[tuple[list[tuple[int, int]], int]]) -> None:
     low = np.array([[a for a, _ in cells] for cells, _ in rows], dtype=float)

@@ -57,7 +57,6 @@ def built(rows: list[tuple[Any, ...]], **options: Any) -> CrossTable:
     return unveil.table(frame(rows), ["where", "what"], value="worth", hierarchies={"where": TREE}, **options)
 
 
-@settings(max_examples=60, deadline=None)
 @given(records, st.booleans())
 def test_cells_hold_what_the_records_say(rows: list[tuple[Any, ...]], holding: bool) -> None:
     table = built(rows, **({"holding": "firm"} if holding else {}))
@@ -73,7 +72,6 @@ def test_cells_hold_what_the_records_say(rows: list[tuple[Any, ...]], holding: b
     assert table.n.max() == len(rows)
 
 
-@settings(max_examples=60, deadline=None)
 @given(records, st.booleans())
 def test_rules_are_their_definitions(rows: list[tuple[Any, ...]], holding: bool) -> None:
     table = built(rows, **({"holding": "firm"} if holding else {}))
@@ -250,7 +248,7 @@ def test_engines_give_the_same_table() -> None:
     assert np.array_equal(mine.top, theirs.top)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 @given(records, st.booleans(), st.booleans(), st.booleans())
 def test_engines_sum_contributors_as_records_are(
     rows: list[tuple[Any, ...]], holding: bool, request: bool, weights: bool

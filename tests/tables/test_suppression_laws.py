@@ -109,7 +109,6 @@ def test_intervals_of_the_example_by_hand() -> None:
     assert found.high.round(6).tolist() == [25, 30, 25, 29]
 
 
-@settings(max_examples=40, deadline=None)
 @given(counts_3d, st.integers(0, 2**32 - 1))
 def test_intervals_are_those_of_the_definition(counts: np.ndarray[Any, Any], seed: int) -> None:
     if counts.sum() == 0:
@@ -123,7 +122,6 @@ def test_intervals_are_those_of_the_definition(counts: np.ndarray[Any, Any], see
         assert found.high[at] == pytest.approx(high, abs=1e-5) or (np.isinf(high) and np.isinf(found.high[at]))
 
 
-@settings(max_examples=40, deadline=None)
 @given(counts_3d, st.integers(0, 2**32 - 1))
 def test_the_audit_finds_what_insiders_can_compute(counts: np.ndarray[Any, Any], seed: int) -> None:
     if counts.sum() == 0:
@@ -153,7 +151,7 @@ def test_an_audit_that_only_decides_finds_the_same_by_points_inside_and_by_corne
     assert found.safe == safe(problem, suppressed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15)
 @given(counts_2d, st.sampled_from(["none", "singletons"]))
 def test_every_method_is_safe_and_none_beats_the_optimum(counts: np.ndarray[Any, Any], insiders: Any) -> None:
     if counts.sum() == 0:
@@ -300,7 +298,7 @@ def test_the_audit_finds_the_insider_of_the_smallest_pattern() -> None:
     assert not found.safe
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 5), min_size=16, max_size=16))
 def test_patterns_safe_from_outsiders_are_judged_for_insiders_as_defined(some: list[int]) -> None:
     counts = np.array(some).reshape(4, 4)
@@ -345,7 +343,6 @@ def test_gauss_leaves_nothing_that_can_be_computed_exactly(counts: np.ndarray[An
         assert high - low > 1e-7
 
 
-@settings(max_examples=40, deadline=None)
 @given(counts_3d, st.integers(0, 2**32 - 1), st.sampled_from(["none", "singletons"]))
 def test_a_cell_is_spared_exactly_if_publishing_it_gives_nothing_away(
     counts: np.ndarray[Any, Any], seed: int, insiders: Any
@@ -427,7 +424,7 @@ def beyond_protection(message: str) -> int:
     return int(found[1].replace(",", "")) - 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20)
 @given(counts_2d, st.sampled_from(["none", "singletons"]), st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from(["lp", "gauss"]))
 @example(np.array([[5, 2, 8], [8, 0, 1], [1, 1, 5]]), "none", 2.0, "lp")
 @example(np.array([[0, 6, 3], [5, 2, 1], [5, 1, 1]]), "singletons", 2.0, "gauss")
