@@ -410,7 +410,7 @@ def test_a_release_killed_at_any_moment_goes_on_and_nothing_is_lost_or_twice(
 
     arrive(300)
     before: dict[int, bytes] = {}
-    for round_ in range(3):
+    for round_ in range(2):
         process = subprocess.Popen(
             [sys.executable, "-c", "from unveil.cli import main; main()", *words, "--follow"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -430,7 +430,7 @@ def test_a_release_killed_at_any_moment_goes_on_and_nothing_is_lost_or_twice(
         before, seen = now, len(now)
     assert seen
     arrive(4000 - at)
-    assert subprocess.run([sys.executable, "-c", "from unveil.cli import main; main()", *words], check=False).returncode == 0
+    assert run(words) == 0
     lines = lines_in(broker, redis_server, kafka_cluster, place)
     assert before.items() <= lines.items()
     assert sorted(lines) == list(range(1, len(lines) + 1))

@@ -449,7 +449,7 @@ def test_killed_at_any_moment_a_release_goes_on_and_nothing_leaves_twice(tmp_pat
                 file.write(part.write_ndjson().encode())
 
     arrive(500)
-    for round_ in range(3):
+    for round_ in range(2):
         process = subprocess.Popen(
             [sys.executable, "-c", "from unveil.cli import main; main()", *words, "--follow"],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -465,7 +465,7 @@ def test_killed_at_any_moment_a_release_goes_on_and_nothing_leaves_twice(tmp_pat
         assert now.startswith(seen[: len(now)])
         seen = max(seen, now, key=len)
     arrive(6000 - at)
-    assert subprocess.run([sys.executable, "-c", "from unveil.cli import main; main()", *words], check=False).returncode == 0
+    assert run(words) == 0
     content = out.read_bytes()
     assert seen
     assert content.startswith(seen)
