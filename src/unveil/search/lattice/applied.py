@@ -112,25 +112,40 @@ class SuppressedCells:
         return finer.cells(gone[rows_among(table, keys, self._space.fields)])
 
     def _finer(self, node: Node) -> _Sorted:
-        """Return the cells sorted by the first node on the way to this one that has much fewer classes; or as they are."""
-        rolled, number = self._space.rolled, len(self._codes[0])
-        for raised in range(1, len(node) + 1):
-            first = set(rolled.order[:raised])
-            one = tuple(level if at in first else 0 for at, level in enumerate(node))
-            if one in self._sorted:
-                self._sorted.move_to_end(one)
-                return self._sorted[one]
-            if len(rolled.table(one)) * _FEWER <= number:
-                self._sorted[one] = self._sort(one)
-                while len(self._sorted) > 1 and len(self._sorted) * number > _MOST_SORTED:
-                    self._sorted.popitem(last=False)
-                return self._sorted[one]
-        return _Sorted(list(self._codes), None, np.arange(number + 1))
+        """Return the cells sorted by a node below this one that has much fewer classes; where there is none, as they are."""
+        below = [one for one in self._sorted if all(map(int.__le__, one, node))]
+        one = min(below, key=lambda known: len(self._sorted[known].starts)) if below else self._few_classes(node)
+        if one is None:
+            return _Sorted(list(self._codes), None, np.arange(len(self._codes[0]) + 1))
+        if one not in self._sorted:
+            self._sorted[one] = self._sort(one)
+            while len(self._sorted) > 1 and len(self._sorted) * len(self._codes[0]) > _MOST_SORTED:
+                self._sorted.popitem(last=False)
+        self._sorted.move_to_end(one)
+        return self._sorted[one]
+
+    def _few_classes(self, node: Node) -> Node | None:
+        """Return a node on the way to this one that has much fewer classes than there are cells, its last step a low one."""
+        order = self._space.rolled.order
+        for raised, at in enumerate(order, 1):
+            one = tuple(level if other in order[:raised] else 0 for other, level in enumerate(node))
+            if not self._has_few(one):
+                continue
+            lower = (*one[:at], one[at] - 1, *one[at + 1 :])
+            while lower[at] > 0 and self._has_few(lower):
+                one, lower = lower, (*lower[:at], lower[at] - 1, *lower[at + 1 :])
+            return one
+        return None
+
+    def _has_few(self, node: Node) -> bool:
+        return len(self._space.classes(node)) * _FEWER <= len(self._codes[0])
 
     def _sort(self, node: Node) -> _Sorted:
         groups = _groups(self._space, node, self._codes)
         of_cell, first = classes_of(packed(groups, self._space.fields, len(groups[0])), self._space.fields)
-        order = np.argsort(of_cell.astype(np.min_scalar_type(len(first))), kind="stable").astype(np.int32)
+        by_low = np.argsort((of_cell & 0xFFFF).astype(np.uint16), kind="stable")  # numbers of 16 bits are sorted fastest
+        high = (of_cell >> 16).astype(np.uint16 if len(first) <= 1 << 32 else np.int64)
+        order = by_low[np.argsort(high[by_low], kind="stable")].astype(np.int32)
         ends = np.cumsum(np.bincount(of_cell, minlength=len(first)))
         return _Sorted([column[first] for column in self._codes], order, np.concatenate([[0], ends]))
 
@@ -195,8 +210,7 @@ def _as_recoded(counts: Counts, what: Applied) -> tuple[list[Column], list[NDArr
     return columns, codes
 
 
-def _groups(space: Space, node: Node, codes: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
-    """Return for each key attribute the group that a node puts every record's value into."""
-    return [
-        one.levels.groups[one.lowest + level][column] for one, level, column in zip(space.attributes, node, codes, strict=True)
-    ]
+def _groups(space: Space, node: Node, codes: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return for each key attribute the group that a node puts every record's value into, in the smallest type."""
+    groups = [one.levels.groups[one.lowest + level] for one, level in zip(space.attributes, node, strict=True)]
+    return [one.astype(np.min_scalar_type(int(one.max())))[column] for one, column in zip(groups, codes, strict=True)]

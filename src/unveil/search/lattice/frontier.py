@@ -16,7 +16,8 @@ looked at. What is suppressed there is little: its figures are those of the clas
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -71,9 +72,9 @@ class Question:
     loss: Separable
     thresholds: Thresholds
 
-    def gone(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Return the rows of the count table's cells that are suppressed with these classes; None where none is."""
-        return self.cells.among(node, table, classes) if classes.any() else None
+    def gone(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the rows of the count table's cells that are suppressed with these classes."""
+        return self.cells.among(node, table, classes)
 
     def combined(self, point: FrontPoint) -> float | None:
         """Return the rate of all original key attributes together given all protected ones."""
@@ -117,12 +118,13 @@ def frontier(question: Question, budget: SearchBudget) -> Frontier:
     budget
         When to stop early.
     """
-    return _Search(question, budget).run()
+    with ThreadPoolExecutor(1) as pool:
+        return _Search(question, budget, pool).run()
 
 
 class _Search:
-    def __init__(self, question: Question, budget: SearchBudget) -> None:
-        self.ask, self.budget = question, budget
+    def __init__(self, question: Question, budget: SearchBudget, pool: ThreadPoolExecutor) -> None:
+        self.ask, self.budget, self.pool = question, budget, pool
         self.sound = question.limit == 0 and question.identity.monotone and question.requirements.closed
         shape = question.space.shape
         self.levels = [self._telling(at) if self.sound else [*range(size)] for at, size in enumerate(shape)]
@@ -192,8 +194,7 @@ class _Search:
         if suppressed is None:
             return
         table = table.copy()
-        gone = self.ask.gone(node, table, suppressed)
-        point = self._point(node, table, suppressed, gone)
+        point, gone = self._point(node, table, suppressed)
         if self.sound:
             self.risks[place] = [risk or 0.0 for risk in point.homogeneity.values()]
         if self._judged(point.degrees) and self._kept_to(point, gone):
@@ -261,21 +262,39 @@ class _Search:
             self.closed[_below(place)] = True
         return None
 
-    def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_], gone: NDArray[np.int64] | None) -> FrontPoint:
-        """Return the figures of a node whose classes given, and the cells in them, are suppressed."""
+    def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> tuple[FrontPoint, NDArray[np.int64] | None]:
+        """Return the figures of a node whose classes given are suppressed, and the rows of the cells in them.
+
+        The homogeneity risks take most of the time; another thread works them out meanwhile.
+        """
         ask, lost = self.ask, int(table.n[classes].sum())
+        if not lost:
+            return self._figures(node, table, classes, lost, lambda rate: rate.at(node), {}), None
+        cells: Future[NDArray[np.int64]] = Future()
+        risks = {name: self.pool.submit(rate.suppressed, node, cells.result) for name, rate in ask.homogeneity.items()}
+        try:
+            gone = ask.gone(node, table, classes)
+            cells.set_result(gone)
+        except BaseException as error:
+            cells.set_exception(error)
+            raise
+        return self._figures(node, table, classes, lost, lambda rate: rate.suppressed(node, lambda: gone), risks), gone
 
-        def figure(rate: Rate | Identity) -> float | None:
-            return rate.at(node) if gone is None else rate.suppressed(node, gone)
-
-        return FrontPoint(
-            node,
-            figure(ask.identity),
-            {name: figure(rate) for name, rate in ask.homogeneity.items()},
-            {name: figure(rate) for name, rate in ask.needs.items()},
-            ask.loss.score(ask.space, node, table, classes),
-            lost,
-        )
+    def _figures(
+        self,
+        node: Node,
+        table: ClassTable,
+        classes: NDArray[np.bool_],
+        lost: int,
+        figure: Callable[[Rate | Identity], float | None],
+        risks: Mapping[str, Future[float | None]],
+    ) -> FrontPoint:
+        """Return a node with its figures, some of which may be under way."""
+        ask = self.ask
+        identity, degrees = figure(ask.identity), {name: figure(rate) for name, rate in ask.needs.items()}
+        loss = ask.loss.score(ask.space, node, table, classes)
+        known = {name: risks[name].result() if name in risks else figure(rate) for name, rate in ask.homogeneity.items()}
+        return FrontPoint(node, identity, known, degrees, loss, lost)
 
 
 def _below(place: Node) -> tuple[slice, ...]:

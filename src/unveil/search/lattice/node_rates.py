@@ -48,6 +48,9 @@ __all__ = ["DECIMALS", "Coding", "Identity", "Rate", "adjusted_between", "rate_b
 _Shown: TypeAlias = tuple[list["NDArray[Any]"], "NDArray[Any]"]
 """The codes of the attributes, column by column, and the records of each row."""
 
+Cells: TypeAlias = Callable[[], "NDArray[np.int64]"]
+"""What gives the rows of the cells that are suppressed, as soon as they are known."""
+
 DECIMALS = 12
 """Rates that agree in this many decimals are equal: the same records may be summed in another order."""
 
@@ -217,14 +220,14 @@ class Rate:
             self._seen[levels] = self._of(rate_between, self._shown(levels))
         return self._seen[levels]
 
-    def suppressed(self, node: Node, gone: NDArray[np.int64]) -> float | None:
-        """Return the rate at a node where some cells of the count table, given by their rows, are suppressed."""
+    def suppressed(self, node: Node, gone: Cells) -> float | None:
+        """Return the rate at a node where some cells of the count table are suppressed."""
         return self._of(rate_between, self._starred(node, gone))
 
     def adjusted(self, node: Node, gone: NDArray[np.int64] | None) -> float | None:
         """Return the rate at a node without what chance would give; None where nothing can be said."""
         if gone is not None:
-            return self._of(adjusted_between, self._starred(node, gone))
+            return self._of(adjusted_between, self._starred(node, lambda: gone))
         levels = tuple(node[at] for at in self._used)
         if levels not in self._adjusted:
             self._adjusted[levels] = self._of(adjusted_between, self._shown(levels))
@@ -238,7 +241,7 @@ class Rate:
         shown = [codes[column] for codes, column in zip(codings, columns, strict=False) if codes is not None]
         return ([*shown, *columns[len(codings) :]], table.n) if len(shown) == len(codings) else None
 
-    def _starred(self, node: Node, gone: NDArray[np.int64]) -> _Shown | None:
+    def _starred(self, node: Node, cells: Cells) -> _Shown | None:
         """Return what the release shows at a node where some cells are suppressed: what is left of the others, and stars."""
         levels = tuple(node[at] for at in self._used)
         codings = [self.codings[at].starred[level] for at, level in zip(self._used, levels, strict=True)]
@@ -246,6 +249,7 @@ class Rate:
         if len(stars) < len(codings):
             return None
         table, fields = self._roll.table(levels), self._roll.fields
+        gone = cells()
         groups = [self.codings[at].groups[level] for at, level in zip(self._used, levels, strict=True)]
         fixed = [column[gone] for column in self._fixed]
         lost = [*(of_value[column[gone]] for of_value, column in zip(groups, self._columns, strict=True)), *fixed]
@@ -294,10 +298,11 @@ class Identity:
         """Return the risk at a node, nothing suppressed; None where every attribute is constant."""
         return _mean([rates[level] for rates, level in zip(self.rates, node, strict=True)])
 
-    def suppressed(self, node: Node, gone: NDArray[np.int64]) -> float | None:
-        """Return the risk at a node where some cells of the count table, given by their rows, are suppressed."""
+    def suppressed(self, node: Node, gone: Cells) -> float | None:
+        """Return the risk at a node where some cells of the count table are suppressed."""
+        rows = gone()
         parts = zip(self._codings, node, self._columns, self._records, strict=True)
-        return _mean([self._given_stars(*part, gone) for part in parts])
+        return _mean([self._given_stars(*part, rows) for part in parts])
 
     def _given_stars(
         self, coding: Coding, level: int, column: NDArray[np.int64], records: NDArray[np.int64], gone: NDArray[np.int64]
