@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -68,7 +68,7 @@ class Measured:
     violating_classes: int | None = None
     violating_records: int | None = None
     reason: str | None = None
-    of_population: bool = False
+    of_population: bool = field(default=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
