@@ -558,3 +558,10 @@ def test_numbers_whose_squares_are_none_are_linked_like_others(distance: Distanc
 def test_persons_that_are_lists_are_refused() -> None:
     with pytest.raises(ArgumentError, match="persons holds lists"):
         checked_persons([[1], [2, 3]], 2)
+
+
+def test_a_release_of_new_values_alone_is_as_far_from_the_control_as_from_anybody() -> None:
+    original, release = pl.DataFrame({"x": ["a", "b", "a"]}), pl.DataFrame({"x": ["c", "d", "e"]})
+    answer = distance_linkage(original, release, [0, 1, 2], distance="mixed", control=original)
+    assert answer.control is not None
+    assert answer.control.linked == pytest.approx(0.5)  # all six are equally far, and three are outsiders

@@ -348,7 +348,9 @@ def _problem(code: int, out: str, err: str, *, as_json: bool) -> str:
     if MARKER in err:
         return "a message shows a value"
     said = [line for line in err.splitlines() if not line.startswith("written: ")]  # some needs fail, the others are written
-    apart = len(said) > 1 and all(line.startswith("unveil: attribute ") for line in said)  # losses fail one by one
+    apart = len(said) > 1 and all(
+        line.startswith(("unveil: attribute ", "unveil: task ")) for line in said
+    )  # they fail one by one
     if code == 2 and len(said) != 1 and not apart:
         return "an error of more or less than one line"
     if as_json and code != 2 and out.strip():

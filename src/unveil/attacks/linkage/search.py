@@ -261,8 +261,9 @@ class ScanSearch:
     def _met(self, column: int) -> NDArray[np.float64]:
         """Return the distance of each release row to some original row that is close to it on one attribute."""
         releases, originals = self._releases, self._originals
-        first = np.minimum(releases.starts[releases.values[:, column]], len(releases.low) - 1)
-        place = np.searchsorted(originals.sorted[column], releases.low[first])
+        ends = releases.low if len(releases.low) else np.zeros(1)  # where no value of the release is one of the original
+        first = np.minimum(releases.starts[releases.values[:, column]], len(ends) - 1)
+        place = np.searchsorted(originals.sorted[column], ends[first])
         rows = originals.order[column][np.minimum(place, len(originals.positions) - 1)].astype(np.int64)
         out = np.empty(len(rows))
         self._kernels.pair_distances(originals, rows, releases, np.arange(len(rows)), out)
