@@ -1,4 +1,4 @@
-"""Some hundred cases of the fuzzer on every run of the tests; `make fuzz` runs many more."""
+"""Some thousand cases of the fuzzer on every run of the tests; `make fuzz` runs many more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzz.calls import CALLS, RIGHT, parameters_of
 from fuzz.commands import VALUES, VERBS
 from fuzz.runner import run_any
 
-_CASES = 1000
+_CASES = 2000
 _PARTS = 8
 
 
