@@ -119,6 +119,28 @@ def test_an_interrupt_says_that_the_checkpoint_is_kept_and_how_to_go_on(
     assert not kept.exists()
 
 
+ELSEWHERE = """
+import os, signal
+from unveil.cli.process import leaving_with, listening
+
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        [None for _ in range(1000)]
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with listening(debug=False), leaving_with(lambda: "the checkpoint keeps what is done."):
+    Last()
+print("still here")
+"""
+
+
+def test_an_interrupt_where_nothing_can_catch_it_says_what_is_kept_too() -> None:
+    ended = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (130, b"")
+    assert ended.stderr.decode() == "unveil: interrupted; the checkpoint keeps what is done.\n"
+
+
 def test_what_is_done_is_not_done_again(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done, original = [], Refiner.split
 

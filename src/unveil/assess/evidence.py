@@ -245,7 +245,8 @@ def table_files(
 def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:
     """Return the file as it is on the disk, compressed or not; nothing for a built-in set, a frame or a database."""
     try:
-        return [_hashed(InputFile(role, one, path.stat().st_size), path, key, public=public) for one, path in files_at(place)]
+        files = [(InputFile(role, without_credentials(one), path.stat().st_size), path) for one, path in files_at(place)]
+        return [_hashed(file, path, key, public=public) for file, path in files]
     except (OSError, ValueError):  # a place that is not a path, or that went away after it was read
         return []
 

@@ -24,7 +24,10 @@ from unveil.output import placed, remove_hidden, taking_place
 if TYPE_CHECKING:
     from unveil.run import Run
 
-__all__ = ["ending", "flushed", "interrupting", "listening", "own_streams", "say", "supervised", "turned_away", "was_heard"]
+__all__ = [
+    "ending", "flushed", "interrupting", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
+    "was_heard",
+]  # fmt: skip
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -46,6 +49,8 @@ _heard: list[tuple[int, float]] = []
 _hears = threading.Event()
 _runs: list[Run] = []
 """The run that is cancelled where the main thread does not hear a signal."""
+_kept: list[Callable[[], str]] = []
+"""Each says what is kept where the process ends; nothing is kept: the empty text."""
 
 
 def say(message: str) -> None:
@@ -86,6 +91,16 @@ def interrupting(run: Run) -> Iterator[None]:
     _runs.remove(run)
 
 
+@contextlib.contextmanager
+def leaving_with(kept: Callable[[], str]) -> Iterator[None]:
+    """Say what is kept if the process has to end at once; `kept` gives the words, none where nothing is."""
+    _kept.append(kept)
+    try:
+        yield
+    finally:
+        _kept.remove(kept)
+
+
 def was_heard() -> bool:
     """Whether a signal asked the process to end."""
     return bool(_heard)
@@ -122,7 +137,8 @@ def _leave() -> None:
     """End the process at once, with nothing left behind."""
     remove_hidden()
     word, code = ending()
-    say(f"{word}." if placed else f"{word}; nothing was written.")
+    kept = next(filter(None, (one() for one in _kept)), "")
+    say(f"{word}; {kept}" if kept else f"{word}." if placed else f"{word}; nothing was written.")
     os._exit(code)
 
 

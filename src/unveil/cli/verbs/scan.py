@@ -13,6 +13,7 @@ from unveil.cli import StoppedError
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.options import showing_progress
+from unveil.cli.process import leaving_with
 from unveil.cli.study_options import AnswerOptions, StudyOptions
 
 
@@ -47,11 +48,16 @@ def scan(
 @contextmanager
 def _told_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
     """Say with an interrupt that the checkpoint is there, if it is."""
-    try:
-        yield
-    except KeyboardInterrupt:
+
+    def kept() -> str:
         if checkpoint is None or not checkpoint.exists():
-            raise
-        raise StoppedError(
-            f"the checkpoint {str(checkpoint)!r} keeps what is done; the same command with --resume goes on."
-        ) from None
+            return ""
+        return f"the checkpoint {str(checkpoint)!r} keeps what is done; the same command with --resume goes on."
+
+    try:
+        with leaving_with(kept):
+            yield
+    except KeyboardInterrupt:
+        if words := kept():
+            raise StoppedError(words) from None
+        raise
