@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from unveil.errors import listed
 from unveil.results.numbers import counted
 from unveil.search.lattice.choice import Choice
@@ -25,10 +27,11 @@ def lost_attributes(choice: Choice) -> dict[str, int | None]:
     With each goes the number of groups that Mondrian would keep of it under the same models; None where the table is too large
     to try.
     """
-    request = choice.request
-    what = choice.applied([request.codes(name) for name in request.keys])
-    kept = ~what.suppressed
-    gone = [name for name in request.keys if _alike(what.codes[name][kept]) and not _alike(request.codes(name))]
+    request, space = choice.request, choice.lattice.space
+    kept = np.flatnonzero(~choice.gone)
+    fields = zip(space.attributes, space.fields, strict=True)
+    alike = {one.name for one, field in fields if _alike(choice.classes.codes(field, kept))}
+    gone = [name for name in request.keys if name in alike and len(request.values(name)) > 1]
     if not gone or request.cells.n.sum() > _FEW:
         return dict.fromkeys(gone)
     labels = labels_by_mondrian(request)
