@@ -56,7 +56,7 @@ def anonymize(_: Path) -> Job:
 
 @job
 def attack(_: Path) -> Job:
-    table = numbers(150_000, 4, 5000).with_columns(sex=pl.Series(["f", "m"] * 75_000))
+    table = numbers(1_000_000, 4, 5000).with_columns(sex=pl.Series(["f", "m"] * 500_000))
     released = table.with_columns(
         c0=(pl.col("c0") // 10 * 10).cast(pl.String) + "-" + (pl.col("c0") // 10 * 10 + 9).cast(pl.String)
     )

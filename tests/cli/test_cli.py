@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -236,14 +237,17 @@ def test_a_missing_folder_is_found_out_before_the_work(people: Path, capsys: pyt
 
 
 def test_an_interrupt_exits_with_130_and_leaves_nothing(tmp_path: Path) -> None:
-    target = tmp_path / "scan.json"
-    process = started([UNVEIL, "scan", "adult", "--out", str(target)], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    random = np.random.default_rng(0)  # half a million subsets: minutes of work on any machine
+    table = pl.DataFrame({f"c{at}": random.integers(0, 3 + at, 100_000) for at in range(19)})
+    data, target = tmp_path / "data.parquet", tmp_path / "scan.json"
+    table.write_parquet(data)
+    process = started([UNVEIL, "scan", str(data), "--out", str(target)], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     time.sleep(2.5)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors == b"unveil: interrupted; nothing was written.\n"
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [data]
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:
