@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from unveil.counts import Counts as Counts
     from unveil.counts import count as count
     from unveil.errors import UnveilError as UnveilError
+    from unveil.identifiers import direct_identifiers as direct_identifiers
     from unveil.measures.approximate import approximate_rate as approximate_rate
-    from unveil.measures.direct_identifiers import direct_identifiers as direct_identifiers
     from unveil.measures.discrimination import DiscriminationRate as DiscriminationRate
     from unveil.measures.discrimination import discrimination_rate as discrimination_rate
     from unveil.measures.scan import Scan as Scan
@@ -143,7 +143,7 @@ _HOMES = {
     "compose": "unveil.assess.composition",
     "count": "unveil.counts",
     "datasets": "unveil.sources",
-    "direct_identifiers": "unveil.measures.direct_identifiers",
+    "direct_identifiers": "unveil.identifiers",
     "discrimination_rate": "unveil.measures.discrimination",
     "loss": "unveil.utility.loss",
     "measure": "unveil.models.measure",

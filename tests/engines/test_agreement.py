@@ -15,7 +15,7 @@ import pytest
 
 import unveil
 from unveil.errors import ArgumentError, NullsError, UnsupportedDataError
-from unveil.measures.direct_identifiers import direct_identifiers
+from unveil.identifiers import direct_identifiers
 from unveil.sources import open_source
 
 COUNTING = ("duckdb", "duckdb file", "postgresql", "spark")

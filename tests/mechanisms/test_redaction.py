@@ -13,7 +13,7 @@ import pytest
 from unveil import attacks, mechanisms
 from unveil.cli import run
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError
-from unveil.measures.direct_identifiers.within import KINDS, redacted
+from unveil.identifiers.within import KINDS, redacted
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, at
 from unveil.attributes import Names, checked_nulls, in_line, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown
-from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
+from unveil.identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.scan import Scan, scan_study
 from unveil.measures.subset_walk import Subset

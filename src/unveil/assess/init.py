@@ -27,7 +27,7 @@ from unveil.assess.persons import household_column, person_column
 from unveil.assess.proposals import ColumnProposal, InitQuestion, TableFacts, proposed_column
 from unveil.attributes import in_line, require_columns
 from unveil.errors import ArgumentError, OutputError, UnsupportedDataError, shown
-from unveil.measures.direct_identifiers import direct_identifiers
+from unveil.identifiers import direct_identifiers
 from unveil.naming import hints_of
 from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy

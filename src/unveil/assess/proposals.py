@@ -20,7 +20,7 @@ from unveil.partitions.builders.base import RootOnly
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers import Finding
+    from unveil.identifiers import Finding
     from unveil.sources import Coded
 
 __all__ = ["ColumnProposal", "InitQuestion", "TableFacts", "proposed_column"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.arguments import checked_arguments, checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, shown
-from unveil.measures.direct_identifiers.within import KINDS, redacted
+from unveil.identifiers.within import KINDS, redacted
 from unveil.measures.text_leaks import known_forms, leaks_of, mark_or
 from unveil.mechanisms.columns import CellNulls, choose
 from unveil.mechanisms.treatment import Treatment, treated

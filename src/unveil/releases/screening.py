@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attributes import Standing, in_line
 from unveil.errors import listed
-from unveil.measures.direct_identifiers import found_in
+from unveil.identifiers import found_in
 from unveil.measures.unnamed import Unmeasured, singled_out
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.sources.frames import CountedFrame

@@ -11,7 +11,7 @@ from unveil.attacks.attack import Attack, attack
 from unveil.attacks.identity import known_records
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
-from unveil.measures.direct_identifiers import DirectIdentifiers, found_in
+from unveil.identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.measures.risk import ClassRisks
 from unveil.measures.units import Unit

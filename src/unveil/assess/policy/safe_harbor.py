@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.counts import Counts, count_table
-from unveil.measures.direct_identifiers.column import read_column
+from unveil.identifiers.column import read_column
 from unveil.naming import hints_of, words_of
 from unveil.sources import CodedTable
 from unveil.study import Study
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers import DirectIdentifiers
+    from unveil.identifiers import DirectIdentifiers
     from unveil.sources import Coded
 
 __all__ = ["ITEMS", "Item", "Sighting", "sightings"]

@@ -13,7 +13,7 @@ from unveil.cli.study_options import AnswerOptions
 @grouped
 def identifiers(answer: AnswerOptions, reading: ReadingOptions, data: Data = None) -> None:
     """Which columns name people outright? Names, addresses, numbers with check digits, codes, each with its evidence."""
-    from unveil.measures.direct_identifiers import direct_identifiers
+    from unveil.identifiers import direct_identifiers
 
     inputs = gather(data, reading, partial=True)
     with showing_progress():

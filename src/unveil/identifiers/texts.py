@@ -10,15 +10,15 @@ import re
 from statistics import median
 from typing import TYPE_CHECKING
 
-from unveil.measures.direct_identifiers.column import MOST
-from unveil.measures.direct_identifiers.contacts import EMAIL_WITHIN
-from unveil.measures.direct_identifiers.finding import percent
+from unveil.identifiers.column import MOST
+from unveil.identifiers.contacts import EMAIL_WITHIN
+from unveil.identifiers.finding import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Finding
 
 __all__ = ["account_names", "free_text", "person_names"]
 

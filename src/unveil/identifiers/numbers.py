@@ -15,14 +15,14 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from unveil.measures.direct_identifiers.chance import Passed, passes
-from unveil.measures.direct_identifiers.column import MOST
-from unveil.measures.direct_identifiers.finding import percent
-from unveil.measures.direct_identifiers.registers import NATIONAL, NOT_PEOPLE, Register
+from unveil.identifiers.chance import Passed, passes
+from unveil.identifiers.column import MOST
+from unveil.identifiers.finding import percent
+from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE, Register
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Category, Confidence, Finding
 
 __all__ = ["card_numbers", "device_numbers", "ibans", "is_card_number", "is_iban", "national_numbers"]
 

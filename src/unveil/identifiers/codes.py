@@ -11,12 +11,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from unveil.measures.direct_identifiers.column import MOST
-from unveil.measures.direct_identifiers.finding import percent
+from unveil.identifiers.column import MOST
+from unveil.identifiers.finding import percent
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Confidence, Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Confidence, Finding
 
 __all__ = ["numbered"]
 

@@ -20,8 +20,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnsupportedDataError
-from unveil.measures.direct_identifiers import CATEGORIES, Finding, column_findings, direct_identifiers
-from unveil.measures.direct_identifiers.registers import NATIONAL, NOT_PEOPLE
+from unveil.identifiers import CATEGORIES, Finding, column_findings, direct_identifiers
+from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE
 from unveil.naming import hints_of, words_of
 
 TODAY = dt.date(2025, 6, 1)

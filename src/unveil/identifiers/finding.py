@@ -6,11 +6,10 @@ repeat it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-__all__ = ["CATEGORIES", "Category", "Confidence", "Finding", "best_first", "percent"]
+__all__ = ["CATEGORIES", "CONFIDENCES", "Category", "Confidence", "Finding", "percent"]
 
 Category: TypeAlias = Literal[
     "national-number",
@@ -35,9 +34,8 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 """Every category, the most telling first."""
 
 Confidence: TypeAlias = Literal["certain", "likely", "possible"]
-_CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
-
-_MOST_FINDINGS = 3
+CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
+"""Every confidence, the surest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +76,6 @@ class Finding:
             "distinct": self.distinct,
             "records": self.records,
         }
-
-
-def best_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Order the findings of a column by confidence, then by how telling the category is; the first few of many."""
-    ranked = sorted(findings, key=lambda found: (_CONFIDENCES.index(found.confidence), CATEGORIES.index(found.category)))
-    return ranked[:_MOST_FINDINGS]
 
 
 def percent(share: float) -> str:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from unveil.measures.direct_identifiers.contacts import EMAIL_WITHIN, is_ip_address
-from unveil.measures.direct_identifiers.numbers import is_card_number, is_iban
+from unveil.identifiers.contacts import EMAIL_WITHIN, is_ip_address
+from unveil.identifiers.numbers import is_card_number, is_iban
 
 __all__ = ["KINDS", "TextKind", "redacted"]
 

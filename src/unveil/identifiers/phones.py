@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from unveil.measures.direct_identifiers.column import MOST
-from unveil.measures.direct_identifiers.finding import percent
+from unveil.identifiers.column import MOST
+from unveil.identifiers.finding import percent
 
 if TYPE_CHECKING:
     import phonenumbers
 
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Confidence, Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Confidence, Finding
 
 __all__ = ["phones"]
 

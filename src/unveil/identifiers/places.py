@@ -6,11 +6,11 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from unveil.measures.direct_identifiers.column import MOST
+from unveil.identifiers.column import MOST
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Finding
 
 __all__ = ["coordinates", "postal_addresses"]
 

@@ -21,15 +21,15 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.errors import ArgumentError
-from unveil.measures.direct_identifiers.codes import numbered
-from unveil.measures.direct_identifiers.column import LookedColumn, read_column
-from unveil.measures.direct_identifiers.contacts import emails, ip_addresses, mac_addresses, urls
-from unveil.measures.direct_identifiers.dates import birth_dates
-from unveil.measures.direct_identifiers.finding import CATEGORIES, Category, Confidence, Finding, best_first
-from unveil.measures.direct_identifiers.numbers import card_numbers, device_numbers, ibans, national_numbers
-from unveil.measures.direct_identifiers.phones import phones
-from unveil.measures.direct_identifiers.places import coordinates, postal_addresses
-from unveil.measures.direct_identifiers.texts import account_names, free_text, person_names
+from unveil.identifiers.codes import numbered
+from unveil.identifiers.column import LookedColumn, read_column
+from unveil.identifiers.contacts import emails, ip_addresses, mac_addresses, urls
+from unveil.identifiers.dates import birth_dates
+from unveil.identifiers.finding import CATEGORIES, CONFIDENCES, Finding
+from unveil.identifiers.numbers import card_numbers, device_numbers, ibans, national_numbers
+from unveil.identifiers.phones import phones
+from unveil.identifiers.places import coordinates, postal_addresses
+from unveil.identifiers.texts import account_names, free_text, person_names
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run
 from unveil.sources import Data
@@ -38,16 +38,7 @@ from unveil.study import Study, studied
 if TYPE_CHECKING:
     from unveil.sources import CodedTable
 
-__all__ = [
-    "CATEGORIES",
-    "Category",
-    "Confidence",
-    "DirectIdentifiers",
-    "Finding",
-    "column_findings",
-    "direct_identifiers",
-    "found_in",
-]
+__all__ = ["DirectIdentifiers", "column_findings", "direct_identifiers", "found_in"]
 
 _TELLING = (
     emails,
@@ -71,6 +62,8 @@ _KNOWN: dict[bytes, tuple[Finding, ...]] = {}
 """What was found in columns that were looked at before, by a digest of them: each step of a protection looks at all again."""
 _MOST_KNOWN, _MOST_VALUES = 1024, 1024
 """So many findings are kept, and of columns of so many values; a longer one is judged anew."""
+_MOST_FINDINGS = 3
+"""This many findings are kept of one column."""
 _TOGETHER = 16
 """This many columns are counted at once."""
 
@@ -165,7 +158,7 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     Examples
     --------
     >>> import polars as pl
-    >>> from unveil.measures.direct_identifiers import direct_identifiers
+    >>> from unveil.identifiers import direct_identifiers
     >>> people = pl.DataFrame({"mail": [f"p{i}@example.com" for i in range(30)], "age": [20 + i % 9 for i in range(30)]})
     >>> identifiers = direct_identifiers(people)
     >>> identifiers
@@ -265,7 +258,13 @@ def _judged(column: LookedColumn) -> list[Finding]:
     findings = [finding for detector in _TELLING if (finding := detector(column))]
     if all(finding.confidence == "possible" for finding in findings):
         findings.extend(finding for detector in _GENERAL if (finding := detector(column)))
-    return best_first(findings)
+    return _best_first(findings)
+
+
+def _best_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Order the findings of a column by confidence, then by how telling the category is; the first few of many."""
+    ranked = sorted(findings, key=lambda one: (CONFIDENCES.index(one.confidence), CATEGORIES.index(one.category)))
+    return ranked[:_MOST_FINDINGS]
 
 
 def _held_by(table: CodedTable) -> int:

@@ -16,8 +16,8 @@ import numpy as np
 from unveil.partitions.moments import read_moments
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Finding
 
 __all__ = ["DatesRead", "birth_dates", "read_dates"]
 

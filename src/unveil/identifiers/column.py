@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.measures.direct_identifiers.dates import DatesRead, read_dates
-from unveil.measures.direct_identifiers.finding import Category, Confidence, Finding, percent
+from unveil.identifiers.dates import DatesRead, read_dates
+from unveil.identifiers.finding import Category, Confidence, Finding, percent
 from unveil.naming import hints_of
 
 __all__ = ["FEW", "MOST", "Kind", "LookedColumn", "Test", "read_column"]

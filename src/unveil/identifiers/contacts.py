@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from unveil.measures.direct_identifiers.column import FEW, MOST
+from unveil.identifiers.column import FEW, MOST
 
 if TYPE_CHECKING:
-    from unveil.measures.direct_identifiers.column import LookedColumn
-    from unveil.measures.direct_identifiers.finding import Confidence, Finding
+    from unveil.identifiers.column import LookedColumn
+    from unveil.identifiers.finding import Confidence, Finding
 
 __all__ = ["EMAIL_WITHIN", "emails", "ip_addresses", "mac_addresses", "urls"]
 

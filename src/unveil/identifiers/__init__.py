@@ -1,0 +1,18 @@
+"""Which columns name people outright? Direct identifiers, found by the names of columns and by what they hold."""
+
+from unveil.identifiers.direct import DirectIdentifiers, column_findings, direct_identifiers, found_in
+from unveil.identifiers.finding import CATEGORIES, Category, Confidence, Finding
+
+__all__ = [
+    "CATEGORIES",
+    "Category",
+    "Confidence",
+    "DirectIdentifiers",
+    "Finding",
+    "column_findings",
+    "direct_identifiers",
+    "found_in",
+]
+
+OPEN_MODULES = ("column", "within")
+"""Modules of this room that others may import from; the rest is its own."""
