@@ -121,12 +121,16 @@ def profile_of(case: Case, records: int) -> Profile:
     study, telling = case.study, _telling(case)
     owners = [name for name in (study.person, study.household) if name is not None]
     tables = study.each([name for name in study.names if name not in owners])
-    held = {name: _held(table.columns[0].values, table.columns[0].codes, table.n) for name, table in tables.items()}
+    profiles = {
+        name: _column(table.columns[0].values, table.columns[0].codes, table.n, telling.get(name, set()))
+        for name, table in tables.items()
+    }
     for name in owners:
         with suppress(UnveilError):
             counts = count_table(study.owned([], [name], nulls="category"))
-            held[name] = _held(counts.columns[0].values, counts.codes[0], counts.n)
-    return Profile(records, {name: _column(held.get(name), telling.get(name, set())) for name in study.names})
+            profiles[name] = _column(counts.columns[0].values, counts.codes[0], counts.n, telling.get(name, set()))
+    uncounted = ColumnProfile("other")  # lists and the like
+    return Profile(records, {name: profiles.get(name, uncounted) for name in study.names})
 
 
 def _telling(case: Case) -> dict[str, set[Any]]:
@@ -143,22 +147,19 @@ def _telling(case: Case) -> dict[str, set[Any]]:
     return telling
 
 
-def _held(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None) -> list[tuple[Any, int]]:
-    """Return the values of a column, each with the number of records that hold it."""
-    sizes = [1] * len(codes) if n is None else n.tolist()
-    return [(values[code], size) for code, size in zip(codes.tolist(), sizes, strict=True)]
-
-
-def _column(held: Sequence[tuple[Any, int]] | None, telling: Collection[Any]) -> ColumnProfile:
-    if held is None:  # lists and the like cannot be counted
-        return ColumnProfile("other")
-    present = [(value, n) for value, n in held if value is not None]
-    kinds = sorted({_KINDS.get(type(value.item() if isinstance(value, np.generic) else value), "other") for value, _ in present})
-    kind = " and ".join(kinds) or "empty"
-    if kind not in _CATEGORIES or len(present) > _MOST_CATEGORIES:
-        return ColumnProfile(kind, len(present))
-    named = tuple(sorted(str(value) for value, n in present if n >= SMALL and value not in telling))
-    return ColumnProfile(kind, len(present), named, len(present) - len(named))
+def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, telling: Collection[Any]) -> ColumnProfile:
+    """Describe a column by its values and by how many records hold each."""
+    examples = {type(value): value for value in values if value is not None}
+    plain = (type(one.item()) if isinstance(one, np.generic) else kind for kind, one in examples.items())
+    kind = " and ".join(sorted({_KINDS.get(one, "other") for one in plain})) or "empty"
+    distinct = len(values) - any(value is None for value in values)
+    if kind not in _CATEGORIES or distinct > _MOST_CATEGORIES:
+        return ColumnProfile(kind, distinct)
+    sizes = np.zeros(len(values), dtype=np.int64)
+    np.add.at(sizes, codes, 1 if n is None else n)
+    present = [(value, size) for value, size in zip(values, sizes.tolist(), strict=True) if value is not None]
+    named = tuple(sorted(str(value) for value, size in present if size >= SMALL and value not in telling))
+    return ColumnProfile(kind, distinct, named, distinct - len(named))
 
 
 def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:
