@@ -73,7 +73,9 @@ def pairing() -> Row:
     original, release = _perturbed_adult(_PAIRED_RECORDS)
     truth = np.arange(_PAIRED_RECORDS)
     values = pl.Enum(pl.concat([original, release]).cast(pl.String).unpivot()["value"].unique().sort())
-    codes = [[table[name].cast(pl.String).cast(values).to_physical() for name in KEYS] for table in (original, release)]
+    codes = [
+        [table[name].cast(pl.String).cast(values).to_physical().to_numpy() for name in KEYS] for table in (original, release)
+    ]
     ours = best_of(3, lambda: probabilistic_linkage(codes[0], codes[1], truth))
     linked = probabilistic_linkage(codes[0], codes[1], truth)
     with tempfile.TemporaryDirectory() as folder:
