@@ -2,7 +2,8 @@
 
 A pair's distance is a sum over attributes (of gaps, or of their squares), and it is given up as soon as it exceeds what is
 still of interest. Nor is every pair looked at: a pair farther apart than that on one attribute alone cannot matter, so of the
-original rows, which are sorted by each attribute, only a stretch is searched: that of the attribute that leaves fewest.
+original rows, which are sorted by each attribute, only a stretch is searched: that of the attribute that leaves fewest. Of an
+attribute with few values, the part that each value adds to the distance is written down once per release row.
 
 numba is imported with this module; import it where a search begins, not before.
 """
@@ -10,7 +11,7 @@ numba is imported with this module; import it where a search begins, not before.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Originals", "Releases", "count_around", "least_distances", "pair_distances"]
 
+Places: TypeAlias = "NDArray[np.float64]"
+Starts: TypeAlias = "NDArray[np.int64]"
+
 _MARGIN = 1e-9
+_BLOCK = 4096
+"""Rows whose distances are taken at a time."""
 
 
 class Originals(NamedTuple):
@@ -39,6 +45,9 @@ class Originals(NamedTuple):
         Whether an attribute's gap counts 0 or 1 only.
     squared
         Whether gaps are squared.
+    codes, levels, sizes
+        Of an attribute with few values: the number of each row's value, the values' positions, and how many there are; an
+        attribute with many has the size 0.
     """
 
     positions: NDArray[np.float64]
@@ -47,6 +56,9 @@ class Originals(NamedTuple):
     nulls: NDArray[np.bool_]
     step: NDArray[np.bool_]
     squared: bool
+    codes: NDArray[np.uint8]
+    levels: NDArray[np.float64]
+    sizes: NDArray[np.int64]
 
 
 class Releases(NamedTuple):
@@ -58,31 +70,35 @@ class Releases(NamedTuple):
     high: NDArray[np.float64]
 
 
+# Loops take arrays out of their tuples before they begin: each access to a field counts references, which costs more than a gap.
+
+
 @compiled_in_place
-def _distance(originals: Originals, row: int, releases: Releases, job: int, bound: float) -> float:
-    """Return the distance of an original row to what a release row covers, or any sum above the bound that it exceeds."""
-    total = 0.0
+def _part(x: float, value: int, step: bool, squared: bool, starts: Starts, low: Places, high: Places) -> float:  # noqa: FBT001
+    """Return what an attribute adds to a distance: the gap to the nearest of the ranges that the released value covers."""
+    gap = math.inf
+    for at in range(starts[value], starts[value + 1]):
+        if x < low[at]:
+            gap = min(gap, low[at] - x)
+        elif x > high[at]:
+            gap = min(gap, x - high[at])
+        else:
+            gap = 0.0
+            break
+    if gap > 0.0 and (step or gap == math.inf):
+        gap = 1.0
+    return gap * gap if squared else gap
+
+
+@compiled
+def _note_parts(originals: Originals, releases: Releases, job: int, most: int, parts: Places) -> None:
+    """Write down what each value of the attributes with at most so many adds to the distance from a release row."""
+    starts, low, high = releases.starts, releases.low, releases.high
     for attribute in range(originals.positions.shape[1]):
-        x = originals.positions[row, attribute]
-        value = releases.values[job, attribute]
-        # the gap to the nearest of the ranges that the released value covers
-        gap = math.inf
-        for at in range(releases.starts[value], releases.starts[value + 1]):
-            if x < releases.low[at]:
-                gap = min(gap, releases.low[at] - x)
-            elif x > releases.high[at]:
-                gap = min(gap, x - releases.high[at])
-            else:
-                gap = 0.0
-                break
-        # add it up, and stop above the bound
-        if gap > 0.0:
-            if originals.step[attribute] or gap == math.inf:
-                gap = 1.0
-            total += gap * gap if originals.squared else gap
-            if total > bound:
-                break
-    return total
+        value, step, levels = releases.values[job, attribute], originals.step[attribute], originals.levels[attribute]
+        size = originals.sizes[attribute]
+        for level in range(size if size <= most else 0):
+            parts[attribute, level] = _part(levels[level], value, step, originals.squared, starts, low, high)
 
 
 @compiled
@@ -116,8 +132,38 @@ def pair_distances(
     originals: Originals, rows: NDArray[np.int64], releases: Releases, jobs: NDArray[np.int64], out: NDArray[np.float64]
 ) -> None:
     """Write the distance of each original row named to the release row beside it."""
+    positions, steps, squared = originals.positions, originals.step, originals.squared
+    values, starts, low, high = releases.values, releases.starts, releases.low, releases.high
     for at in range(len(rows)):
-        out[at] = _distance(originals, rows[at], releases, jobs[at], math.inf)
+        total = 0.0
+        for attribute in range(positions.shape[1]):
+            x, value = positions[rows[at], attribute], values[jobs[at], attribute]
+            total += _part(x, value, steps[attribute], squared, starts, low, high)
+        out[at] = total
+
+
+@compiled
+def _distances(
+    originals: Originals, releases: Releases, job: int, rows: NDArray[np.int32], bound: float, parts: Places, out: Places
+) -> None:
+    """Write the distances of original rows to what a release row covers; a sum that exceeds the bound is given up."""
+    positions, codes, sizes = originals.positions, originals.codes, originals.sizes
+    steps, squared = originals.step, originals.squared
+    values, starts, low, high = releases.values[job], releases.starts, releases.low, releases.high
+    # what each value adds, of attributes with fewer values than rows
+    most = len(rows)
+    _note_parts(originals, releases, job, most, parts)
+    # the sum over the attributes
+    for at in range(len(rows)):
+        row, total = rows[at], 0.0
+        for attribute in range(positions.shape[1]):
+            if 0 < sizes[attribute] <= most:
+                total += parts[attribute, codes[row, attribute]]
+            else:
+                total += _part(positions[row, attribute], values[attribute], steps[attribute], squared, starts, low, high)
+            if total > bound:
+                break
+        out[at] = total
 
 
 @compiled
@@ -128,15 +174,18 @@ def least_distances(
 
     `known` is a distance that some original row is known to have, or infinity.
     """
+    parts, distances = np.empty(originals.levels.shape), np.empty(_BLOCK)
     for job in range(begin, end):
         best = known[job]
         attribute, first, last = _stretch(originals, releases, job, best)
-        for at in range(first, last):
-            distance = _distance(originals, originals.order[attribute, at], releases, job, best)
-            if distance < best:
-                best = distance
-                if best == 0.0:
-                    break
+        rows = originals.order[attribute]
+        for start in range(first, last, _BLOCK):
+            block = rows[start : min(start + _BLOCK, last)]
+            _distances(originals, releases, job, block, best, parts, distances)
+            for at in range(len(block)):
+                best = min(best, distances[at])
+            if best == 0.0:
+                break
         out[job] = best
 
 
@@ -156,19 +205,21 @@ def count_around(
 
     A job is given up, with what was counted so far, once more than `most` are nearer.
     """
+    parts, distances = np.empty(originals.levels.shape), np.empty(_BLOCK)
     for at in range(begin, end):
         lower, upper = bounds[at, 0], bounds[at, 1]
         attribute, first, last = _stretch(originals, releases, jobs[at], upper)
-        closer = 0.0
-        tied = 0.0
-        for place in range(first, last):
-            row = originals.order[attribute, place]
-            distance = _distance(originals, row, releases, jobs[at], upper)
-            if distance < lower:
-                closer += weight[row]
-                if closer > most:
-                    break
-            elif distance <= upper:
-                tied += weight[row]
+        rows = originals.order[attribute]
+        closer, tied = 0.0, 0.0
+        for start in range(first, last, _BLOCK):
+            block = rows[start : min(start + _BLOCK, last)]
+            _distances(originals, releases, jobs[at], block, upper, parts, distances)
+            for place in range(len(block)):
+                if distances[place] < lower:
+                    closer += weight[block[place]]
+                elif distances[place] <= upper:
+                    tied += weight[block[place]]
+            if closer > most:
+                break
         out[at, 0] = closer
         out[at, 1] = tied

@@ -33,6 +33,8 @@ _QUESTIONS = "questions"
 """What the stage of a search is called: how many are nearer to this record than its own?"""
 _ROOM = 1 << 18
 """Neighbours that a query may return at a time: a few tenths of a second."""
+_FEW = 256
+"""An attribute with so many values, and no more, has them numbered."""
 _PIECE = 64
 """Jobs that a thread takes at a time."""
 _MOST_INTERLEAVED = 20
@@ -211,7 +213,7 @@ class ScanSearch:
         order = np.argsort(positions, axis=0, kind="stable").T.astype(np.int32)
         in_order = np.take_along_axis(positions.T, order, axis=1)
         nulls = np.asarray(np.isinf(positions).any(axis=0))
-        self._originals = kernels.Originals(positions, order, in_order, nulls, step, power != 1)
+        self._originals = kernels.Originals(positions, order, in_order, nulls, step, power != 1, *_few_valued(order, in_order))
         self._releases = kernels.Releases(values, starts, low, high)
 
     def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -271,6 +273,22 @@ class ScanSearch:
 
     def _root(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.sqrt(distances) if self._originals.squared else distances
+
+
+def _few_valued(
+    order: NDArray[np.int32], in_order: NDArray[np.float64]
+) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]:
+    """Return, for attributes with few values, the number of each row's value, the values' positions, and how many there are."""
+    attributes, rows = in_order.shape
+    codes, levels = np.zeros((rows, attributes), dtype=np.uint8), np.zeros((attributes, _FEW))
+    sizes = np.zeros(attributes, dtype=np.int64)
+    for attribute in range(attributes):
+        new = np.append(True, in_order[attribute, 1:] != in_order[attribute, :-1])
+        if (size := int(np.count_nonzero(new))) <= min(_FEW, rows // 2):
+            codes[order[attribute], attribute] = np.cumsum(new) - 1
+            levels[attribute, :size] = in_order[attribute, new]
+            sizes[attribute] = size
+    return codes, levels, sizes
 
 
 def _together(cells: Sequence[AttributeCells]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
