@@ -24,7 +24,7 @@ HOMES = (
     "attacks.synthetic.nearest",
     "attacks.synthetic.singling_out",
     "counts.minimal_uniques",
-    "counts.refine",
+    "counts.refine_kernels",
     "counts.grouping",
     "counts.window_kernels",
     "mechanisms.microaggregation.kernels",

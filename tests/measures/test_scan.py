@@ -35,9 +35,9 @@ def test_every_subset_is_what_a_direct_call_gives(frame: pl.DataFrame, threads: 
         assert subset.classes == len(direct.by_value)
 
 
-@given(tables(columns=5), st.booleans())
-def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighted: bool) -> None:
-    """However few cells there are, and however little it saves."""
+@given(tables(columns=5), st.booleans(), st.booleans())
+def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighted: bool, gathered: bool) -> None:
+    """However few cells there are, and however little it saves; whether the cells of a class stand side by side or not."""
     assume(varied(frame, "e"))
     named: dict[str, Any] = {"weights": "w"} if weighted else {}
     given_weights = frame.with_columns(w=pl.int_range(1, frame.height + 1) / 4)
@@ -45,6 +45,7 @@ def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighte
         patch.setattr("unveil.counts.refine._SUM_FROM", 1)
         patch.setattr("unveil.counts.refine._WORTH", 1.0)
         patch.setattr("unveil.measures.subset_walk._PAYS", 1)
+        patch.setattr("unveil.measures.subset_walk._SHARED", 1 if gathered else 5)
         found = unveil.scan(given_weights, COLUMNS, "e", **named).subsets
     for subset in found:
         direct = unveil.discrimination_rate(given_weights, subset.key, "e", **named)
@@ -55,8 +56,27 @@ def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighte
         assert (subset.kind, subset.classes) == (direct.kind, len(direct.by_value))
 
 
-def test_more_columns_than_a_word_holds_are_summed_out_as_far_as_it_goes() -> None:
+@given(tables(columns=5), st.sampled_from(["e", "d", None]))
+def test_the_order_of_the_cells_changes_nothing(frame: pl.DataFrame, sensitive: str | None) -> None:
+    """Of many attributes the cells are taken in the order in which they were counted."""
+    assume(sensitive is None or varied(frame, sensitive))
+    keys = [name for name in ("c", "b", "a") if name != sensitive]
+    counts = unveil.count(frame, keys if sensitive is None else [*keys, sensitive])
+    in_order = unveil.scan(counts, keys, sensitive).subsets
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unveil.measures.subset_walk._FEW", 0)
+        found = {subset.key: subset for subset in unveil.scan(counts, keys, sensitive).subsets}
+    assert len(found) == len(in_order)
+    for subset in in_order:
+        other = found[subset.key]
+        assert (subset.kind, subset.classes) == (other.kind, other.classes)
+        assert (subset.dr, subset.identity_dr) == pytest.approx((other.dr, other.identity_dr), abs=1e-12)
+
+
+@pytest.mark.parametrize("shared", [1, 5])
+def test_more_columns_than_a_word_holds_are_summed_out_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch, shared: int) -> None:
     """Five columns of 13 bits do not fit into 64 together."""
+    monkeypatch.setattr("unveil.measures.subset_walk._SHARED", shared)
     rows = np.arange(1 << 13)
     large = {f"c{at}": (rows * 7919 + at) % (len(rows) - at) for at in range(5)}
     frame = pl.DataFrame({**large, "few": rows % 3, "sex": rows % 2, "x": rows % 5 > 1})

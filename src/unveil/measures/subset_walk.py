@@ -30,7 +30,7 @@ _FEW = 24
 
 
 _PAYS, _SHARED = 2, 5
-"""Attributes left from which on it pays to sum one out, and to let another thread go on."""
+"""Attributes left from which on it pays to sum one out, and to let another thread go on or put classes side by side."""
 
 
 _THREADS_PAY = 20_000_000
@@ -129,7 +129,7 @@ def _all_single(records: int, within: float) -> Refinement:
 
     nothing = np.empty(0, dtype=np.uint32)
     start = np.zeros(1, dtype=np.uint32)
-    return Refinement(nothing, start, 0, records, within, within, 0.0, 0, 0, independent=False)
+    return Refinement(nothing, start, 0, 0, records, within, within, 0.0, 0, 0, independent=False)
 
 
 class Walk:
@@ -189,6 +189,8 @@ class Walk:
         """Visit every subset that adds attributes numbered below `lowest` to the parent's."""
         if parent.size == self._largest:
             return
+        if parent.size == 1 and lowest >= _SHARED:
+            parent = parent.gathered()
         beginnings = self._summed(parent, lowest)
         for at in range(lowest):
             if self._stop.is_set():
@@ -318,6 +320,11 @@ class _Node:
     split: Refinement
     mask: int
     size: int
+
+    def gathered(self) -> _Node:
+        """Return the node with the cells of each class side by side."""
+        cells, split = self.cells.gathered(self.split)
+        return replace(self, cells=cells, split=split)
 
 
 def _bits(mask: int) -> list[int]:
