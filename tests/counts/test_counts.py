@@ -190,3 +190,15 @@ def test_tables_are_equal_whatever_the_order_of_their_values() -> None:
     counts = unveil.count(pl.DataFrame({"a": [1, 2, 2, None]}), "a", partitions={"a": [[2], [None], [1]]})
     assert counts + counts - counts == counts
     assert counts != counts + counts
+
+
+@pytest.mark.parametrize("rows", [5, 6])
+def test_keys_that_fill_a_word_with_the_row_number_are_ranked_as_they_are(rows: int) -> None:
+    """Of five rows the keys and row numbers fit into 63 bits together, of six they do not."""
+    sizes = [1 << 31, 3 << 28]
+    codes = [np.full(rows, sizes[0] - 1), np.arange(sizes[1] - 1, sizes[1] - 1 - rows, -1)]
+    codes[1][-1] = codes[1][0]
+    of_row, cells = group(codes, sizes)
+    ranked = sorted(set(codes[1].tolist()))
+    assert of_row.tolist() == [ranked.index(code) for code in codes[1].tolist()]
+    assert [column.tolist() for column in cells] == [[sizes[0] - 1] * (rows - 1), ranked]

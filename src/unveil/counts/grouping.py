@@ -24,6 +24,7 @@ __all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "sum
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
 _LARGEST_KEY = 1 << 62
+_LARGEST = (1 << 63) - 1
 _COMPILE_FROM = 1 << 26
 _CHUNK = 1 << 17
 """Rows are worked on in pieces of this many."""
@@ -139,7 +140,7 @@ def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.
     if (key[1:] >= key[:-1]).all():  # cells of a count table, by their first columns
         first = _first_of_run(key)
         return np.cumsum(first, dtype=np.int64) - 1, key[first]
-    if domain * rows < _LARGEST_KEY:
+    if domain * rows <= _LARGEST:
         row = np.empty(rows, dtype=np.min_scalar_type(max(rows - 1, 0)))
         for piece in _pieces(rows):
             key[piece] *= rows

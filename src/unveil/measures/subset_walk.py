@@ -169,14 +169,13 @@ class Walk:
         return [self._subset(mask, *figures) for mask, figures in self._found.items()]
 
     def _visit(self, threads: int) -> None:
-        whole = _cells_of(self._counts, self._order, self._rates)
         if threads == 1:
-            self._below(_Node(whole, whole.whole(), 0, 0), len(self._order))
+            self._below(self._start(), len(self._order))
             return
         with ThreadPoolExecutor(threads - 1) as pool:
             self._pool, self._idle = pool, threading.Semaphore(threads - 1)
             try:
-                self._below(_Node(whole, whole.whole(), 0, 0), len(self._order))
+                self._below(self._start(), len(self._order))
                 while self._waiting:
                     done, _ = wait(self._waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
                     self._report()
@@ -185,24 +184,27 @@ class Walk:
                 self._stop.set()
                 raise
 
+    def _start(self) -> _Node:
+        """Return the subset without an attribute; nothing else refers to its cells, which are let go of as the walk goes on."""
+        whole = _cells_of(self._counts, self._order, self._rates)
+        return _Node(whole, whole.whole(), 0, 0)
+
     def _below(self, parent: _Node, lowest: int) -> None:
         """Visit every subset that adds attributes numbered below `lowest` to the parent's."""
         if parent.size == self._largest:
             return
-        if parent.size == 1 and lowest >= _SHARED:
-            parent = parent.gathered()
-        beginnings = self._summed(parent, lowest)
+        mask, size, beginnings = parent.mask, parent.size + 1, self._summed(parent, lowest)
+        del parent
         for at in range(lowest):
             if self._stop.is_set():
                 return
-            if self._done(parent.mask | 1 << at, at, parent.size + 1):
+            if self._done(mask | 1 << at, at, size):
                 continue
-            node = self._child(beginnings.pop(at, parent), at)
             if at >= _SHARED and self._idle.acquire(blocking=False):
                 self._settle(future for future in list(self._waiting) if future.done())
-                self._waiting.add(self._pool.submit(self._apart, node, at))
+                self._waiting.add(self._pool.submit(self._apart, self._child(beginnings.pop(at), at), at))
             else:
-                self._below(node, at)
+                self._below(self._child(beginnings.pop(at), at), at)
 
     def _apart(self, node: _Node, lowest: int) -> None:
         """Visit what lies below a node in a thread that had nothing to do."""
@@ -223,15 +225,18 @@ class Walk:
         No subset below needs them, and without them there are fewer cells to refine.
         """
         found = {}
-        if len(self._order) <= _FEW:
-            for at in reversed(range(lowest)):
-                found[at] = parent
-                if at >= _PAYS and (fewer := parent.cells.without(parent.split, at)) is not None:
-                    parent = replace(parent, cells=fewer[0], split=fewer[1])
+        for at in reversed(range(lowest)):
+            found[at] = parent
+            sums_out = at >= _PAYS and len(self._order) <= _FEW
+            if sums_out and (fewer := parent.cells.without(parent.split, at)) is not None:
+                parent = replace(parent, cells=fewer[0], split=fewer[1])
         return found
 
     def _child(self, parent: _Node, at: int) -> _Node:
-        """Return the parent's subset with one attribute more; what is known to identify every record is not computed."""
+        """Return the parent's subset with one attribute more; what is known to identify every record is not computed.
+
+        Once the first attribute is known, the cells of each class are put side by side, where many subsets lie below.
+        """
         self._run.check()
         mask = parent.mask | 1 << at
         if self._contains_identifier(mask):
@@ -244,7 +249,8 @@ class Walk:
         self._found[mask] = [*self._rates.of(split), split.classes]
         if not len(self._found) % 32:
             self._report()
-        return _Node(parent.cells, split, mask, parent.size + 1)
+        node = _Node(parent.cells, split, mask, parent.size + 1)
+        return node.gathered() if node.size == 1 < self._largest and at >= _SHARED else node
 
     def _done(self, mask: int, lowest: int, size: int) -> bool:
         """Whether a checkpoint held a subset and all that lie below it."""

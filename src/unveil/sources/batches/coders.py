@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CodedBatch", "CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
+_Item = TypeVar("_Item")
 
 
 class CodedBatch(NamedTuple):
@@ -40,25 +41,29 @@ _AS_ENUM = 1 << 16
 
 
 def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[CodedBatch]:
-    """Give the codes of every batch, while the next one is read and coded, and tell how far the data is read."""
+    """Give the codes of every batch, while the next one is coded and the one after it read, and tell how far the data is read."""
     run, done = active_run(), 0
 
-    def following() -> tuple[CodedBatch | None, int] | None:
-        if (batch := next(batches, None)) is None:
-            return None
+    def codes_of(batch: FileBatch) -> tuple[CodedBatch | None, int]:
         if not batch.frame.height:
             return None, batch.bytes
         codes = [coder.codes(batch.frame[str(at)]) for at, coder in enumerate(coders)]
         return CodedBatch(codes, [coder.size for coder in coders]), batch.bytes
 
+    for found, taken in _ahead(map(codes_of, _ahead(batches))):
+        if found is not None:
+            yield found
+        done = min(total, done + taken)
+        run.at("bytes counted", done, total)
+
+
+def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+    """Give items, none of them None, while a thread makes the next one."""
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(following)
-        while (found := waiting.result()) is not None:
-            waiting = pool.submit(following)
-            if found[0] is not None:
-                yield found[0]
-            done = min(total, done + found[1])
-            run.at("bytes counted", done, total)
+        waiting = pool.submit(next, items, None)
+        while (item := waiting.result()) is not None:
+            waiting = pool.submit(next, items, None)
+            yield item
 
 
 def expressions(coders: Sequence[Coder]) -> Callable[[int, pl.Expr], pl.Expr]:

@@ -64,14 +64,15 @@ class _Layout:
             _put(keys, word, column, np.uint64(shift))
         return keys
 
-    def column(self, keys: NDArray[np.uint64], at: int) -> NDArray[np.uint64]:
+    def column(self, keys: NDArray[np.uint64], at: int, kind: np.dtype[Any]) -> NDArray[Any]:
         """Return the codes of one column."""
-        mask = np.uint64((1 << self.bits[at]) - 1)
-        return (keys[:, self.words[at]] >> np.uint64(self.shifts[at])) & mask
+        codes = np.empty(len(keys), dtype=kind)
+        _take(keys, self.words[at], np.uint64(self.shifts[at]), np.uint64((1 << self.bits[at]) - 1), codes)
+        return codes
 
-    def unpack(self, keys: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    def unpack(self, keys: NDArray[np.uint64]) -> list[NDArray[Any]]:
         """Return the codes that keys stand for, column by column."""
-        return [self.column(keys, at) for at in range(len(self.bits))]
+        return [self.column(keys, at, np.dtype(np.uint64)) for at in range(len(self.bits))]
 
 
 @dataclass(slots=True)
@@ -138,16 +139,16 @@ class KeyCounter:
         self._count(self._layout.pack(codes), None)
 
     def cells(self, sizes: Sequence[int]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
-        """Return the combinations, column by column in the smallest type, and how many rows hold each."""
+        """Return the combinations, column by column in the smallest type, and how many rows hold each; they are used up."""
         kinds = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
         if not self._segments:
             parts = [self._entries()]
+            self._clear(_FIRST_CAPACITY)
         else:
             self._spill()
             parts = list(self._merged())
-        layout = self._layout
-        codes = [np.concatenate([layout.column(keys, at).astype(kind) for keys, _ in parts]) for at, kind in enumerate(kinds)]
-        return codes, np.concatenate([n for _, n in parts])
+        codes = [_joined([self._layout.column(keys, at, kind) for keys, _ in parts]) for at, kind in enumerate(kinds)]
+        return codes, _joined([n for _, n in parts])
 
     def _clear(self, capacity: int) -> None:
         self._table = np.zeros((capacity, self._layout.width + 1), dtype=np.uint64)
@@ -156,13 +157,7 @@ class KeyCounter:
     def _entries(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         keys = np.empty((self._used, self._layout.width), dtype=np.uint64)
         n = np.empty(self._used, dtype=np.int64)
-        row = 0
-        for piece in _pieces(len(self._table)):
-            part = self._table[piece]
-            held = part[part[:, -1] != 0]
-            keys[row : row + len(held)] = held[:, :-1]
-            n[row : row + len(held)] = held[:, -1]
-            row += len(held)
+        _list(self._table, keys, n)
         return keys, n
 
     def _widen(self, layout: _Layout) -> None:
@@ -247,6 +242,11 @@ class KeyCounter:
 def _pieces(rows: int) -> Iterator[slice]:
     """Cut rows into pieces, so that what is made of them on the way is small."""
     return (slice(start, start + _PIECE) for start in range(0, rows, _PIECE))
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return arrays one after the other; a single one as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _write(file: IO[bytes], array: NDArray[Any]) -> None:
@@ -349,6 +349,26 @@ def _put(keys, word, column, shift):  # type: ignore[no-untyped-def]  # noqa: AN
     """Put codes where they are in the keys."""
     for row in range(column.shape[0]):
         keys[row, word] |= np.uint64(column[row]) << shift
+
+
+@compiled
+def _take(keys, word, shift, mask, codes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Take codes from where they are in the keys."""
+    for row in range(keys.shape[0]):
+        codes[row] = (keys[row, word] >> shift) & mask
+
+
+@compiled
+def _list(table, keys, n):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """List the entries of a hash table."""
+    row = 0
+    width = keys.shape[1]
+    for at in range(table.shape[0]):
+        if table[at, width] != 0:
+            for word in range(width):
+                keys[row, word] = table[at, word]
+            n[row] = table[at, width]
+            row += 1
 
 
 @compiled
