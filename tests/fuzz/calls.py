@@ -83,6 +83,7 @@ class Scene:
             lambda: models.SampleUniques(rng.choice([0.0, 0.3])),
             lambda: models.PopulationUniques(rng.choice([0.0, 0.1]), rng.choice([0.05, 0.5])),
             lambda: models.GrassbergerLDiversity(name, rng.choice([1.0, 1.5])),
+            lambda: models.PresentDeltaDisclosure(name, rng.choice([0.5, 2.0])),
             lambda: models.DeltaPresence(0.0, 0.8),
         ]  # fmt: skip
         return rng.choice(some)()

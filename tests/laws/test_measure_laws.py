@@ -24,7 +24,10 @@ KEY = ["a", "b"]
 ORDER = {SECRET: ["x", "y", "z", "A0", "Z9", "m"]}
 OF_SETS = {"km_anonymity"}
 """Only asked of a column that the user says holds sets; its laws are in tests/models/test_sets.py."""
-ASKED = {"estimated_k_map", "no_attack", "profitable", "grassberger_l_diversity", "population_uniqueness", "sample_uniqueness"}
+ASKED = {
+    "estimated_k_map", "no_attack", "profitable", "grassberger_l_diversity", "population_uniqueness", "sample_uniqueness",
+    "present_delta_disclosure",
+}  # fmt: skip
 """Measured only where they are asked for; each is tested against its formula in tests/models/test_size_models.py and beside it."""
 POPULATION = {"k_map", "delta_presence"}
 """They compare with a population, and have tests of their own."""

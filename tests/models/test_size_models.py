@@ -17,8 +17,16 @@ from scipy.stats import poisson
 import unveil
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.measures.population import population_uniqueness
-from unveil.models import EstimatedKMap, GrassbergerLDiversity, KAnonymity, NoAttack, PopulationUniques, SampleUniques
-from unveil.models.requirements import parse_k_map, parse_l, parse_no_attack, parse_uniqueness
+from unveil.models import (
+    EstimatedKMap,
+    GrassbergerLDiversity,
+    KAnonymity,
+    NoAttack,
+    PopulationUniques,
+    PresentDeltaDisclosure,
+    SampleUniques,
+)
+from unveil.models.requirements import parse_delta, parse_k_map, parse_l, parse_no_attack, parse_uniqueness
 
 TREES = {
     "age": unveil.Hierarchy.from_levels(["1", "2", "3", "4"], ["a", "a", "b", "b"], ["*"] * 4),
@@ -147,6 +155,43 @@ def test_classes_that_meet_grassbergers_model_may_fail_as_one_so_finer_recodings
     assert grassberger([1, 1]) > math.log(2.0) > grassberger([2, 2])
     with pytest.raises(ArgumentError, match="may fail where classes that meet it become one"):
         unveil.mondrian(frame_of([(1, "p", "u"), (2, "q", "v")]), ["age", "town"], [GrassbergerLDiversity("job", 1.5)])
+
+
+@settings(max_examples=20)
+@given(people, st.sampled_from([0.5, 1.1, 2.0]), st.sampled_from([0.0, 0.3]))
+def test_values_that_a_class_lacks_do_not_count_where_only_those_present_do(
+    rows: list[tuple[int, str, str]], delta: float, share: float
+) -> None:
+    whole = Counter(row[2] for row in rows)
+    free = []
+    for node in product(range(3), repeat=2):
+        jobs: dict[tuple[str, ...], Counter[str]] = {}
+        for row in rows:
+            jobs.setdefault(generalised(row, node), Counter())[row[2]] += 1
+        beyond = [
+            one.total()
+            for one in jobs.values()
+            if max(abs(math.log2(n / one.total() / (whole[job] / len(rows)))) for job, n in one.items()) >= delta - 1e-9
+        ]
+        if sum(beyond) <= math.floor(share * len(rows) + 1e-9):
+            free.append(sum(node))
+    assert free  # everybody in one class: every share is that of the table
+    release = unveil.anonymize(
+        frame_of(rows), TREES, [PresentDeltaDisclosure("job", delta)], objective="height", suppression=share
+    )
+    assert (release.score, release.optimal) == (min(free), True)
+
+
+def test_classes_that_lack_a_value_meet_delta_of_those_present_until_they_become_one() -> None:
+    rows = [(1, "p", "u")] * 3 + [(1, "q", "v")] * 3 + [(1, "q", "w")] + [(4, "r", "w")] * 9
+    frame, asked = frame_of(rows), [PresentDeltaDisclosure("job", 3.0)]
+    found = unveil.measure(frame, "town", "job", models=asked).to_dict()["models"]["present_delta_disclosure"]["job"]
+    assert found["value"] == pytest.approx(math.log2(16 / 3))
+    assert found["met"] is True
+    assert parse_delta("present:1.5:job", ["job"]) == PresentDeltaDisclosure("job", 1.5)
+    assert "present_delta_disclosure" not in unveil.measure(frame, "town", "job").to_dict()["models"]
+    with pytest.raises(ArgumentError, match="may fail where classes that meet it become one"):
+        unveil.mondrian(frame, ["age", "town"], asked)
 
 
 def test_measures_say_them_only_where_they_are_asked_for() -> None:

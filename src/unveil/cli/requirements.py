@@ -59,7 +59,12 @@ Alpha = Annotated[
 Beta = Annotated[
     list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
 ]
-Delta = Annotated[list[str] | None, typer.Option("--delta", metavar="D[:COLUMN]", help="Require delta-disclosure privacy.")]
+Delta = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--delta", metavar="[present:]D[:COLUMN]", help="Require delta-disclosure privacy, of all values or of those present."
+    ),
+]
 Km = Annotated[
     list[str] | None, typer.Option("--km", metavar="K:M:COLUMN", help="Require k^m-anonymity of a key column of sets.")
 ]

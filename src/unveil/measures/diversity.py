@@ -27,6 +27,7 @@ __all__ = [
     "kl_divergence",
     "largest_share",
     "ordered_closeness",
+    "present_disclosure",
     "recursive_c",
     "variational_closeness",
 ]
@@ -77,10 +78,13 @@ def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
 
 def delta_disclosure(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\max_x |\ln (p / q)|` of each class over all values of the whole table; infinite where one is absent."""
-    whole = spread.whole[spread.value]
-    ratio = np.abs(np.log(_quotient(spread.share, whole)))
-    complete = summed(spread.of_class, whole > 0, len(spread.starts)) == np.count_nonzero(spread.whole)
-    return np.where(complete, spread.highest(ratio), np.inf)
+    held = summed(spread.of_class, spread.whole[spread.value] > 0, len(spread.starts))
+    return np.where(held == np.count_nonzero(spread.whole), present_disclosure(spread), np.inf)
+
+
+def present_disclosure(spread: Spread) -> NDArray[np.float64]:
+    r"""Return :math:`\max_x |\ln (p / q)|` of each class over the values that it holds."""
+    return spread.highest(np.abs(np.log(_quotient(spread.share, spread.whole[spread.value]))))
 
 
 def variational_closeness(spread: Spread) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from unveil.models.closeness import TCloseness
 from unveil.models.derived import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable
 from unveil.models.registry import register
 from unveil.models.sets import KmAnonymity
@@ -42,6 +43,7 @@ __all__ = [
     "NoAttack",
     "PSensitiveKAnonymity",
     "PopulationUniques",
+    "PresentDeltaDisclosure",
     "Profitable",
     "RecursiveLDiversity",
     "SampleUniques",

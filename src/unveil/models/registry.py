@@ -29,6 +29,7 @@ from unveil.models.derived import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.orders import Scale
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
+from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
@@ -58,6 +59,7 @@ MODELS: list[type[Model]] = [
     BasicBetaLikeness,
     EnhancedBetaLikeness,
     DeltaDisclosure,
+    PresentDeltaDisclosure,
 ]
 
 

@@ -27,6 +27,7 @@ from unveil.models.closeness import DISTANCES, Distance, TCloseness
 from unveil.models.derived import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import ATTACKERS, Attacker, AverageRisk, DeltaPresence, KMap
+from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable, game_of
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
@@ -164,9 +165,18 @@ def parse_beta(text: str, sensitive: Sequence[str]) -> Model:
 
 
 def parse_delta(text: str, sensitive: Sequence[str]) -> Model:
-    """Read DELTA[:ATTRIBUTE] as delta-disclosure."""
-    number, rest = _split(text)
-    return DeltaDisclosure(_attribute(rest, sensitive, text), _positive(number, "`delta`", text))
+    """Read [present:]DELTA[:ATTRIBUTE] as delta-disclosure: of all values, or, in bits, of those that a class holds.
+
+    Examples
+    --------
+    >>> parse_delta("present:1.5", ["disease"])
+    PresentDeltaDisclosure(attribute='disease', delta=1.5)
+    """
+    kind, rest = _split(text)
+    if kind != "present":
+        return DeltaDisclosure(_attribute(rest, sensitive, text), _positive(kind, "`delta`", text))
+    number, after = _split(rest or "")
+    return PresentDeltaDisclosure(_attribute(after, sensitive, text), _positive(number, "`delta`", text))
 
 
 def parse_presence(text: str) -> DeltaPresence:

@@ -1,0 +1,68 @@
+r"""delta-disclosure as ARX checks it: in bits, and of the values that a class holds.
+
+With p the share of a value in a class and q its share in the whole table, :math:`\max_x |\log_2 (p / q)|` over the values x that
+the class *holds* stays below delta. That a class lacks a value discloses something as well, which the definition of Brickell and
+Shmatikov counts (`DeltaDisclosure`) and this one does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from unveil.arguments import checked_arguments
+from unveil.measures import diversity
+from unveil.measures.equivalence import Equivalence, Spread
+from unveil.models.base import TOLERANCE, SensitiveModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from unveil.models.orders import Scale
+
+__all__ = ["PresentDeltaDisclosure"]
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class PresentDeltaDisclosure(SensitiveModel):
+    """In every class the share of every value that it holds is within a factor 2^delta of the whole table's.
+
+    Examples
+    --------
+    >>> PresentDeltaDisclosure("disease", 1.5).requirement
+    'present_delta_disclosure < 1.5'
+    """
+
+    delta: float | None = None
+    name: ClassVar[str] = "present_delta_disclosure"
+    label: ClassVar[str] = "delta-disclosure of values present"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    safe_is_high: ClassVar[bool] = False
+    closed: ClassVar[bool] = False
+
+    @classmethod
+    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - on request only
+        """Give nothing: delta-disclosure is what a table is measured by."""
+        yield from ()
+
+    def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
+        """Return the largest absolute log2(p/q) of every class, over the values that it holds."""
+        return diversity.present_disclosure(self.spread(classes)) / math.log(2.0)
+
+    @property
+    def threshold(self) -> float | None:
+        """The required delta."""
+        return self.delta
+
+    @property
+    def requirement(self) -> str | None:
+        """The threshold in words."""
+        return None if self.delta is None else f"{self.name} < {self.delta:g}"
+
+    def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which classes do not stay below delta: the requirement is strict."""
+        return figures >= (math.inf if self.delta is None else self.delta - TOLERANCE)
