@@ -90,6 +90,60 @@ def test_the_bits_of_combinations_that_are_lost(rows: list[Row], factor: float, 
     assert release.score == pytest.approx(min(costs), abs=1e-12)
 
 
+@given(people, st.sampled_from([0.0, 0.1, 0.5, 0.7, 0.9, 1.0]), st.sampled_from([0.0, 0.3, 1.0]))
+def test_class_sizes_take_the_factors_the_other_way_round(rows: list[Row], factor: float, share: float) -> None:
+    """More classes are better: below 0.5 those that are kept count less, above it what is suppressed does."""
+    kept, suppressed = min(1.0, 2 * factor), min(1.0, 2 - 2 * factor)
+    costs = []
+    for node in NODES:
+        sizes = list(classes_at(rows, node).values())
+        lost = sum(n for n in sizes if n < 2)
+        if lost <= share * len(rows):
+            classes = kept * sum(n >= 2 for n in sizes) + suppressed * (lost > 0)
+            costs.append(len(rows) / classes if classes else math.inf)
+    if min(costs) == math.inf:
+        return
+    try:
+        release = unveil.anonymize(
+            frame_of(rows), TREES, [KAnonymity(2)], suppression=share, objective="class-size", factor=factor
+        )
+    except unveil.errors.EmptyDataError:
+        assert share == 1.0
+        return
+    assert release.score == pytest.approx(min(costs), abs=1e-12)
+
+
+@given(people, st.sampled_from([0.0, 0.2, 0.5, 0.8]), st.sampled_from(["", "-geometric", "-max"]), st.booleans())
+def test_entropies_as_arx_charges_them_take_weights_and_a_factor(rows: list[Row], factor: float, how: str, normal: bool) -> None:
+    general, suppressing, n = min(1.0, 2 - 2 * factor), min(1.0, 2 * factor), len(rows)
+    weights, costs = {"age": 0.5, "sex": 2.0}, []
+    for node in NODES:
+        labels = [next(iter(classes_at([row], node))) for row in rows]
+        sizes = Counter(labels)
+        gone = [label for label in labels if sizes[label] < 2]
+        losses = []
+        for at in range(2):
+            values, groups, lost = (
+                Counter(row[at] for row in rows),
+                Counter(label[at] for label in labels),
+                Counter(label[at] for label in gone),
+            )
+            bits = general * sum(math.log2(groups[label[at]] / values[row[at]]) for row, label in zip(rows, labels, strict=True))
+            bits += suppressing * sum(math.log2(len(gone) / lost[label[at]]) for label in gone)
+            most = sum(math.log2(n / values[row[at]]) for row in rows) or 1.0
+            losses.append(bits / (most if normal else 1.0 if how == "-geometric" else n * math.log2(n)))
+        low, high = (0.25, 1.0) if how else (0.2, 0.8)
+        weighted = (low * losses[0], high * losses[1])
+        joined = {"": sum(weighted), "-max": max(weighted), "-geometric": math.sqrt((1 + weighted[0]) * (1 + weighted[1])) - 1}
+        if len(gone) <= 0.3 * n:
+            costs.append(joined[how])
+    name = f"entropy-{'normalized' if normal else 'arx'}{how}"
+    release = unveil.anonymize(
+        frame_of(rows), TREES, [KAnonymity(2)], suppression=0.3, objective=name, factor=factor, weights=weights
+    )
+    assert release.score == pytest.approx(min(costs), abs=1e-9)
+
+
 games = st.sampled_from([(10.0, 3.0, 3.0, 1.0), (4.0, 9.0, 6.0, 2.0), (1.0, 1.0, 0.0, 1.0), (2.0, 5.0, 9.0, 0.5)])
 
 

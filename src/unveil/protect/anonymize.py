@@ -100,10 +100,10 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     suppression
         The share of the records that may be suppressed: their key values become ``*``.
     objective
-        What to make small: "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility",
-        "discernibility-monotone", "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "classification:COLUMN",
-        "entropy-based", "precision-arx", "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]", or a function of a `Candidate`.
-        `objective_of` gives the formulas.
+        What to make small: "loss", "precision", "entropy", "height", "entropy-arx", "entropy-normalized" or "precision-arx", each
+        also ending in "-geometric", "-max" or "-rank"; "discernibility", "discernibility-monotone", "class-size", "kl",
+        "ambiguity", "entropy-based", "classification:COLUMN", "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]", or a function of a
+        `Candidate`. `objective_of` gives the formulas.
     levels
         The lowest and the highest level that an attribute may have.
     weights

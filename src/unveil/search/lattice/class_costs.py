@@ -4,15 +4,12 @@ With :math:`n_C` the records of a class C, and n those of the table,
 
 - "discernibility" is :math:`\sum_C n_C^2` over the classes kept, and n for every suppressed record; "discernibility-monotone" is
   :math:`\sum_C n_C^2` over all classes, as if none were suppressed;
-- "class-size" is n by the number of classes, the suppressed ones being one;
-- "height" is the sum of the levels;
+- "class-size" is n by the number of classes, the suppressed ones being one; below a factor of 0.5 a class that is kept counts
+  2 x factor, above it the suppressed ones 2 - 2 x factor;
 - "kl" is the Kullback-Leibler divergence, in bits, of the table's cells from the release's, where the records of a class spread
   evenly over all leaves that it covers;
 - "ambiguity" is the sum over the records of how many combinations of leaves they may stand for, all of them where a record is
   suppressed (Goldberger and Tassa 2010);
-- "entropy-arx" is the non-uniform entropy as ARX charges it, by :math:`n \log_2 n`, on average over the attributes: the records
-  keep what generalisation costs them, and the s suppressed ones add :math:`\sum_{r\ suppressed} \log_2 (s / s_g)`, where
-  :math:`s_g` of them hold the generalised value;
 - "classification:COLUMN" is the share of records whose value of the column is not the most frequent of their class, all of them
   where two values are; a suppressed record counts as the factor says (half of one unless set otherwise).
 """
@@ -28,16 +25,31 @@ import numpy as np
 
 from unveil.counts.grouping import summed
 from unveil.search.lattice.class_table import ClassTable
+from unveil.search.lattice.lattice_sizes import LatticeSizes
 from unveil.search.lattice.rollup import classes_of
 from unveil.search.lattice.space import Node, Space
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CLASS_COSTS", "ClassCost", "Factors", "class_volumes", "classification", "key_classification"]
+__all__ = [
+    "CLASS_COSTS",
+    "ClassCost",
+    "Factors",
+    "Survey",
+    "class_size",
+    "class_volumes",
+    "classification",
+    "key_classification",
+    "surveyed_class_size",
+    "surveyed_discernibility",
+    "xlog2",
+]
 
 ClassCost: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]"
 """The figure of a node, given its classes and which of them are suppressed."""
+Survey: TypeAlias = "Callable[[LatticeSizes, int], NDArray[np.float64]]"
+"""The figures of all nodes of a lattice, given the sizes of their classes and the number of records."""
 
 _EVEN = 0.5
 
@@ -65,20 +77,40 @@ def _all_pairs(_space: Space, _node: Node, table: ClassTable, _gone: NDArray[np.
     return float(n @ n)
 
 
-def _class_size(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    n = table.n
-    return space.records / (np.count_nonzero(n[~gone]) + int(n[gone].sum() > 0))
+def surveyed_discernibility(sizes: LatticeSizes, records: int) -> NDArray[np.float64]:
+    """Return the discernibility of every node of a lattice, those of its classes suppressed that are too small."""
+    return np.asarray(sizes.squares + sizes.small.astype(np.float64) * records)
 
 
-def _height(space: Space, node: Node, _table: ClassTable, _gone: NDArray[np.bool_]) -> float:
-    return float(sum(space.transformation(node).values()))
+def class_size(factors: Factors) -> ClassCost:
+    """Return the mean size of the classes; the two factors change places, as more classes are better."""
+
+    def score(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        n = table.n
+        return float(_mean_size(np.count_nonzero(n[~gone]), n[gone].any(), space.records, factors))
+
+    return score
+
+
+def surveyed_class_size(factors: Factors) -> Survey:
+    """Return the mean size of the classes of every node of a lattice."""
+
+    def scores(sizes: LatticeSizes, records: int) -> NDArray[np.float64]:
+        return _mean_size(sizes.classes, sizes.small > 0, records, factors)
+
+    return scores
+
+
+def _mean_size(kept: ArrayLike, suppressed: ArrayLike, records: int, factors: Factors) -> NDArray[np.float64]:
+    classes = factors.suppressing * np.asarray(kept) + factors.generalising * np.asarray(suppressed)
+    return np.asarray(np.where(classes > 0.0, records / np.where(classes > 0.0, classes, 1.0), np.inf))
 
 
 def _divergence(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
     n, (volume, everything) = table.n.astype(np.float64), class_volumes(space, node, table)
     dropped = n[gone].sum(keepdims=True)
-    spread = _xlog2(n[~gone]).sum() - n[~gone] @ volume[~gone] + float(_xlog2(dropped)[0] - dropped[0] * everything)
-    return float(_xlog2(space.cells.astype(np.float64)).sum() - spread) / space.records
+    spread = xlog2(n[~gone]).sum() - n[~gone] @ volume[~gone] + float(xlog2(dropped)[0] - dropped[0] * everything)
+    return float(xlog2(space.cells.astype(np.float64)).sum() - spread) / space.records
 
 
 def _ambiguity(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
@@ -95,17 +127,8 @@ def class_volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[
     return volume, everything
 
 
-def _entropy(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-    bits, dropped = 0.0, table.n[gone].astype(np.float64)
-    for one, level, field in zip(space.attributes, node, space.fields, strict=True):
-        groups = one.group_records(one.lowest + level).astype(np.float64)
-        bits += _xlog2(groups).sum() - _xlog2(one.records.astype(np.float64)).sum()
-        suppressed = np.bincount(table.codes(field)[gone], weights=dropped).astype(np.float64)
-        bits += _xlog2(suppressed.sum(keepdims=True))[0] - _xlog2(suppressed).sum()
-    return float(bits) / (len(space.attributes) * max(space.records * math.log2(space.records), 1.0))
-
-
-def _xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
+def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return n log2 n, zero where n is."""
     return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
@@ -198,9 +221,6 @@ def _most_frequent(space: Space, node: Node, table: ClassTable, target: str) -> 
 CLASS_COSTS: dict[str, ClassCost] = {
     "discernibility": _discernibility,
     "discernibility-monotone": _all_pairs,
-    "class-size": _class_size,
-    "height": _height,
     "kl": _divergence,
     "ambiguity": _ambiguity,
-    "entropy-arx": _entropy,
 }

@@ -178,18 +178,15 @@ class _Search:
 
     def _survey(self) -> Found | None:
         """Settle all nodes in one pass, where class sizes are all that requirements and objective ask for."""
-        least, name = self.requirements.least, self.objective.name
+        least, survey = self.requirements.least, None if isinstance(self.objective, Separable) else self.objective.survey
         limited = self.budget.seconds is not None or self.budget.nodes is not None
         many = self.space.size > _MOST_RAISED or len(self.space.cells) > _MOST_SURVEYED
-        if limited or many or least is None or name not in ("discernibility", "class-size"):
+        if limited or many or least is None or survey is None:
             return None
         sizes = self.space.survey(least)
         if sizes is None:
             return None
-        costs = sizes.squares + sizes.small.astype(np.float64) * self.space.records
-        if name == "class-size":
-            costs = self.space.records / np.maximum(sizes.classes + (sizes.small > 0), 1)
-        costs = np.where(sizes.small <= self.limit, costs, np.inf)
+        costs = np.where(sizes.small <= self.limit, survey(sizes, self.space.records), np.inf)
         closest = np.unravel_index(int(sizes.small.argmin()), self.space.shape)
         least_small = (tuple(int(level) for level in closest), int(sizes.small.min()))
         if not np.isfinite(costs).any():
@@ -266,7 +263,7 @@ class _Search:
             raise ArgumentError("the objective gave NaN for a generalisation; give a number, infinite where it is to be avoided.")
         best = self.seen.score
         slack = self._slack(best) if self.seen.node is not None else 0.0
-        if isinstance(self.objective, Separable) and self.objective.ranked:
+        if self.objective.ranked:
             ranking = self.objective.ranking(self.space, node, table, gone)
         before = ranking < self.seen.ranking or (ranking == self.seen.ranking and self._lower(node))
         if score < best - slack or (score <= self.most < math.inf and before):

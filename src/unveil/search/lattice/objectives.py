@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,24 +22,44 @@ from unveil.arguments import shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
 from unveil.models.profitability import game_of
-from unveil.search.lattice.class_costs import CLASS_COSTS, ClassCost, Factors, classification, key_classification
+from unveil.search.lattice.attribute_costs import (
+    ATTRIBUTE_COSTS,
+    JOININGS,
+    AttributeCost,
+    Joining,
+    joined_losses,
+    ranked_losses,
+    split_joining,
+)
+from unveil.search.lattice.class_costs import (
+    CLASS_COSTS,
+    ClassCost,
+    Factors,
+    Survey,
+    class_size,
+    classification,
+    key_classification,
+    surveyed_class_size,
+    surveyed_discernibility,
+)
 from unveil.search.lattice.class_table import ClassTable
-from unveil.search.lattice.payoffs import bits_cost, payoff_cost, precision_cost
+from unveil.search.lattice.payoffs import bits_cost, payoff_cost
 from unveil.search.lattice.rollup import code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OBJECTIVES", "Candidate", "ClassBased", "Objective", "ObjectiveName", "Separable", "objective_of", "target_of"]
-
-ObjectiveName: TypeAlias = Literal[
-    "loss", "loss-geometric", "loss-max", "loss-rank", "precision", "height", "discernibility", "discernibility-monotone",
-    "class-size", "entropy", "entropy-arx", "kl", "ambiguity", "entropy-based", "precision-arx",
+__all__ = [
+    "JOINED_OBJECTIVES", "OBJECTIVES", "Candidate", "ClassBased", "Objective", "Separable", "objective_of", "target_of",
 ]  # fmt: skip
-OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
+
+_SEPARABLE = ("loss", "precision", "entropy")
+OBJECTIVES: tuple[str, ...] = (*_SEPARABLE, *ATTRIBUTE_COSTS, *CLASS_COSTS, "class-size", "entropy-based")
+"""The objectives, each by its plain name."""
+JOINED_OBJECTIVES: tuple[str, ...] = tuple(f"{one}-{how}" for one in (*_SEPARABLE, *ATTRIBUTE_COSTS) for how in JOININGS[1:])
+"""Those that join the attributes otherwise than by their mean."""
 _CLASSIFICATION, _PAYOFF = "classification:", "payoff:"
-_DIGITS = 12
 _EVEN = 0.5
 """The factor that lets generalisation and suppression count in full."""
 
@@ -89,8 +109,7 @@ class Separable:
     totals
         For every attribute and level the sum of `costs` over all records.
     joined
-        "mean"; "geometric": the geometric mean of 1 + w L, minus 1; "max": the largest w L; "rank": the largest, of equal ones
-        the second largest, and so on.
+        How what the attributes lose, weighted, becomes one figure.
     """
 
     name: str
@@ -101,7 +120,7 @@ class Separable:
     scale: NDArray[np.float64]
     weights: NDArray[np.float64]
     totals: tuple[NDArray[np.float64], ...]
-    joined: Literal["mean", "geometric", "max", "rank"] = "mean"
+    joined: Joining = "mean"
 
     @property
     def ranked(self) -> bool:
@@ -110,12 +129,11 @@ class Separable:
 
     def score(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
         """Return the score of a node whose classes `gone` are suppressed."""
-        return self._joined(self._sums(node) + self.added(space, node, table, gone))
+        return self.floor(node, self.added(space, node, table, gone))
 
     def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Return what the attributes lose, weighted, the largest first; scores that differ by rounding alone are equal."""
-        losses = self._losses(self._sums(node) + self.added(space, node, table, gone))
-        return tuple(sorted(np.round(losses, _DIGITS).tolist(), reverse=True))
+        """Return what the attributes lose, weighted, the largest first."""
+        return ranked_losses(self._losses(node, self.added(space, node, table, gone)))
 
     def added(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what suppressing these classes adds to each attribute's sum, here, and at least in every node below."""
@@ -140,19 +158,11 @@ class Separable:
 
     def floor(self, node: Node, added: NDArray[np.float64]) -> float:
         """Return the lower bound of one node."""
-        return self._joined(self._sums(node) + added)
+        return joined_losses(self._losses(node, added), self.joined)
 
-    def _sums(self, node: Node) -> NDArray[np.float64]:
-        return np.array([one[level] for one, level in zip(self.totals, node, strict=True)])
-
-    def _losses(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _losses(self, node: Node, added: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums = np.array([one[level] for one, level in zip(self.totals, node, strict=True)]) + added
         return np.asarray(self.weights * (sums - self.offset) / self.scale)
-
-    def _joined(self, sums: NDArray[np.float64]) -> float:
-        losses = self._losses(sums)
-        if self.joined == "mean":
-            return float(losses.sum())
-        return float(np.expm1(np.log1p(losses).mean()) if self.joined == "geometric" else losses.max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,17 +180,27 @@ class ClassBased:
         suppressed (a class that joins others that are may cost less than they did); "never": nothing is known.
     needs_population
         Whether it goes by the sizes of classes in the population.
+    survey
+        The figures of all nodes at once, from the sizes of their classes; None: they are looked at one by one.
+    ranks
+        What nodes of one score are distinguished by, the lowest first; None: by nothing.
     """
 
     name: str
     score: ClassCost
     rises: Literal["more", "first", "never"] = "more"
     needs_population: bool = False
+    survey: Survey | None = None
+    ranks: Callable[[Space, Node, ClassTable, NDArray[np.bool_]], tuple[float, ...]] | None = None
 
     @property
     def ranked(self) -> bool:
-        """Whether nodes of one score are distinguished further; here they are not."""
-        return False
+        """Whether nodes of one score are distinguished further."""
+        return self.ranks is not None
+
+    def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
+        """Return what a node of a score is distinguished by."""
+        return () if self.ranks is None else self.ranks(space, node, table, gone)
 
 
 def target_of(objective: object) -> str | None:
@@ -203,17 +223,18 @@ def objective_of(
     ----------
     objective
         "loss": :math:`s_j` is the share of the hierarchy's leaves that the value stands for, :math:`o_j = n / |leaves|` and
-        :math:`c_j = n - o_j`; the mean over the attributes. "loss-geometric": the same, geometric mean. "loss-max": the largest
-        :math:`L_j`. "loss-rank": the largest, of equal ones the second largest, and so on. "precision": :math:`s_j` is the level
-        over the hierarchy's height, :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold
-        the generalised value, :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share
-        of what full generalisation costs). "height", "discernibility", "discernibility-monotone", "class-size", "entropy-arx",
-        "kl", "ambiguity" and "classification:COLUMN": see `class_costs`. "entropy-based", "precision-arx" and
-        "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]": see `payoffs`.
+        :math:`c_j = n - o_j`; the mean over the attributes. "precision": :math:`s_j` is the level over the hierarchy's height,
+        :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold the generalised value,
+        :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share of what full
+        generalisation costs). "entropy-arx", "entropy-normalized", "precision-arx" and "height": see `attribute_costs`. All these
+        may end in "-geometric" (geometric mean), "-max" (the largest :math:`L_j`) or "-rank" (the largest, of equal ones the
+        second largest, and so on). "discernibility", "discernibility-monotone", "class-size", "kl", "ambiguity" and
+        "classification:COLUMN": see `class_costs`. "entropy-based" and "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]": see
+        `payoffs`.
     attributes, records
         The key attributes, and the number of records.
     weights
-        The attributes' weights in a separable objective; 1 unless given.
+        The attributes' weights in an objective that joins what they lose; 1 unless given.
     factor
         From 0, where a suppressed record costs what its generalisation costs, over 0.5, where it costs as much as full
         generalisation, to 1, where generalisation costs nothing.
@@ -221,22 +242,32 @@ def objective_of(
     if callable(objective):
         return ClassBased("function", _own(objective), rises="never")
     target, paid = target_of(objective), objective.startswith(_PAYOFF)
-    if objective not in OBJECTIVES and not target and not paid:
+    if objective not in (*OBJECTIVES, *JOINED_OBJECTIVES) and not target and not paid:
         raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN", "payoff:..."))
     if not 0.0 <= factor <= 1.0:
         raise ArgumentError(
             f"the factor between generalisation and suppression lies between 0 and 1, so it is not {shown_number(factor)}."
         )
-    if target or paid or objective in (*CLASS_COSTS, "entropy-based"):
-        if weights or (factor != _EVEN and objective in CLASS_COSTS):
-            also = "" if objective not in CLASS_COSTS else ", and no factor for suppression"
-            raise ArgumentError(f"the objective {objective} takes no attribute weights{also}.")
-        return _of_classes(objective, target, [one.name for one in attributes], factor)
-    joined: Any = objective.removeprefix("loss-") if objective.startswith("loss-") else "mean"
-    shares = _weights(attributes, weights or {}, joined)
-    if objective == "precision-arx":
-        return ClassBased(objective, precision_cost(shares, Factors.of(factor)), rises="never")
-    return _separable(objective, joined, attributes, records, shares, Factors.of(factor))
+    plain, joined = split_joining(objective)
+    if plain in (*_SEPARABLE, *ATTRIBUTE_COSTS):
+        return _of_attributes(objective, attributes, records, _weights(attributes, weights or {}, plain, joined), factor)
+    if weights or (factor != _EVEN and objective in CLASS_COSTS):
+        also = "" if objective not in CLASS_COSTS else ", and no factor for suppression"
+        raise ArgumentError(f"the objective {objective} takes no attribute weights{also}.")
+    return _of_classes(objective, target, [one.name for one in attributes], factor)
+
+
+def _of_attributes(
+    objective: str, attributes: Sequence[KeyAttribute], records: int, weights: NDArray[np.float64], factor: float
+) -> Objective:
+    """Return an objective that joins what the attributes lose."""
+    plain, joined = split_joining(objective)
+    factors = Factors.of(factor)
+    if plain in _SEPARABLE:
+        return _separable(objective, attributes, records, weights, factors)
+    cost = AttributeCost(ATTRIBUTE_COSTS[plain](factors, joined), weights, joined)
+    rises: Literal["more", "never"] = "never" if plain == "precision-arx" and factor < _EVEN else "more"
+    return ClassBased(objective, cost.score, rises, ranks=cost.ranking if joined == "rank" else None)
 
 
 def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor: float) -> ClassBased:
@@ -248,30 +279,33 @@ def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor:
     if objective.startswith(_PAYOFF):
         game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
         return ClassBased(objective, payoff_cost(game, factors), rises="never", needs_population=game.needs_population)
-    if objective == "entropy-based":  # suppression adds to the score where it counts in full
-        return ClassBased(objective, bits_cost(factors), rises="more" if factor >= _EVEN else "never")
-    return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more")
+    full: Literal["more", "never"] = (
+        "more" if factor >= _EVEN else "never"
+    )  # suppression adds to the score where it counts in full
+    if objective == "entropy-based":
+        return ClassBased(objective, bits_cost(factors), rises=full)
+    if objective == "class-size":
+        return ClassBased(objective, class_size(factors), rises=full, survey=surveyed_class_size(factors))
+    survey = surveyed_discernibility if objective == "discernibility" else None
+    return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more", survey=survey)
 
 
-def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], joined: str) -> NDArray[np.float64]:
+def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], plain: str, joined: Joining) -> NDArray[np.float64]:
+    """Return the weights as shares: of all together in a mean, else, and for the height, which is a sum, of the largest."""
     names = [one.name for one in attributes]
     if unknown := [name for name in given if name not in names]:
         raise ArgumentError(f"a weight is given for {shown(unknown[0])}, which is not a key attribute.")
     weights = np.array([given.get(name, 1.0) for name in names], dtype=np.float64)
     if not (weights >= 0.0).all() or not weights.sum() > 0.0:
         raise ArgumentError("attribute weights are zero or above, and not all zero.")
-    return np.asarray(weights / (weights.sum() if joined == "mean" else weights.max()))
+    return np.asarray(weights / (weights.sum() if joined == "mean" and plain != "height" else weights.max()))
 
 
 def _separable(
-    name: str,
-    joined: Literal["mean", "geometric", "max", "rank"],
-    attributes: Sequence[KeyAttribute],
-    records: int,
-    weights: NDArray[np.float64],
-    factors: Factors,
+    name: str, attributes: Sequence[KeyAttribute], records: int, weights: NDArray[np.float64], factors: Factors
 ) -> Separable:
-    shape = {"precision": _level_shares, "entropy": _bits}.get(name, _leaf_shares)
+    plain, joined = split_joining(name)
+    shape = {"precision": _level_shares, "entropy": _bits, "loss": _leaf_shares}[plain]
     parts = [shape(one, records) for one in attributes]
     costs = tuple(tuple(factors.generalising * cost for cost in part.costs) for part in parts)
     offset = np.array([factors.generalising * part.offset for part in parts])

@@ -1,7 +1,5 @@
-r"""Costs of ARX that count a suppressed record otherwise than what is left of it: precision, bits lost, the publisher's payoff.
+r"""Costs of ARX that count a suppressed record otherwise than what is left of it: bits lost, and the publisher's payoff.
 
-- "precision-arx" is :math:`\frac{1}{n} \sum_j w_j (g \sum_{r\ kept} h_j + f \sum_{r\ suppressed} 1)`, where :math:`h_j` is the
-  level over the height of attribute j: below a factor of 0.5 a suppressed record costs f = 2 x factor, whatever its level.
 - "entropy-based" is the share of a record's information that is lost, on average: that of the bits of all combinations of leaves,
   as in `models.profitability`; f for a suppressed record.
 - "payoff:BENEFIT:LOSS:GAIN:COST[:ATTACKER]" is the share of what all records together are worth that their publisher does not
@@ -23,19 +21,7 @@ from unveil.search.lattice.space import Node, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["bits_cost", "class_payoffs", "payoff_cost", "precision_cost"]
-
-
-def precision_cost(weights: NDArray[np.float64], factors: Factors) -> ClassCost:
-    """Return the precision that a node loses, given the attributes' weights, which add up to 1."""
-
-    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
-        suppressed = int(table.n[gone].sum())
-        shares = [(one.lowest + level) / max(one.levels.height, 1) for one, level in zip(space.attributes, node, strict=True)]
-        kept = factors.generalising * (space.records - suppressed) * float(weights @ np.array(shares))
-        return (kept + factors.suppressing * suppressed) / space.records
-
-    return score
+__all__ = ["bits_cost", "class_payoffs", "payoff_cost"]
 
 
 def bits_cost(factors: Factors) -> ClassCost:
