@@ -21,7 +21,7 @@ import typer
 
 import unveil
 from unveil.cli.verbs import app
-from unveil.project.policy import RULES
+from unveil.project.rules import RULES
 
 __all__ = ["BLOCK", "DOCS", "generated", "mechanisms", "models", "update", "verbs"]
 

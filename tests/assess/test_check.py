@@ -22,7 +22,7 @@ from unveil.assess.policy.rules import _READERS
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError, ProjectError
 from unveil.models.closeness import DISTANCES
 from unveil.project import Policy
-from unveil.project.policy import DISTANCE_WORDS, RULES
+from unveil.project.rules import DISTANCE_WORDS, RULES
 from unveil.testing import tables
 
 KEY = ("sex", "race", "age")

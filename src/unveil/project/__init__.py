@@ -18,6 +18,7 @@ OPEN_MODULES = (
     "gates",
     "policy",
     "presets",
+    "rules",
     "sections",
     "toml_text",
 )

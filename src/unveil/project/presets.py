@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.project.policy import Rule
+from unveil.project.rules import Rule
 
 __all__ = ["PRESETS", "Preset"]
 

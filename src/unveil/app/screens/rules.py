@@ -13,8 +13,8 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
 from unveil.project import Need, Policy
-from unveil.project.policy import RULES, Form, Rule
 from unveil.project.presets import PRESETS
+from unveil.project.rules import RULES, Form, Rule
 from unveil.utility.needs import utility
 
 __all__ = ["SCREEN", "in_words"]

@@ -24,8 +24,8 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError,
 from unveil.measures.column_exposure import column_exposures
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
-from unveil.project.policy import Rule
 from unveil.project.presets import PRESETS
+from unveil.project.rules import Rule
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Provenance

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from unveil.errors import listed
 from unveil.measures.unnamed import Unmeasured, singled_out
-from unveil.project.policy import Rule
+from unveil.project.rules import Rule
 from unveil.releases import Record, never_measured
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.assess.evidence import file_table
 from unveil.assess.policy.history import history_chart, history_table
 from unveil.errors import listed, one_line
-from unveil.project.policy import RULES
+from unveil.project.rules import RULES
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
 

@@ -20,7 +20,7 @@ from unveil.assess.policy.case import Case
 from unveil.counts import count_table
 from unveil.errors import UnveilError, listed
 from unveil.measures.by_value import telling_values
-from unveil.project.policy import Rule
+from unveil.project.rules import Rule
 from unveil.results import jsonable
 from unveil.results.masking import SMALL
 

@@ -18,7 +18,7 @@ from unveil.measures.discrimination import checked_partitions, counted_rate, rat
 from unveil.measures.units import noun, people
 from unveil.models.base import TOLERANCE, Model
 from unveil.partitions import Partition
-from unveil.project.policy import Rule
+from unveil.project.rules import Rule
 from unveil.releases import Record
 from unveil.results import jsonable
 from unveil.results.numbers import counted

@@ -12,7 +12,7 @@ from unveil.arguments import checked_arguments
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, listed, shown
 from unveil.partitions.files import DocumentError, PathLike, parse_json, parse_toml, read_text
-from unveil.project.policy import RULES
+from unveil.project.rules import RULES
 
 __all__ = ["Waiver", "read_waivers", "waiver_of"]
 

@@ -1,0 +1,209 @@
+"""Rules of policies: which figures a rule may be about, what it may say of them, and its threshold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+__all__ = ["DISTANCE_WORDS", "RULES", "Form", "Rule"]
+
+Side: TypeAlias = Literal["at_least", "at_most"]
+
+DISTANCE_WORDS = ("equal", "rank", "value", "hierarchical", "variational", "kl", "js")
+"""How far values are apart, in the words of t-closeness; the models are a room below and have the same."""
+_LENIENCE = ("except", "confidence", "missing_is_sensitive")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a rule may say.
+
+    Attributes
+    ----------
+    side
+        Whether its figure must reach the threshold, or must not exceed it.
+    low, high, whole
+        The range of the threshold, and whether it is a whole number.
+    parameters
+        What else it takes, with the value that holds when it is not given (None: there is none).
+    flag
+        Whether it is not a figure but a fact that must be false.
+    about
+        What the figure is, in words.
+    """
+
+    side: Side = "at_most"
+    low: float = 0.0
+    high: float = 1.0
+    whole: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    flag: bool = False
+    about: str = ""
+
+
+_SECRET = {"attribute": None}
+
+RULES: dict[str, Form] = {
+    "k_anonymity": Form("at_least", 1, math.inf, whole=True, about="records in the smallest class"),
+    "prosecutor_highest": Form(about="re-identification risk of the record most at risk"),
+    "prosecutor_average": Form(about="average re-identification risk of the records"),
+    "records_at_risk": Form(parameters={"above": 0.2}, about="share of records with a risk above a limit"),
+    "sample_uniqueness": Form(about="share of records that are unique by the key"),
+    "p_sensitivity": Form(
+        "at_least", 1, math.inf, whole=True, parameters=_SECRET, about="least number of sensitive values in a class"
+    ),
+    "distinct_l_diversity": Form(
+        "at_least", 1, math.inf, whole=True, parameters=_SECRET, about="least number of distinct sensitive values in a class"
+    ),
+    "entropy_l_diversity": Form(
+        "at_least",
+        1,
+        math.inf,
+        parameters=_SECRET,
+        about="2 to the power of the lowest entropy of the sensitive values in a class",
+    ),
+    "recursive_l_diversity": Form(
+        "at_most",
+        0,
+        math.inf,
+        parameters={**_SECRET, "l": 2},
+        about="the c of recursive (c, l)-diversity; it must stay below",
+    ),
+    "t_closeness": Form(
+        "at_most",
+        0,
+        math.inf,
+        parameters={**_SECRET, "distance": "equal"},
+        about="largest distance of a class from the whole table",
+    ),
+    "alpha": Form(parameters=_SECRET, about="largest share of a sensitive value in a class"),
+    "basic_beta_likeness": Form(
+        "at_most", 0, math.inf, parameters=_SECRET, about="largest relative gain of a sensitive value in a class"
+    ),
+    "enhanced_beta_likeness": Form(
+        "at_most", 0, math.inf, parameters=_SECRET, about="the same, with frequent values protected as well"
+    ),
+    "delta_disclosure": Form(
+        "at_most",
+        0,
+        math.inf,
+        parameters=_SECRET,
+        about="largest ratio of a value's shares in a class and in the table, as a logarithm; it must stay below",
+    ),
+    "certain_disclosure": Form(
+        parameters={**_SECRET, "missing_is_sensitive": None},
+        about="share of records whose class holds one sensitive value; those without one count if that is sensitive",
+    ),
+    "discrimination_rate": Form(
+        parameters={"key": None, "sensitive": None, "adjusted": False, "partitions": None},
+        about="Discrimination Rate against record identity, or against `sensitive` (a column, or `true` for each)",
+    ),
+    "identity_attack": Form(about="risk of the identity attack"),
+    "homogeneity_attack": Form(about="risk of the homogeneity attack"),
+    "linkage": Form(about="highest share of records that a linkage gets right"),
+    "singling_out": Form(about="people singled out by a release beyond those of a hold-out"),
+    "linkability": Form(about="people whose two halves a release links, beyond those of a hold-out"),
+    "inference": Form(about="sensitive values that a release tells, beyond those of a hold-out"),
+    "membership": Form(about="people found out to be in the original, beyond false alarms about a hold-out"),
+    "direct_identifiers": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={"except": (), "confidence": "likely"},
+        about="columns that name people outright",
+    ),
+    "safe_harbor": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={"item": None, "except": ()},
+        about="columns with an identifier of the US Safe Harbor rule; `item` is a letter from A to R",
+    ),
+    "repeatable": Form(
+        "at_most",
+        0,
+        0,
+        whole=True,
+        flag=True,
+        about="whether everybody who has the software can repeat the draws of the release, as its record says",
+    ),
+    "exposed_cells": Form(
+        "at_most",
+        0,
+        math.inf,
+        whole=True,
+        parameters={
+            "by": None,
+            "value": None,
+            "rule": (),
+            "holding": None,
+            "request": None,
+            "linked": (),
+            "signed": False,
+            "on": None,
+            "attacker": None,
+            "zeros": "publish",
+            "insiders": "singletons",
+            "level": "rule",
+            "width": None,
+            "total": "Total",
+        },
+        about="cells of a published table that an attacker can compute too closely; `rule` needs the original",
+    ),
+}
+"""Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A figure, and the threshold that it is checked against.
+
+    Parameters
+    ----------
+    name
+        One of `RULES`.
+    threshold
+        None: not decided.
+    parameters
+        What the figure is of, where it is not of the whole table.
+    question
+        The question of a preset's source that the figure bears on.
+
+    Examples
+    --------
+    >>> Rule("t_closeness", 0.2, {"attribute": "income"}).requirement
+    'at most 0.2'
+    """
+
+    name: str
+    threshold: float | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    question: str = ""
+
+    @property
+    def form(self) -> Form:
+        """What a rule of this name may say."""
+        return RULES[self.name]
+
+    @property
+    def requirement(self) -> str:
+        """The threshold in words."""
+        if self.threshold is None:
+            return "none set"
+        return "must be false" if self.form.flag else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All parameters; those that are not given have the value that holds then."""
+        return {**self.form.parameters, **self.parameters}
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells this rule from others: its name, and what its figure is of (columns excepted make no other figure)."""
+        said = {name: value for name, value in self.settings.items() if value is not None and name not in _LENIENCE}
+        return self.name, json.dumps(said, sort_keys=True, default=str)
