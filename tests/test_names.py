@@ -1,4 +1,4 @@
-"""One name for one thing: no two public classes of the package share a name."""
+"""One name for one thing, small functions and modules, and rooms that keep to each other's front doors."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def test_no_two_public_classes_share_a_name() -> None:
 
 
 MOST_PARAMETERS = 8
-MARKS = ("checked_arguments", "command", "overload", "njit", "compiled", "vectorize")
-"""What marks a public call, a verb of the command line, a form of a public call, and a compiled loop: these may take more."""
+COMPILED = ("njit", "compiled", "vectorize")
+"""What marks a compiled loop, which may be longer than other functions and take more."""
+MARKS = ("checked_arguments", "command", "overload", *COMPILED)
+"""What marks a public call, a verb of the command line, a form of a public call or a compiled loop: these may take more."""
 
 
 def _functions(node: ast.AST) -> Iterator[ast.FunctionDef]:
@@ -62,6 +64,34 @@ def test_no_inner_function_takes_more_than_eight_parameters() -> None:
         and not any(mark in ast.unparse(one) for one in function.decorator_list for mark in MARKS)
     ]
     assert crowded == []
+
+
+LONGEST_MODULE = 450
+LONGEST_FUNCTION = 50
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str]) -> int:
+    """Return how many lines of code a function has, from `def` on: no docstring, blank line or comment."""
+    first = function.body[0]
+    docstring = range(first.lineno, (first.end_lineno or 0) + 1) if ast.get_docstring(function, clean=False) is not None else ()
+    code = [at for at in range(function.lineno, (function.end_lineno or 0) + 1) if at not in docstring]
+    return sum(bool(lines[at - 1].strip()) and not lines[at - 1].lstrip().startswith("#") for at in code)
+
+
+def test_no_module_is_longer_than_450_lines() -> None:
+    lengths = {str(path.relative_to(HOME)): len(path.read_text(encoding="utf-8").splitlines()) for path in TREES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
+
+
+def test_no_function_has_more_than_50_lines_of_code() -> None:
+    lengths = [
+        (f"{path.relative_to(HOME)}: {node.name}", code_lines(node, path.read_text(encoding="utf-8").splitlines()))
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not any(mark in ast.unparse(one) for one in node.decorator_list for mark in COMPILED)
+    ]
+    assert [(name, length) for name, length in lengths if length > LONGEST_FUNCTION] == []
 
 
 def _imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -273,13 +273,9 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     Composition(... of 16 protections undominated; chosen: ...)
     """
     checked_number("time_limit", time_limit, above=0.0)
-    for name, most in (("max_identity", max_identity), ("max_homogeneity", max_homogeneity)):
-        if most is not None:
-            checked_share(name, most)
+    _check_limits(max_identity, max_homogeneity)
     keys, sensitive_names = sides_of(key, sensitive)
-    wanted = [needs] if isinstance(needs, Need) else [*needs]
-    if not wanted:
-        raise ArgumentError("no need is named; name what the release is to be good for, such as Need('study', 'income', 'age').")
+    wanted = _needs(needs)
     opened = open_microdata(data)
     require_columns(names_of(identifiers), opened.names)
     records = opened.without(names_of(identifiers))
@@ -306,6 +302,19 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     }
     choice = _choice(tried, wanted, prefer, max_identity, max_homogeneity)
     return Composition(tried, judge.original(), choice, trial.complete, judge.block_counts, settings, (_ON_DATA,))
+
+
+def _check_limits(max_identity: float | None, max_homogeneity: float | None) -> None:
+    for name, most in (("max_identity", max_identity), ("max_homogeneity", max_homogeneity)):
+        if most is not None:
+            checked_share(name, most)
+
+
+def _needs(needs: Need | Sequence[Need]) -> list[Need]:
+    needs = [needs] if isinstance(needs, Need) else [*needs]
+    if not needs:
+        raise ArgumentError("no need is named; name what the release is to be good for, such as Need('study', 'income', 'age').")
+    return needs
 
 
 def _given(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCandidate]:

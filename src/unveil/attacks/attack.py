@@ -301,29 +301,14 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()
-    linked = (
-        linkage(pair, others.seed, others.control, others.method)
-        if others.link_records
-        else RecordLinkage(reason="not requested")
-    )
     synthetic = _synthetic(pair, others)
-    made = Provenance(
-        records=table.records,
-        nulls=pair.nulls,
-        dropped=table.dropped,
-        key=pair.keys,
-        sensitive=pair.sensitive,
-        person=None if owned[1] is None else pair.release.person or pair.original.person,
-        seed=others.seed,
-        version=__version__,
-    )
     return Attack(
         identity=by_identity,
         homogeneity=by_homogeneity,
         background=by_background,
         skewness=by_skewness,
         similarity=by_similarity,
-        linkage=linked,
+        linkage=_linked(pair, others),
         synthetic=synthetic,
         overall=Overall(
             _overall(_risks(pair, by_identity.white_box, by_homogeneity, synthetic)),
@@ -331,8 +316,23 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         ),
         alignment=pair.alignment,
         suppressed=suppressed,
-        made=made,
+        made=Provenance(
+            records=table.records,
+            nulls=pair.nulls,
+            dropped=table.dropped,
+            key=pair.keys,
+            sensitive=pair.sensitive,
+            person=None if owned[1] is None else pair.release.person or pair.original.person,
+            seed=others.seed,
+            version=__version__,
+        ),
     )
+
+
+def _linked(pair: Pair, others: _Others) -> RecordLinkage:
+    if not others.link_records:
+        return RecordLinkage(reason="not requested")
+    return linkage(pair, others.seed, others.control, others.method)
 
 
 def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:

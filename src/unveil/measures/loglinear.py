@@ -250,16 +250,13 @@ def loglinear_uniqueness(
     else:
         model, unsampled = _weighted(columns, sizes, counts, wanted, weights)
     uniqueness, match = np.exp(-unsampled[at]), _expected_match(counts, unsampled)
-    alone, matched = float(uniqueness.sum()), float(match[at].sum())
     table_cells = math.prod(int(size) for size in sizes)
     unequal = weights if weights is not None and weights.differ(counts) else None
     reason = _unchecked(table_cells, unequal, interactions=any(len(term) > 1 for term in wanted))
     fit = _checked(model, counts, pi, unequal, lambda: fitted_table(columns, sizes, counts, wanted)) if reason is None else None
-    interval: Interval | str = _untold(unequal, pi) or ""
-    if fit is None:
-        interval = "the fit of the model was not checked"
-    elif not interval:
-        interval = uniques_interval(fit, uniqueness, sampling_fraction=pi, confidence=confidence)
+    interval: Interval | str = "the fit of the model was not checked"
+    if fit is not None:
+        interval = _untold(unequal, pi) or uniques_interval(fit, uniqueness, sampling_fraction=pi, confidence=confidence)
     return LoglinearUniqueness(
         records=int(counts.sum()),
         cells=len(counts),
@@ -267,20 +264,13 @@ def loglinear_uniqueness(
         sample_uniques=len(at),
         sampling_fraction=pi,
         order=order if terms is None else max([1, *map(len, terms)]),
-        population_uniques=alone,
-        correct_matches=matched,
+        **_unique_figures(uniqueness, match[at]),
         expected=float(counts @ match),
         highest=float(match.max()) if len(match) else None,
         interval=interval if isinstance(interval, Interval) else None,
-        interval_reason="the fit of the model was not checked"
-        if fit is None
-        else interval
-        if isinstance(interval, str)
-        else None,
+        interval_reason=interval if isinstance(interval, str) else None,
         fit=fit,
         fit_reason=reason,
-        population_unique_share=alone / len(at) if len(at) else None,
-        correct_match_share=matched / len(at) if len(at) else None,
         unique_cells=at,
         uniqueness=uniqueness,
         match=match[at],
@@ -288,6 +278,17 @@ def loglinear_uniqueness(
         cycles=model.cycles,
         deviation=model.deviation,
     )
+
+
+def _unique_figures(uniqueness: NDArray[np.float64], match: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the expected numbers of population uniques and of right matches among sample uniques, with their shares."""
+    alone, matched, uniques = float(uniqueness.sum()), float(match.sum()), len(match)
+    return {
+        "population_uniques": alone,
+        "correct_matches": matched,
+        "population_unique_share": alone / uniques if uniques else None,
+        "correct_match_share": matched / uniques if uniques else None,
+    }
 
 
 def expected_counts(

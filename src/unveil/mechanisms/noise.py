@@ -160,13 +160,8 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     if only_outliers:
         apart = np.column_stack([_outliers(column) for column in before.T])
         after = np.where(apart, after, before)
-    mean, variance = (np.mean, np.var) if whole == len(before) else (np.nanmean, np.nanvar)
-    figures = {
-        "mean": _compared(chosen.names, mean(before, axis=0), mean(after, axis=0)),
-        "variance": _compared(chosen.names, variance(before, axis=0, ddof=1), variance(after, axis=0, ddof=1)),
-        "populations": len(populations),
-        "skipped": chosen.skipped,
-    }
+    figures = _moments(chosen.names, before, after, complete=whole == len(before))
+    figures |= {"populations": len(populations), "skipped": chosen.skipped}
     if only_outliers:
         figures["outliers"] = dict(zip(chosen.names, apart.sum(axis=0).tolist(), strict=True))
     columns = dict(zip(chosen.names, after.T, strict=True))
@@ -312,6 +307,15 @@ def _values_at(scores: NDArray[np.float64], values: NDArray[np.float64]) -> NDAr
     present = np.sort(values[~np.isnan(values)])
     places = (np.arange(len(present)) + 0.5) / len(present)
     return np.where(np.isnan(values), np.nan, np.interp(ndtr(scores), places, present))
+
+
+def _moments(names: Sequence[str], before: Matrix, after: Matrix, *, complete: bool) -> dict[str, Any]:
+    """Return the means and variances of the columns, before and after."""
+    mean, variance = (np.mean, np.var) if complete else (np.nanmean, np.nanvar)
+    return {
+        "mean": _compared(names, mean(before, axis=0), mean(after, axis=0)),
+        "variance": _compared(names, variance(before, axis=0, ddof=1), variance(after, axis=0, ddof=1)),
+    }
 
 
 def _compared(names: Sequence[str], before: Matrix, after: Matrix) -> dict[str, dict[str, float]]:

@@ -24,7 +24,7 @@ from unveil.releases import ColumnScreen, Release, in_hand, screen
 from unveil.run import Progress, in_run
 from unveil.search.checks import keys_of, require_apart, sensitive_of
 from unveil.search.lattice.budget import budget_of
-from unveil.search.lattice.choice import Lattice
+from unveil.search.lattice.choice import Choice, Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate, target_of
 from unveil.search.request import OtherColumns, Request, person_of, request_of
@@ -184,10 +184,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     )
     options = replace(options, screen=_screen(request, standing, options))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
-    choice = lattice.chosen(budget)
-    if isinstance(table, BatchedRecords):
-        return generalised_elsewhere(choice, to, write, options, chance)
-    return to.written(generalised_in_hand(choice, options, chance))
+    return _release(lattice.chosen(budget), to, write, options, chance)
 
 
 def _further(objective: object, keys: Sequence[str]) -> list[str]:
@@ -209,6 +206,13 @@ def _screen(request: Request, standing: Standing, options: Options) -> ColumnScr
         return ColumnScreen()
     treated = (*request.keys, *request.sensitive, *request.further, *options.pseudonyms)
     return screen(request.table.frame, request.table.names, treated, standing)
+
+
+def _release(choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance) -> Release[Generalisation]:
+    """Return the release by a chosen generalisation, made where the records are."""
+    if isinstance(choice.request.table, BatchedRecords):
+        return generalised_elsewhere(choice, to, write, options, chance)
+    return to.written(generalised_in_hand(choice, options, chance))
 
 
 def _stream_of(data: Data, *, here: bool, leaves: bool) -> BatchedRecords | None:

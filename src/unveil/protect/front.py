@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -164,9 +164,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     keys, given = hierarchies_of(attributes, hierarchies)
     opened = open_microdata(data)
-    standing = opened.naming(
-        *(name for need in required.values() for name in (need.target, *need.given)), *sensitive_names
-    ).standing
+    standing = opened.naming(*_columns_of(required.values()), *sensitive_names).standing
     in_force = in_persons(models, standing.person)
     columns = further_columns(opened, keys, sensitive_names, required, in_force)
     records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), checked_nulls(nulls))
@@ -307,6 +305,10 @@ def _named(needs: Need | Sequence[Need]) -> dict[str, Need]:
             f"several needs are called {shown(next(n for n in names if names.count(n) > 1))}; give each its own name."
         )
     return named
+
+
+def _columns_of(needs: Iterable[Need]) -> list[str]:
+    return [name for need in needs for name in (need.target, *need.given)]
 
 
 def _choice(points: Sequence[FrontPoint], prefer: str) -> int:

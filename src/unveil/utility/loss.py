@@ -42,7 +42,7 @@ from unveil.utility.loss_sections import CategoricalLoss, ClassFigure, ClassLoss
 from unveil.utility.loss_view import view_of
 from unveil.utility.pairing import SideBySide, paired_names, side_by_side
 from unveil.utility.propensity import pmse as propensity
-from unveil.utility.tasks import Task
+from unveil.utility.tasks import Task, Tasks
 from unveil.utility.tasks import tasks as try_tasks
 
 if TYPE_CHECKING:
@@ -209,8 +209,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     >>> loss.continuous["attributes"]["age"]["mae"]
     3.0
     """
-    if not 0 <= ways <= _MOST_WAYS:
-        raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {shown_number(ways)}.")
+    _check_ways(ways)
     if isinstance(original, Pair):
         id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001
         mapping = {one.original: one.release for one in original.whole if one.original != one.release}
@@ -218,40 +217,26 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     if release is None:
         raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
     one, other, pairs = _read(original, release, mapping, id)
-    alignment = align(one.frame, other.frame, identity=id, link=link, same_order=same_order)
-    if alignment is None:
-        raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
+    correspondence = {"id": id, "link": link, "same_order": same_order}
+    alignment = _aligned(one, other, id, link, same_order=same_order)
     trees, ranks = dict(hierarchies or {}), dict(orders or {})
     keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *trees, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
-    run = active_run()
     granularities, failed = _granularities(both, trees)
     planned = _planned(tasks, both, words)
-    named: tuple[Any, Any] = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
-    tried = propensities = None
-    if planned:
-        steps = run.under("tasks")
-        tried = try_tasks(*named, planned, id=id, link=link, same_order=same_order, seed=seed, progress=steps)
-    if pmse:
-        with run.stage("pMSE"):
-            propensities = propensity(*named, list(pairs), seed=seed).to_dict()
-    continuous_part, categorical_part = _continuous(both), _categorical(both, ranks, granularities, ways)
-    with run.stage("classes"):
-        classes = _classes(both, keys, granularities)
+    tables = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
+    tried = _task_results(tables, planned, correspondence, seed)
+    propensities = _propensities(tables, list(pairs), seed) if pmse else None
     return Loss(
-        continuous=continuous_part,
-        categorical=categorical_part,
-        classes=classes,
+        continuous=_continuous(both),
+        categorical=_categorical(both, ranks, granularities, ways),
+        classes=_classes(both, keys, granularities),
         suppressed=_suppressed(both, keys),
         pmse=propensities,
         tasks=None if tried is None else tried.to_dict()["tasks"],
         alignment=alignment,
-        failed=(
-            *(f"attribute {shown(name)}: {why}." for name, why in both.failed.items()),
-            *failed,
-            *(tried.failed if tried is not None else ()),
-        ),
+        failed=(*_unpaired(both), *failed, *(tried.failed if tried is not None else ())),
         made=Provenance(one.records, "category", key=keys, seed=seed, version=__version__),
     )
 
@@ -269,6 +254,33 @@ def _read(
             wanted = dict.fromkeys([*columns, *([identity] if identity in study.names else [])])
             sides.append(open_microdata(study.collected([name for name in wanted if name is not None])))
     return sides[0], sides[1], pairs
+
+
+def _check_ways(ways: int) -> None:
+    if not 0 <= ways <= _MOST_WAYS:
+        raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {shown_number(ways)}.")
+
+
+def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data | None, *, same_order: bool) -> Alignment:
+    alignment = align(one.frame, other.frame, identity=identity, link=link, same_order=same_order)
+    if alignment is None:
+        raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
+    return alignment
+
+
+def _task_results(tables: tuple[Any, Any], planned: Sequence[Task], correspondence: Mapping[str, Any], seed: int) -> Tasks | None:
+    """Return how well each task does on both tables; None where no task is planned."""
+    return try_tasks(*tables, planned, **correspondence, seed=seed, progress=active_run().under("tasks")) if planned else None
+
+
+def _propensities(tables: tuple[Any, Any], names: Sequence[str], seed: int) -> dict[str, Any]:
+    with active_run().stage("pMSE"):
+        return propensity(*tables, names, seed=seed).to_dict()
+
+
+def _unpaired(both: SideBySide) -> list[str]:
+    """Say which attributes could not be compared, and why."""
+    return [f"attribute {shown(name)}: {why}." for name, why in both.failed.items()]
 
 
 def _continuous(both: SideBySide) -> ContinuousLoss:
@@ -313,7 +325,8 @@ def _categorical(
 
 def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, Granularity | str]) -> ClassLoss:
     """Return the figures of classes and whole records, of the release beside the original's own."""
-    (before, gone_before), (after, gone_after) = (_sizes(both, keys, side) for side in (0, 1))
+    with active_run().stage("classes"):
+        (before, gone_before), (after, gone_after) = (_sizes(both, keys, side) for side in (0, 1))
     n = both.records
     return ClassLoss(
         classes=ClassNumbers(len(before), len(after)),

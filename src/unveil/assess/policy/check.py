@@ -132,21 +132,16 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
     [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True), ('direct_identifiers', 0, True)]
     """
-    if policy is None and baseline is None:
-        raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
-    if not allow >= 0.0:
-        raise ArgumentError(f"a risk may grow by 0 or more, so not by {shown_number(allow)}.")
-    if control is not None and original is None:
-        raise ArgumentError("a hold-out is beside the original, and none is given; name both.")
+    _check_options(policy, baseline, allow, original, control)
     required, home = (Policy(), None) if policy is None else policy_of(policy)
     plan = project or home
     earlier = None if baseline is None else read_baseline(baseline)
     named = required.in_force()
     rules = named if earlier is None or policy is not None else earlier.rules
     exceptions = tuple(map(waiver_of, waivers))
-    meant: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
-    said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
-    with studied(release, **said, project=plan, partial=True, **meant) as opened:
+    roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
+    meaning: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
+    with studied(release, **roles, project=plan, partial=True, **meaning) as opened:
         study = _told_apart(opened, person, original)
         rules = naming_nobody(rules, study.keep)
         on_trial, assumed = _sides(study, rules)
@@ -154,18 +149,31 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         if original is not None:
             correspondence = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
             paired = Original(original, correspondence | {"key": None if assumed else on_trial.key}, seed, person, control)
-        linked = any(rule.name == "linkage" for rule in rules)
-        case = Case(on_trial, paired, linked, _record(release, record))
-        places = {
-            "release": study.place,
-            "record": _record_file(case, record),
-            "original": None if original is None else open_source(original).place,
-            "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
-        }
+        case = Case(on_trial, paired, any(rule.name == "linkage" for rule in rules), _record(release, record))
+        places = _places(case, study, record, original, baseline)
         evidence = Evidence(verdict_files(places, study.project, None if policy is None else required, key_file))
         gate = _Gate(required, named, rules, earlier, allow, assumed=assumed)
         verdict = replace(_verdict(case, gate, evidence), waivers=exceptions)
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
+
+
+def _places(case: Case, study: Study, record: Any, original: Data | None, baseline: Any) -> dict[str, Any]:
+    """Return where what the verdict rests on lies, by what it is."""
+    return {
+        "release": study.place,
+        "record": _record_file(case, record),
+        "original": None if original is None else open_source(original).place,
+        "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
+    }
+
+
+def _check_options(policy: object, baseline: object, allow: float, original: object, control: object) -> None:
+    if policy is None and baseline is None:
+        raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
+    if not allow >= 0.0:
+        raise ArgumentError(f"a risk may grow by 0 or more, so not by {shown_number(allow)}.")
+    if control is not None and original is None:
+        raise ArgumentError("a hold-out is beside the original, and none is given; name both.")
 
 
 def _told_apart(study: Study, person: str | None, original: Data | None) -> Study:

@@ -145,7 +145,7 @@ def _bounded_share(share: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rule:
+class LinkageRule:
     """Which patterns are matched and which unmatched, and the weights at the two borders."""
 
     matched: NDArray[np.bool_]
@@ -154,7 +154,7 @@ class _Rule:
     lower: float | None
 
 
-def decided(model: Fit, mu: float, lam: float) -> _Rule:
+def decided(model: Fit, mu: float, lam: float) -> LinkageRule:
     """Apply the decision rule; a pattern that would pass a bound goes to the clerk, so both error rates are kept.
 
     Where the bounds are so generous that a pattern falls under both, no clerk is needed and the sign of its weight decides.
@@ -168,7 +168,7 @@ def decided(model: Fit, mu: float, lam: float) -> _Rule:
     unmatched = np.cumsum(match_mass)[level] <= lam
     both = matched & unmatched
     matched, unmatched = matched & ~(both & (weight < 0)), unmatched & ~(both & (weight >= 0))
-    return _Rule(
+    return LinkageRule(
         matched,
         unmatched,
         upper=float(weight[matched].min()) if matched.any() else None,

@@ -20,7 +20,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.attacks.linkage.agreement import RecordCells, patterns_of
-from unveil.attacks.linkage.fellegi_sunter import Fit, decided, fitted, informed, links, share_of
+from unveil.attacks.linkage.fellegi_sunter import Fit, LinkageRule, decided, fitted, informed, links, share_of
 from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
 from unveil.attacks.linkage.rates import checked_truth, share_bounds
 from unveil.counts.grouping import Codes, summed
@@ -30,7 +30,7 @@ from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Fit", "ProbabilisticLinkage", "fitted", "probabilistic_linkage"]
 
@@ -255,8 +255,6 @@ def probabilistic_linkage(
     agreed = cells.agreements(true[known], known)
     linked = float(links(cells, model, known, agreed).sum())
     rule = decided(model, false_matches / max(originals - 1, 1), false_nonmatches)
-    matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
-    matches = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
     return ProbabilisticLinkage(
         linked=linked / releases,
         baseline=len(known) / releases / originals,
@@ -265,21 +263,8 @@ def probabilistic_linkage(
         originals=originals,
         releases=releases,
         true_pairs=len(known),
-        matched=matched,
-        clerical=originals * releases - matched - unmatched,
-        unmatched=unmatched,
-        precision=matches / matched if matched else None,
-        recall=matches / len(known) if len(known) else None,
-        upper=rule.upper,
-        lower=rule.lower,
-        m=tuple(model.m.tolist()),
-        u=tuple(model.u.tolist()),
-        agreement=tuple(model.agreement().tolist()),
-        disagreement=tuple(model.disagreement().tolist()),
-        share_of_matches=model.share,
-        converged=model.converged,
-        iterations=model.iterations,
-        log_likelihood=model.log_likelihood,
+        **_decisions(counts, rule, agreed),
+        **_fit_figures(model),
         made={
             "false_matches": false_matches,
             "false_nonmatches": false_nonmatches,
@@ -291,6 +276,35 @@ def probabilistic_linkage(
         },
         by_person=None if whose is None else _person_rates(cells, model, Targets.of(true, whose)),
     )
+
+
+def _decisions(counts: NDArray[np.int64], rule: LinkageRule, agreed: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what the rule decides about all pairs, and how often rightly, by field of the result."""
+    matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
+    matches = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
+    return {
+        "matched": matched,
+        "clerical": int(counts.sum()) - matched - unmatched,
+        "unmatched": unmatched,
+        "precision": matches / matched if matched else None,
+        "recall": matches / len(agreed) if len(agreed) else None,
+        "upper": rule.upper,
+        "lower": rule.lower,
+    }
+
+
+def _fit_figures(model: Fit) -> dict[str, Any]:
+    """Return what is reported of a fitted model, by field of the result."""
+    return {
+        "m": tuple(model.m.tolist()),
+        "u": tuple(model.u.tolist()),
+        "agreement": tuple(model.agreement().tolist()),
+        "disagreement": tuple(model.disagreement().tolist()),
+        "share_of_matches": model.share,
+        "converged": model.converged,
+        "iterations": model.iterations,
+        "log_likelihood": model.log_likelihood,
+    }
 
 
 def _person_rates(cells: RecordCells, model: Fit, targets: Targets) -> PersonRates:
