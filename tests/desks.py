@@ -10,12 +10,12 @@ import polars as pl
 
 from browsing import SITE, TOKEN, Browser
 from unveil.app.application import application
-from unveil.app.beside import against_baseline, made_table, watched
 from unveil.app.candidates import try_ways
 from unveil.app.guard import Guard, Key
 from unveil.app.judging import judge
-from unveil.app.look import look_at
+from unveil.app.overview import describe_columns
 from unveil.app.screens import protect
+from unveil.app.side_jobs import against_baseline, build_table, watch_file
 from unveil.app.state import Desk, reading
 from unveil.sources import ReadOptions
 
@@ -77,7 +77,7 @@ def opened(folder: Path, data: str) -> tuple[Desk, Browser]:
 def settle(desk: Desk) -> None:
     """Let the first look be done, in this process: the way through another one has tests of its own."""
     options = ReadOptions(missing=desk.project.data.missing)
-    desk.memory["look"] = Done(look_at(desk.opened.data, desk.project.path, options))
+    desk.memory["overview"] = Done(describe_columns(desk.opened.data, desk.project.path, options))
 
 
 class Done:
@@ -135,9 +135,9 @@ def finish(desk: Desk, browser: Browser, *, by: list[str], question: str, target
     kept = str(desk.folder / "figures.json")
     desk.memory |= {
         "table asked": asked,
-        "table": Done(made_table(data, options, project, asked)),
+        "table": Done(build_table(data, options, project, asked)),
         "watch asked": {"size": 100, "every": 10, "follow": False, "kept": kept},
-        "watch": Done(watched(data, window, kept, missing=project.data.missing)),
+        "watch": Done(watch_file(data, window, kept, missing=project.data.missing)),
     }
     posted(browser, "/questions/ask", question=question, analyst="Eve")
     assert desk.memory["answer"] is not None

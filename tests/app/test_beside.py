@@ -13,7 +13,7 @@ import pytest
 import unveil
 from browsing import Browser
 from desks import HOSTILE, Done, alien_markup, hostile, opened, posted
-from unveil.app.beside import against_baseline, course, made_table, watched
+from unveil.app.side_jobs import against_baseline, build_table, course, watch_file
 from unveil.app.state import Desk, reading
 
 
@@ -78,7 +78,7 @@ def test_a_comparison_that_cannot_be_is_refused(way: tuple[Desk, Browser], form:
 def test_a_table_is_the_one_of_the_library(way: tuple[Desk, Browser]) -> None:
     desk, browser = way
     asked = {"by": ["age", "illness"], "value": None, "rules": ["threshold=8"], "method": "lp"}
-    made = made_table(desk.opened.data, reading(desk.project), desk.project, asked)
+    made = build_table(desk.opened.data, reading(desk.project), desk.project, asked)
     own = unveil.table(str(desk.opened.data), ["age", "illness"]).suppress("threshold=8")
     assert made.to_dict() == own.to_dict()
     desk.memory |= {"table": Done(made), "table request": asked}
@@ -100,7 +100,7 @@ def test_a_table_is_the_one_of_the_library(way: tuple[Desk, Browser]) -> None:
 def test_a_contributor_of_a_table_may_have_several_records(way: tuple[Desk, Browser]) -> None:
     desk, browser = way
     asked = {"by": ["age"], "value": None, "rules": ["threshold=5"], "method": "lp", "holding": "town", "margins": False}
-    made = made_table(desk.opened.data, reading(desk.project), desk.project, asked)
+    made = build_table(desk.opened.data, reading(desk.project), desk.project, asked)
     own = unveil.table(str(desk.opened.data), ["age"], holding="town", margins=False).suppress("threshold=5")
     assert made.to_dict() == own.to_dict()
     desk.memory |= {"table": Done(made), "table request": asked}
@@ -151,7 +151,7 @@ def test_a_watch_gives_the_figures_of_windows(way: tuple[Desk, Browser]) -> None
     desk, browser = way
     window = {"key": ["age", "town"], "sensitive": "wage", "size": 60, "every": 60}
     kept = desk.folder / "figures.json"
-    run = watched(desk.opened.data, window, str(kept))
+    run = watch_file(desk.opened.data, window, str(kept))
     rates = []
     for at in range(0, 240, 60):
         part = people().slice(at, 60)
@@ -164,7 +164,7 @@ def test_a_watch_gives_the_figures_of_windows(way: tuple[Desk, Browser]) -> None
     page = browser.get("/watch").text
     assert "highest rate" in page
     assert alien_markup(page) == []
-    told = watched(desk.opened.data, window, str(kept), alarms=["dr > 0.001", "k > 1000"])
+    told = watch_file(desk.opened.data, window, str(kept), alarms=["dr > 0.001", "k > 1000"])
     assert tuple(told.alarms) == ("dr > 0.001",)
     whole = {"size": "60", "every": "60"}
     for form in ({"alarms": "dr is high"}, {"key": desk.code("wage"), "about": desk.code("wage")}):
@@ -198,9 +198,9 @@ def test_hostile_names_and_values_are_text_beside_the_way(tmp_path: Path) -> Non
     window = {"key": list(names[:4]), "sensitive": names[4], "size": 40, "every": 40}
     desk.memory |= {
         "drift": Done(against_baseline(data, options, desk.project, str(tmp_path / "<img src=x onerror=alert(7)>.csv"), 0.0)),
-        "table": Done(made_table(data, options, desk.project, asked)),
+        "table": Done(build_table(data, options, desk.project, asked)),
         "table request": asked,
-        "watch": Done(watched(data, window, str(tmp_path / "figures.json"))),
+        "watch": Done(watch_file(data, window, str(tmp_path / "figures.json"))),
         "watch request": {"size": 40, "every": 40, "follow": False, "kept": str(tmp_path / "figures.json")},
     }
     posted(

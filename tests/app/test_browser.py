@@ -79,10 +79,10 @@ def test_from_a_messy_file_to_what_it_gives_away(browser: Any, messy: Path) -> N
         alone = int((frame.group_by("age", "town").len()["len"] == 1).sum())
         until(lambda: f"{alone} of 90 records are unique" in text(browser, ".headline"))
         click(browser, "input[name='c'][value='c2']")
-        until(lambda: "Nobody of 90 records is unique" in text(browser, ".headline"))
+        until(lambda: "None of 90 records is unique" in text(browser, ".headline"))
         until(lambda: "asked=1" in browser.current_url)
         browser.refresh()
-        until(lambda: "Nobody" in text(browser, ".headline"))
+        until(lambda: "None" in text(browser, ".headline"))
         browser.back()
         until(lambda: browser.current_url.startswith(f"{address}/columns"))
         asked = requests_of(browser)
@@ -137,7 +137,7 @@ def test_nothing_in_the_data_runs(browser: Any, tmp_path: Path) -> None:
 def test_a_job_tells_its_steps_is_cancelled_and_done_again(browser: Any, messy: Path) -> None:
     desk = Desk(messy.parent)
     desk.open(str(messy))
-    desk.memory["look"] = desk.jobs.start("look", "Looking at the columns", slow_steps, 60.0)
+    desk.memory["overview"] = desk.jobs.start("overview", "Looking at the columns", slow_steps, 60.0)
     with served(desk) as address:
         enter(browser, address)
         browser.get(f"{address}/columns")
@@ -208,7 +208,7 @@ def test_it_works_without_a_script(messy: Path) -> None:
         browser.get(f"{address}/exposure")
         press(browser, "input[name='c'][value='c2']", " ")
         press(browser, "button[data-send]")
-        until(lambda: "Nobody" in text(browser, ".headline"))
+        until(lambda: "None" in text(browser, ".headline"))
 
 
 def test_a_browser_without_the_token_sees_nothing(browser: Any, messy: Path) -> None:

@@ -14,7 +14,7 @@ from desks import Done
 from unveil.app import uploads
 from unveil.app.application import application
 from unveil.app.guard import Guard, Key
-from unveil.app.look import look_at
+from unveil.app.overview import describe_columns
 from unveil.app.state import Desk, reading
 from unveil.project import Project
 from unveil.sources.files.workbook import workbook
@@ -92,7 +92,7 @@ def test_a_dropped_file_is_private_and_kept_where_the_user_says(desk: Desk, brow
     path = Path(desk.opened.data)
     assert path.is_relative_to(home.parent / "private")
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
-    assert "Where is the file to be kept?" in said(browser, answer)
+    assert "Where should the file be kept?" in said(browser, answer)
     assert (desk.opened.name, desk.opened.kept, desk.project.data.path) == ("staff.csv", False, None)
     desk.change_attributes({"age": {"role": "key"}}, "first")
     assert "data not kept" in browser.get("/open").text
@@ -130,7 +130,7 @@ def test_a_dropped_file_that_is_no_table_leaves_nothing_open(desk: Desk, browser
 
 
 def test_a_form_without_a_file_is_refused(browser: Browser) -> None:
-    assert "no file came" in said(browser, browser.post("/open/dropped", {"file": "x"}))
+    assert "no file was received" in said(browser, browser.post("/open/dropped", {"file": "x"}))
     torn = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\na,b'
     headers = {"origin": browser.address, "content-type": "multipart/form-data; boundary=x"}
     answer = browser.request("POST", "/open/dropped", headers=headers, content=torn)
@@ -200,8 +200,8 @@ def test_a_workbook_is_opened_by_its_sheets(desk: Desk, browser: Browser, home: 
 # Warnings -------------------------------------------------------------------------------------------------------------
 
 
-def looked(desk: Desk) -> None:
-    desk.memory["look"] = Done(look_at(desk.opened.data, desk.project.path, reading(desk.project)))
+def overview_of(desk: Desk) -> None:
+    desk.memory["overview"] = Done(describe_columns(desk.opened.data, desk.project.path, reading(desk.project)))
 
 
 def test_lost_zeros_and_several_records_a_person_are_told_and_mended(desk: Desk, browser: Browser, home: Path) -> None:
@@ -210,17 +210,17 @@ def test_lost_zeros_and_several_records_a_person_are_told_and_mended(desk: Desk,
     )
     frame.write_csv(home / "visits.csv")
     browser.post("/open/file", {"path": "visits.csv"})
-    looked(desk)
+    overview_of(desk)
     text = browser.get("/open").text
-    assert "zeros in front that a spreadsheet dropped are put back" in text
+    assert "leading zeros that a spreadsheet dropped are put back" in text
     assert desk.opened.whole.collected(["zip"])["zip"].min() == "01011"
     assert "patient_id has 20 values" in text
     browser.post("/open/person", {"column": "c0"})
     assert desk.project.names("person") == ("patient_id",)
     browser.post("/open/zeros", {"column": "c1"})
-    looked(desk)
+    overview_of(desk)
     assert desk.opened.whole.collected(["zip"])["zip"].min() == 1011
-    assert "several records" not in browser.get("/open").text
+    assert "have several records" not in browser.get("/open").text
 
 
 # Data bases -----------------------------------------------------------------------------------------------------------

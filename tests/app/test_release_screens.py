@@ -46,7 +46,7 @@ def way(tmp_path: Path) -> tuple[Desk, Browser]:
 def test_presets_rules_and_needs_stand_in_the_project_file(way: tuple[Desk, Browser]) -> None:
     desk, browser = way
     page = posted(browser, "/rules/preset", preset="cell-size-5")
-    assert "The preset cell-size-5 holds." in page
+    assert "The preset cell-size-5 is now in force." in page
     posted(browser, "/rules/rule", rule="distinct_l_diversity", threshold="2", attribute=desk.code("illness"))
     page = posted(
         browser, "/rules/need", name="illness by age", target=desk.code("illness"), given=desk.code("age"), least="0.01"
@@ -177,7 +177,7 @@ def test_a_release_leaves_only_when_its_rules_are_met_or_answered_for(
     page = posted(browser, "/handover/save")
     assert "Written: people-release.csv" in page
     assert (desk.folder / "people-release.csv.unveil.json").is_file()
-    assert "is there already" in posted(browser, "/handover/save")
+    assert "already exists" in posted(browser, "/handover/save")
 
 
 def test_what_was_judged_before_a_change_lets_nothing_leave(way: tuple[Desk, Browser]) -> None:

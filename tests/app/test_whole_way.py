@@ -140,7 +140,7 @@ def meanings_and_rules(browser: Any) -> None:
     follow(browser, "form[action='/meaning'] button.quiet")
     choose(browser, "select[name=rule]", "intervals")
     follow(browser, "#preview form button")
-    until(lambda: browser.find_elements("css selector", "#tree table"))
+    until(lambda: browser.find_elements("css selector", "#hierarchy table"))
     follow(browser, "a.step[href='/rules']")
     choose(browser, "select[name=rule]", "k_anonymity")
     type_in(browser, "input[name=threshold]", "5")
@@ -149,7 +149,7 @@ def meanings_and_rules(browser: Any) -> None:
     click(browser, "input[name=given][value=c2]")
     choose(browser, "select[name=target]", "c7")
     click(browser, "form[action='/rules/need'] button")
-    until(lambda: "degree, in the data as it is" in text(browser, "#needs"))
+    until(lambda: "degree, in the unprotected data" in text(browser, "#needs"))
 
 
 def cancelled_then_protected(browser: Any) -> None:
@@ -202,7 +202,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def test_a_crash_of_a_job_is_one_line(browser: Any, desk: Desk) -> None:
-    desk.memory["look"] = desk.jobs.start("look", "Looking at the columns", crashing)
+    desk.memory["overview"] = desk.jobs.start("overview", "Looking at the columns", crashing)
     with served(desk) as address:
         enter(browser, address)
         browser.get(f"{address}/columns")
@@ -223,7 +223,7 @@ def test_two_people_at_once(browser: Any, desk: Desk) -> None:
         until(lambda: "Age" in desk.project.names("key"))
         click(other, "#card-c3 input[value='sensitive']")
         until(lambda: "Sex" in desk.project.names("sensitive"))
-        until(lambda: "came on top" in text(other, "#messages"))
+        until(lambda: "added on top" in text(other, "#messages"))
         browser.execute_script("document.dispatchEvent(new Event('visibilitychange'))")
         until(lambda: find(browser, "#stale").is_displayed())
         assert Project.read(desk.project.path).names("key") == ("Age",)

@@ -1,6 +1,6 @@
-"""The local web app: the whole way from a file to a defended release in a browser, on one's own machine.
+"""The local web app: the whole way from a file to a defensible release, in a browser on the user's own machine.
 
-`guard` lets in who may come in, `server` listens, `state` holds what is open, `jobs` work in processes of their own, and every
+`guard` admits those who may enter, `server` listens, `state` holds what is open, `jobs` run in processes of their own, and every
 module of `screens` is one screen: to add one, write its module and its template, and name it in `screens`.
 """
 

@@ -1,4 +1,4 @@
-"""The web application: the addresses of all screens, and what goes with every page."""
+"""The web application: the addresses of all screens, and the parts that every page has."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _App:
         async def drop(request: Request) -> Response:
             try:
                 if self._desk.private is None:
-                    raise ArgumentError("no file can be dropped here; open it by its name.")
+                    raise ArgumentError("files cannot be dropped here; open the file by its name.")
                 visit = Visit(self._desk, request.query_params, file=await received(request, self._desk.private))
             except UnveilError as problem:
                 return self._response(request, screen, Go(_path(screen), str(problem), "error"))
@@ -97,14 +97,16 @@ class _App:
         return drop
 
     def _answered(self, request: Request, screen: Screen | None, handler: Handler, visit: Visit) -> Response:
-        """Answer a visit; what is wrong with it is said on the page that it came from."""
+        """Answer a visit; a problem is reported on the page that the visit came from."""
         try:
             if screen is not None and (lacking := screen.missing(self._desk)):
                 return self._response(request, screen, Go(_before(screen, self._desk), lacking, "warning"))
             stale = _is_stale(visit)
             answer = handler(visit)
             if isinstance(answer, Go) and stale:
-                note = f"{answer.note} The project had been changed in another tab since; this change came on top.".strip()
+                note = (
+                    f"{answer.note} The project had meanwhile been changed in another tab; this change was added on top.".strip()
+                )
                 answer = Go(answer.to, note, answer.kind)
             return self._response(request, screen, answer)
         except ChangedOnDiskError:
@@ -126,20 +128,20 @@ class _App:
         return Response(rendered(answer.template, values), answer.status, media_type="text/html")
 
     def _around(self, request: Request, screen: Screen | None) -> dict[str, Any]:
-        """Return what every page is filled with."""
+        """Return the values that every page is filled with."""
         desk = self._desk
         return {
             "desk": desk,
             "opened": desk.opened if desk.is_open else None,
             "screen": screen,
             "screens": [(one, one.missing(desk)) for one in SCREENS],
-            "said": desk.said(request.query_params.get("note", "")),
+            "message": desk.message(request.query_params.get("note", "")),
             "code": desk.code,
         }
 
-    # What goes with every page ----------------------------------------------------------------------------------------
+    # Parts of every page ----------------------------------------------------------------------------------------------
 
-    async def _first(self, request: Request) -> Response:  # noqa: ARG002 - as routes are called
+    async def _first(self, request: Request) -> Response:  # noqa: ARG002 - the signature of a route
         to = next((one.name for one in SCREENS[1:] if not one.missing(self._desk)), SCREENS[0].name)
         return RedirectResponse(f"/{to}", status_code=303)
 
@@ -168,7 +170,7 @@ class _App:
             visit.desk.read_again()
             return Go(_back(visit), "The project file was read again.")
         visit.desk.keep_mine()
-        return Go(_back(visit), "What is here was written over the project file.")
+        return Go(_back(visit), "The project file was overwritten with the version of the app.")
 
     async def _stopped(self, request: Request) -> Response:  # noqa: ARG002
         self._stop()
@@ -205,11 +207,11 @@ class _App:
 
 
 async def _form(request: Request) -> ImmutableMultiDict[str, str] | None:
-    """Read a form of texts; None: it is too long."""
+    """Read a form of texts; None if it is too long."""
     if int(request.headers.get("content-length") or _LONGEST_FORM + 1) > _LONGEST_FORM:
         return None
-    read = await request.form(max_fields=_MOST_FIELDS, max_files=0, max_part_size=_LONGEST_FORM)
-    return ImmutableMultiDict([(name, value) for name, value in read.multi_items() if isinstance(value, str)])
+    form = await request.form(max_fields=_MOST_FIELDS, max_files=0, max_part_size=_LONGEST_FORM)
+    return ImmutableMultiDict([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
 
 
 def _event(kind: str, text: str) -> str:
@@ -218,7 +220,7 @@ def _event(kind: str, text: str) -> str:
 
 
 def _is_stale(visit: Visit) -> bool:
-    """Whether a form was made before the last change of the project."""
+    """Whether a form was rendered before the last change of the project."""
     version = visit.form.get("version", "")
     return version.isascii() and version.isdigit() and int(version) < visit.desk.version
 
@@ -228,7 +230,7 @@ def _path(screen: Screen | None) -> str:
 
 
 def _before(screen: Screen, desk: Desk) -> str:
-    """Return the address of the last screen before one that can be used."""
+    """Return the address of the last usable screen before this one."""
     usable = [one for one in SCREENS[: SCREENS.index(screen)] if one.step and not one.missing(desk)]
     return _path(usable[-1] if usable else None)
 
@@ -238,5 +240,5 @@ def _back(visit: Visit) -> str:
 
 
 def _safe_path(path: str) -> str:
-    """Return a path of ours, and nothing that leads elsewhere."""
+    """Return the path if it is one of ours, otherwise the start page."""
     return path if any(path == f"/{screen.name}" for screen in SCREENS) else "/"

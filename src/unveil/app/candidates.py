@@ -1,4 +1,4 @@
-"""Several protections of one table, tried in a job: each release with its figures, side by side with the original."""
+"""Several protections of one table, tried in a job: each release with its figures, beside the original."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Way:
     Attributes
     ----------
     word
-        What it is called in forms.
+        Its name in forms.
     mechanism
-        The step that does it.
+        The step that applies it.
     title, story
-        What it is called on a page, and what it does.
+        Its name on a page, and what it does.
     only
-        Which columns it is for: "key" or "numbers" among them.
+        The columns it is for: all of the "key", or the "numbers" among them.
     """
 
     word: str
@@ -55,13 +55,20 @@ WAYS = (
         "Generalisation",
         "Every column becomes as coarse as needed, the same for all: 37 becomes 35 to 39.",
     ),
-    Way("mondrian", "mondrian", "Mondrian", "Groups are split as long as they stay large enough: each has ranges of its own."),
+    Way("mondrian", "mondrian", "Mondrian", "Groups are split as long as they stay large enough; each has its own ranges."),
     Way("local", "recode_locally", "Local recoding", "Only the records that stand out become coarser."),
-    Way("suppress", "suppress_locally", "Suppression", "Single values are blanked; all others stay as they are."),
-    Way("average", "microaggregate", "Microaggregation", "Numbers of similar people become their average.", "numbers"),
-    Way("synthetic", "synthesize", "Synthetic data", "New records with the relations of the old ones; nobody is in them."),
+    Way("suppress", "suppress_locally", "Suppression", "Single values are blanked; all others stay unchanged."),
+    Way(
+        "average", "microaggregate", "Microaggregation", "The numbers of similar people are replaced by their average.", "numbers"
+    ),
+    Way(
+        "synthetic",
+        "synthesize",
+        "Synthetic data",
+        "New records that keep the relations between columns; none is about a real person.",
+    ),
 )
-"""What can be tried, in the order of the page."""
+"""The protections that can be tried, in the order of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +80,13 @@ class TriedRelease:
     way
         How it was protected.
     steps
-        What does it again.
+        The steps that repeat it.
     file, link
-        Where the release is, and the private correspondence; nothing where there is none.
+        Where the release and the private correspondence are; empty where there is none.
     lost
-        Columns of the key that say nothing any more: gone, or one value for all.
+        Columns of the key that no longer say anything: they are gone, or have one value for all.
     before, after
-        The same records, before and after; empty where none corresponds.
+        The same records before and after; empty where no records correspond.
     suppressed
         How many records, or cells, were suppressed, where that is known.
     problem
@@ -100,7 +107,7 @@ class TriedRelease:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What was tried, of what, and how it compares."""
+    """The protections that were tried on a project, and how they compare."""
 
     candidates: tuple[TriedRelease, ...]
     comparison: Comparison | None
@@ -108,16 +115,16 @@ class Tried:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def is_of(self, project: Project) -> bool:
-        """Whether the columns have the roles and meanings, and the data is read, as when it was tried."""
+        """Whether the columns still have the same roles and meanings, and the data is read in the same way."""
         return (self.project.attributes, self.project.data) == (project.attributes, project.data)
 
     def candidate(self, way: str) -> TriedRelease | None:
-        """Return what came of a way."""
+        """Return the release of one protection, if there is one."""
         return next((one for one in self.candidates if one.way == way and not one.problem), None)
 
 
 def models_of(policy: Policy, sensitive: Sequence[str], k: int) -> dict[str, Any]:
-    """Return the requirements of a search that a policy's rules come to, as a project file writes them."""
+    """Return the requirements of a search that follow from a policy's rules, as a project file writes them."""
     models: dict[str, Any] = {"k": k}
     for rule in policy.in_force():
         if rule.threshold is None:
@@ -165,7 +172,7 @@ def _numbers(study: Study) -> list[str]:
     coded = {name: study.table([name]).columns[0] for name in study.key}
     numbers = [name for name, one in coded.items() if all(isinstance(value, int | float | None) for value in one.values)]
     if not numbers:
-        raise ArgumentError("no column that others may know holds numbers, so there is nothing to average.")
+        raise ArgumentError("none of the columns that others may know holds numbers, so there is nothing to average.")
     return numbers
 
 
@@ -175,12 +182,12 @@ def _numbers(study: Study) -> list[str]:
 def try_ways(
     data: str, options: ReadOptions, project: Project, ways: Sequence[str], settings: Mapping[str, Any], folder: Path
 ) -> Tried:
-    """Try some ways to protect what a project is about, and compare what comes of them, as a job does.
+    """Try some protections of the data of a project and compare the releases, in a job.
 
     Parameters
     ----------
     data, options, project
-        What opens the study.
+        How to open the study.
     ways
         The ways to try, by their words.
     settings
@@ -199,7 +206,7 @@ def try_ways(
 
 
 def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[str, Any], folder: Path) -> TriedRelease:
-    """Try one way; what goes wrong is reported, and the others are tried all the same."""
+    """Try one protection; if it fails, the problem is reported and the others are still tried."""
     from unveil.protect.chain import run_steps
     from unveil.releases import Release
 
@@ -207,7 +214,7 @@ def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[
         steps = steps_of(way, study, models, float(settings["suppression"]))
         release = run_steps(study, steps)
         if not isinstance(release, Release):
-            raise ArgumentError(f"{way.title.lower()} gives no records here.")
+            raise ArgumentError(f"{way.title.lower()} produces no records here.")
         file, link = folder / f"{way.word}.csv", folder / f"{way.word}-link.csv"
         release.write(file)
         linked = bool(len(release.origin)) and bool((release.origin >= 0).all())
@@ -222,8 +229,8 @@ def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[
 
 def _shown(way: Way, study: Study, steps: tuple[Step, ...], release: Release[Any], places: tuple[str, str]) -> TriedRelease:
     """Return a candidate with some of its records beside the original ones."""
-    made = Study(places[0])
-    frame = made.collected(made.names)
+    protected = Study(places[0])
+    frame = protected.collected(protected.names)
     names = tuple(name for name in study.names if name in frame.columns or name in study.key)
     lost = tuple(
         name for name in study.key if name not in frame.columns or (frame[name].n_unique() <= 1 < len(study.counts([name])))

@@ -1,4 +1,4 @@
-"""The log of decisions: one line for each, beside the project, so that it outlives the server."""
+"""The log of decisions: one line per decision, in a file beside the project that outlives the server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def note(project: Path, what: str) -> None:
     project
         The project file.
     what
-        What was decided, in a few words; it holds no value of the data.
+        What was decided, in a few words, without any value of the data.
     """
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     place = _place(project)
@@ -36,7 +36,7 @@ def note(project: Path, what: str) -> None:
 
 
 def decided(project: Path) -> list[dict[str, str]]:
-    """Return the decisions about a project, in order; a line that somebody has spoilt is reported as such."""
+    """Return the decisions about a project, in order; a line that cannot be read is reported as such."""
     try:
         lines = _place(project).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -17,7 +17,7 @@ _ANSWER: dict[str, Any] = {
     "properties": {
         "answered": {"type": "boolean"},
         "value": {**_NUMBER, "description": "the number, exact or with noise"},
-        "low": {**_NUMBER, "description": "the lower end of an interval that holds the exact number"},
+        "low": {**_NUMBER, "description": "the lower end of an interval that contains the exact number"},
         "high": {**_NUMBER, "description": "the upper end of that interval"},
         "error": {**_NUMBER, "description": "the standard error of noise"},
         "numbers": {"type": "array", "description": "several numbers, or groups", "items": {"type": "object"}},
@@ -38,8 +38,8 @@ _QUESTION = {
     },
 }
 _PROBLEMS = {
-    "400": "the question is not understood or not allowed",
-    "401": "no token, or an unknown one",
+    "400": "the question was not understood or is not allowed",
+    "401": "the token is missing or unknown",
     "429": "too many questions in this minute",
     "503": "the gate is closed",
 }
@@ -53,7 +53,7 @@ def _operation(summary: str, schema: dict[str, Any], *, body: bool = False) -> d
 
 OPENAPI: dict[str, Any] = {
     "openapi": "3.1.0",
-    "info": {"title": "unveil query gate", "version": __version__, "description": "A protected door to a table."},
+    "info": {"title": "unveil query gate", "version": __version__, "description": "Protected access to a table."},
     "security": [{"token": []}],
     "components": {
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -61,9 +61,9 @@ OPENAPI: dict[str, Any] = {
     },
     "paths": {
         "/ask": {"post": _operation("ask a question", {"$ref": "#/components/schemas/Answer"}, body=True)},
-        "/explain": {"post": _operation("what a question would cost", {"type": "object"}, body=True)},
-        "/spent": {"get": _operation("what you have spent", {"type": "object"})},
-        "/history": {"get": _operation("the questions you have put", {"type": "object"})},
+        "/explain": {"post": _operation("get what a question would cost", {"type": "object"}, body=True)},
+        "/spent": {"get": _operation("get what you have spent", {"type": "object"})},
+        "/history": {"get": _operation("list the questions you have asked", {"type": "object"})},
     },
 }
 """The description of a served gate, for machines."""
@@ -79,11 +79,11 @@ PAGE = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A query gate</title>
 <link rel="stylesheet" href="/style.css">
 <h1>A query gate</h1>
-<p>Ask a table for counts, sums and averages. The answer may be exact, noisy, an interval, or a refusal with its reason: that
-depends on the policy, and protects the people in the table. Every question is in a ledger.</p>
+<p>Ask a table for counts, sums and averages. Depending on the policy that protects the people in the table, the answer is
+exact, noisy, an interval, or a refusal with its reason. Every question is recorded in a ledger.</p>
 <pre>curl -H "Authorization: Bearer TOKEN" http://127.0.0.1:PORT/ask \\
   -d '{{"question": "SELECT COUNT(*) FROM data"}}'</pre>
-<h2>What there is</h2><table>{_PATHS}<tr><td><code>GET /openapi.json</code></td><td>this, for machines</td></tr></table>
+<h2>Addresses</h2><table>{_PATHS}<tr><td><code>GET /openapi.json</code></td><td>this description, for machines</td></tr></table>
 <h2>Why a number is refused</h2><table>{_WHY}</table>
 </html>
 """  # noqa: S608 - an example of a question

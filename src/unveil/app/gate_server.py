@@ -1,8 +1,8 @@
 """A gate over HTTP: one token per analyst, a limit of questions per minute, JSON in and out, and a page that describes it.
 
-The guard of the app is before it. It listens on this machine alone unless set otherwise, speaks plain HTTP (put a proxy with
-TLS before it to let others in), and never says more than an answer: errors of the gate in its own words, which hold no data,
-anything unexpected as one fixed line.
+It is protected by the guard of the app, listens on this machine only unless set otherwise, and speaks plain HTTP (put a proxy
+with TLS in front of it to let others in). It never says more than an answer: errors of the gate are sent in its own words, which
+contain no data, and anything unexpected as one fixed line.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _MINUTE = 60.0
 
 @dataclass(slots=True)
 class _Allowance:
-    """How many questions each analyst may still ask: it fills up at an even pace."""
+    """How many questions each analyst may still ask; the allowance is refilled at an even pace."""
 
     rate: int
     _left: dict[str, tuple[float, float]] = field(default_factory=dict)
     _turn: Lock = field(default_factory=Lock)
 
     def wait(self, analyst: str) -> float:
-        """Take one question; return for how many seconds there is none."""
+        """Use up one question, or return for how many seconds the analyst has to wait for one."""
         now = time.monotonic()
         with self._turn:
             left, then = self._left.get(analyst, (float(self.rate), now))
@@ -60,15 +60,17 @@ class _Allowance:
 
 
 def read_tokens(path: Path) -> dict[str, str]:
-    """Read a token for each analyst from a JSON file; a message never repeats one."""
+    """Read a token for each analyst from a JSON file; no message ever contains one."""
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
-        raise DataNotFoundError(f"{shown(path)} cannot be read: {(error.strerror or 'no reason').lower()}.") from None
+        raise DataNotFoundError(
+            f"{shown(path)} cannot be read: {(error.strerror or 'the system gives no reason').lower()}."
+        ) from None
     except ValueError:
         content = None
     if not isinstance(content, dict) or not content or not all(isinstance(token, str) for token in content.values()):
-        raise ArgumentError(f'{shown(path)} must hold a JSON object of one token per analyst: {{"eve": "..."}}.')
+        raise ArgumentError(f'{shown(path)} must hold a JSON object with one token per analyst: {{"eve": "..."}}.')
     if any(len(token) < _SHORTEST_TOKEN for token in content.values()) or len(set(content.values())) < len(content):
         raise ArgumentError(f"{shown(path)}: every analyst needs a token of their own, of at least {_SHORTEST_TOKEN} characters.")
     return content
@@ -84,7 +86,7 @@ def application(gate: Gate, tokens: Mapping[str, str], *, rate: int = 60) -> Sta
     tokens
         The token of each analyst.
     rate
-        The questions that each may ask per minute.
+        How many questions each may ask per minute.
     """
     try:
         from starlette.applications import Starlette
@@ -135,10 +137,10 @@ class _Door:
         return Response(STYLE, media_type="text/css")
 
     async def nowhere(self, request: Any, error: Any) -> Any:  # noqa: ARG002
-        return _problem(error.status_code, "there is nothing here; / says what there is")
+        return _problem(error.status_code, "there is nothing at this address; / lists the addresses")
 
     async def failed(self, request: Any, error: Any) -> Any:  # noqa: ARG002
-        return _problem(500, "the gate failed; nothing was answered")
+        return _problem(500, "the gate failed and gave no answer")
 
     async def _questioned(self, request: Any, call: Any) -> Any:
         analyst = self._analyst(request)
@@ -160,7 +162,7 @@ class _Door:
         return await _called(lambda: call(analyst))
 
     def _analyst(self, request: Any) -> str | None:
-        """Return whose token a request carries; all are compared, in the same time."""
+        """Return the analyst whose token a request carries; all tokens are compared, in constant time."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         mark = hashlib.sha256(token.strip().encode(errors="surrogatepass")).digest()
         known = [analyst for analyst, one in self._marks.items() if hmac.compare_digest(one, mark)]
@@ -168,7 +170,7 @@ class _Door:
 
 
 async def _question(request: Any) -> str | None:
-    """Read the question of a request, up to a limit; None where there is none."""
+    """Read the question of a request, up to a limit; None if there is none."""
     body = b""
     async for piece in request.stream():
         body += piece
@@ -183,7 +185,7 @@ async def _question(request: Any) -> str | None:
 
 
 async def _called(call: Any) -> Any:
-    """Run a call beside the server, and turn what it refuses into a response."""
+    """Run a call in a thread, and turn its errors into a response."""
     from starlette.concurrency import run_in_threadpool
 
     try:
@@ -191,9 +193,9 @@ async def _called(call: Any) -> Any:
     except (QuestionError, ArgumentError) as problem:
         return _problem(400, str(problem))
     except LedgerError:
-        return _problem(503, "the gate is closed: its ledger cannot be used; the steward knows more")
+        return _problem(503, "the gate is closed because its ledger cannot be used; ask the data steward")
     except UnveilError:
-        return _problem(500, "the gate failed; nothing was answered")
+        return _problem(500, "the gate failed and gave no answer")
 
 
 def _json(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Any:
@@ -211,7 +213,7 @@ def _unknown() -> Any:
 
 
 def _row(entry: Any) -> dict[str, Any]:
-    """Return a row of the ledger as its analyst may see it."""
+    """Return an entry of the ledger as its analyst may see it."""
     return {
         "at": entry.at,
         "question": entry.question,
@@ -229,13 +231,13 @@ def serve_gate(gate: Gate, *, host: str, port: int, tokens: Path | None, analyst
     gate
         The gate.
     host, port
-        Where to listen; port 0: a free one.
+        Where to listen; port 0 stands for a free one.
     tokens
-        The file with the tokens; None: a token for one analyst is drawn, and printed on standard error once.
+        The file with the tokens. If None, a token for one analyst is drawn and printed once on standard error.
     analyst
-        Whom a drawn token is for.
+        The analyst for whom a token is drawn.
     rate
-        The questions that each analyst may ask per minute.
+        How many questions each analyst may ask per minute.
     """
     try:
         import uvicorn
@@ -248,7 +250,7 @@ def serve_gate(gate: Gate, *, host: str, port: int, tokens: Path | None, analyst
     where = Listening(port, host)
     with bound_socket(where) as bound:
         name, at = bound.getsockname()[:2]
-        own = () if where.beyond else ("127.0.0.1", "localhost")  # beyond this machine a proxy calls it by a name of its own
+        own = () if where.beyond else ("127.0.0.1", "localhost")  # beyond this machine, a proxy uses its own name for it
         guarded = Guard(app, Site(at, own))
         config = uvicorn.Config(guarded, log_level="warning", access_log=False, server_header=False, lifespan="off")
         sys.stderr.write(f"serving on http://{name}:{at} (stop with Ctrl-C)\n")

@@ -1,13 +1,13 @@
-"""The guard of a server on this machine: one layer around every page, asset, upload and stream decides who may connect.
+"""The guard of a server on this machine: a layer around every page, asset, upload and stream that decides who may connect.
 
-Any page in the browser can send requests to a port of this machine, so each request is checked, in this order, for:
+Any page in the browser can send requests to a port of this machine, so the following are checked for each request, in this order:
 
 - its `Host`, exactly: a foreign name that was made to lead here (DNS rebinding) is refused;
-- its `Origin`, where it changes something: a form or script of another page is refused. A page without a referrer, as ours are,
-  sends the origin ``null`` with a plain form; the browser's own word that the page is this one (`Sec-Fetch-Site`) stands for it;
-- its key: the cookie that was given to who came with the token, or with the password.
+- its `Origin`, if it changes something: a form or script of another page is refused. Our pages have no referrer, so the browser
+  sends the origin ``null`` with a plain form; its own header that the page is of this site (`Sec-Fetch-Site`) is then accepted;
+- its key: the cookie that is given to those who present the token or the password.
 
-Every answer gets the headers that keep a page from running, loading or sending anything but its own files.
+Every response gets the headers that keep a page from running, loading or sending anything but its own files.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""The headers of every answer; `Cache-Control: no-store` goes with them unless the answer says otherwise."""
+"""The headers of every response; `Cache-Control: no-store` is added unless the response sets its own."""
 
 _SAFE = frozenset({"GET", "HEAD"})
 _ENTER = "/enter"
 _LONGEST_PASSWORD = 4096
 _PATIENCE = 5
-"""Wrong passwords before one has to wait."""
+"""Wrong passwords after which everyone has to wait."""
 _WAIT = 30.0
-"""Seconds to wait then."""
+"""Seconds of that wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a server is reached: its port, the exact names it answers to (none: any), and whether it speaks TLS."""
+    """Where a server is reached: its port, the exact names it answers to (empty for any), and whether it speaks TLS."""
 
     port: int
     names: tuple[str, ...] = ("127.0.0.1", "localhost")
@@ -61,7 +61,7 @@ class Site:
 
     @property
     def scheme(self) -> str:
-        """The first word of its addresses."""
+        """The scheme of its addresses."""
         return "https" if self.tls else "http"
 
     @property
@@ -84,14 +84,14 @@ class Site:
 
 @dataclass(slots=True)
 class Key:
-    """What opens the door: a token in the first address, or a password; afterwards a cookie.
+    """What grants access: a token in the first address, or a password; afterwards a cookie.
 
     Attributes
     ----------
     token
-        What ``/?token=`` must hold; None: no token opens.
+        The value that ``/?token=`` must have; None if no token grants access.
     password
-        What the form of the door must hold; None: there is no form.
+        The password that the entrance form asks for; None if there is no form.
     """
 
     token: str | None = None
@@ -101,7 +101,7 @@ class Key:
     _closed_until: float = 0.0
 
     def has(self, cookies: str, name: str) -> bool:
-        """Whether the cookies of a request hold ours."""
+        """Whether the cookies of a request contain ours."""
         try:
             cookie = SimpleCookie(cookies).get(name)
         except CookieError:
@@ -110,15 +110,15 @@ class Key:
 
     def is_token(self, query: bytes) -> bool:
         """Whether the query of an address is the token and nothing else."""
-        given = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-        return self.token is not None and [name for name, _ in given] == ["token"] and _same(given[0][1], self.token)
+        fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+        return self.token is not None and [name for name, _ in fields] == ["token"] and _same(fields[0][1], self.token)
 
     def is_password(self, body: bytes) -> bool | None:
-        """Whether a form holds the password; None: too many were wrong, and one has to wait."""
+        """Whether a form contains the password; None after too many wrong ones, until the wait is over."""
         if time.monotonic() < self._closed_until:
             return None
-        given = parse_qs(body.decode("utf-8", "replace")).get("password", [""])[0]
-        if self.password is not None and _same(given, self.password):
+        entered = parse_qs(body.decode("utf-8", "replace")).get("password", [""])[0]
+        if self.password is not None and _same(entered, self.password):
             self._failures = 0
             return True
         self._failures += 1
@@ -127,18 +127,18 @@ class Key:
         return False
 
     def cookie(self, site: Site) -> str:
-        """Return the header that gives our cookie."""
+        """Return the header that sets our cookie."""
         secure = "; Secure" if site.tls else ""
         return f"{cookie_name(site)}={self._cookie}; HttpOnly; SameSite=Strict; Path=/{secure}"
 
 
 def cookie_name(site: Site) -> str:
-    """Return the name of the cookie of a site: ports of one machine share their cookies."""
+    """Return the name of the cookie of a site; it contains the port because the ports of one machine share cookies."""
     return f"unveil-{site.port}"
 
 
 class Guard:
-    """An ASGI application around another one that lets in who may come in.
+    """An ASGI application around another one that admits those who may enter.
 
     Parameters
     ----------
@@ -147,14 +147,14 @@ class Guard:
     site
         Where it is reached.
     key
-        What opens the door; None: the application asks for credentials of its own.
+        What grants access; None if the application asks for its own credentials.
     """
 
     def __init__(self, app: Application, site: Site, key: Key | None = None) -> None:
         self._app, self._site, self._key = app, site, key
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answer a request, or pass it on."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -167,25 +167,25 @@ class Guard:
             await self._entered(scope, receive, guarded, self._key)
 
     def _foreign(self, scope: _Scope) -> str:
-        """Say what is wrong with where a request comes from; nothing: it comes from here."""
+        """Return what is wrong with the origin of a request; empty if it comes from here."""
         if self._site.names and _one(scope, b"host") not in self._site.hosts:
             return "This server answers to its own name only."
         if scope["type"] == "http" and scope["method"] in _SAFE:
             return ""
         if self._key is None and not _joined(scope, b"origin"):
-            return ""  # no page sends it, and a page could not send the credentials that are required
+            return ""  # no page sent it: a page could not send the credentials that are required
         origin = _one(scope, b"origin")
         own = origin in self._site.origins or (origin == "null" and _one(scope, b"sec-fetch-site") == "same-origin")
         return "" if own else "This did not come from a page of this server."
 
     async def _entered(self, scope: _Scope, receive: _Receive, send: _Send, key: Key) -> None:
-        """Let in who has the token or the password; tell others how to come in."""
+        """Admit those who have the token or the password, and tell the others how to enter."""
         if scope["type"] != "http":
             await _refused(scope, send, 401, "")
         elif scope["method"] in _SAFE and scope["path"] == "/" and key.is_token(scope["query_string"]):
             await _answer(send, 200, _WELCOME, [("set-cookie", key.cookie(self._site))])
         elif key.password is None:
-            await _refused(scope, send, 401, "Open the address that unveil printed: it holds the token of this run.")
+            await _refused(scope, send, 401, "Open the address that unveil printed; it contains the token of this run.")
         elif scope["method"] == "POST" and scope["path"] == _ENTER:
             right = key.is_password(await _body(receive))
             if right:
@@ -202,7 +202,7 @@ class Guard:
 
 
 def _one(scope: _Scope, name: bytes) -> str | None:
-    """Return the value of a header that is there exactly once."""
+    """Return the value of a header that occurs exactly once."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else None
 
@@ -211,13 +211,13 @@ def _joined(scope: _Scope, name: bytes) -> str:
     return "; ".join(value.decode("latin-1") for key, value in scope["headers"] if key == name)
 
 
-def _same(given: str, known: str) -> bool:
-    """Compare two secrets in a time that says nothing about them."""
-    return hmac.compare_digest(given.encode(errors="surrogatepass"), known.encode(errors="surrogatepass"))
+def _same(received: str, known: str) -> bool:
+    """Compare two secrets in constant time."""
+    return hmac.compare_digest(received.encode(errors="surrogatepass"), known.encode(errors="surrogatepass"))
 
 
 async def _body(receive: _Receive) -> bytes:
-    """Read a short form; what is too long is cut, and then wrong."""
+    """Read a short form; a longer one is cut, and is then wrong."""
     body = b""
     while len(body) <= _LONGEST_PASSWORD:
         message = await receive()
@@ -231,14 +231,14 @@ async def _body(receive: _Receive) -> bytes:
 
 
 def _with_headers(send: _Send) -> _Send:
-    """Add the headers of every answer."""
+    """Add the headers of every response."""
 
     async def guarded(message: _Message) -> None:
         if message["type"] == "http.response.start":
-            given = list(message.get("headers", ()))
-            names = {name.lower() for name, _ in given}
+            headers = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in headers}
             own = HEADERS if b"cache-control" in names else {**HEADERS, "cache-control": "no-store"}
-            kept = [(name, value) for name, value in given if name.lower().decode("latin-1") not in HEADERS]
+            kept = [(name, value) for name, value in headers if name.lower().decode("latin-1") not in HEADERS]
             message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own.items())]}
         await send(message)
 
@@ -269,13 +269,13 @@ def _page(body: str, head: str = "") -> str:
 
 
 def _form(problem: str) -> str:
-    said = f'<p role="alert">{problem}</p>' if problem else ""
+    alert = f'<p role="alert">{problem}</p>' if problem else ""
     return _page(
-        f'{said}<form method="post" action="{_ENTER}"><label>Password '
+        f'{alert}<form method="post" action="{_ENTER}"><label>Password '
         '<input type="password" name="password" autocomplete="current-password" required autofocus></label> '
         "<button>Enter</button></form>"
     )
 
 
-# A redirect would still count as coming from elsewhere, and the browser would hold the cookie back: a page of our own leads on.
-_WELCOME = _page('<p><a href="/">Go on</a></p>', '<meta http-equiv="refresh" content="0;url=/">')
+# After a redirect the request would still count as coming from elsewhere, and the browser would withhold the cookie.
+_WELCOME = _page('<p><a href="/">Continue</a></p>', '<meta http-equiv="refresh" content="0;url=/">')

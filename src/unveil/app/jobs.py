@@ -1,7 +1,7 @@
-"""Work that lasts, each piece in a process of its own: how far it is, how it is stopped, what came of it.
+"""Long-running jobs, each in a process of its own: their progress, their cancellation, their results.
 
-The server only waits: it answers as quickly while a job works as before. A job that is cancelled is killed if it has not ended
-within a second, and one that crashes leaves one line.
+The server only waits for them, so it answers just as quickly while a job runs. A cancelled job is killed if it has not ended
+within a second, and one that crashes leaves a one-line message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Job", "Jobs"]
 Outcome: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 
 _MOST_KEPT = 50
-"""Jobs that are remembered, those that run aside."""
+"""How many ended jobs are remembered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,15 +35,15 @@ class Job:
     number
         Its number, which is also its address.
     kind
-        What it is for, so that a screen finds its own: "columns", "protect".
+        What it is for, so that a screen can find its own: "columns", "protect".
     title
-        What it does, in a few words for a person.
+        What it does, in a few words.
     outcome
-        Whether it runs, and what became of it.
+        Whether it is running, and how it ended.
     stage, done, total
-        How far it is.
+        Its progress.
     line
-        What it says: what it waits for, or why it failed.
+        Its message: what it is waiting for, or why it failed.
     answer
         What it returned.
     """
@@ -64,32 +64,32 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether it is at work."""
+        """Whether it is still running."""
         return self.outcome == "running"
 
     @property
     def share(self) -> float | None:
-        """How much of its stage is done, from 0 to 1; None: nobody knows."""
+        """How much of its stage is done, from 0 to 1; None if that is unknown."""
         return self.done / self.total if self.total > 1 else None
 
     @property
     def seconds(self) -> float:
-        """For how long it has worked."""
+        """How long it has been running, or ran."""
         return (self.ended or time.monotonic()) - self.started
 
     def cancel(self) -> None:
-        """Have it end, soon."""
+        """Ask it to end soon."""
         self.run.cancel()
-        self._tell(line="being stopped ...")
+        self._update(line="stopping ...")
 
     async def changes(self) -> AsyncIterator[None]:
-        """Give something at once, and whenever the job has changed, until it has ended."""
+        """Yield at once, and then whenever the job has changed, until it has ended."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
-        def tell() -> None:
+        def notify() -> None:
             loop.call_soon_threadsafe(changed.set)
 
-        self._listeners.append(tell)
+        self._listeners.append(notify)
         try:
             while self.running:
                 yield
@@ -97,9 +97,9 @@ class Job:
                 changed.clear()
             yield
         finally:
-            self._listeners.remove(tell)
+            self._listeners.remove(notify)
 
-    def _tell(self, **changes: Any) -> None:
+    def _update(self, **changes: Any) -> None:
         for name, value in changes.items():
             setattr(self, name, value)
         for listener in list(self._listeners):
@@ -116,7 +116,7 @@ class Job:
             self._end("cancelled", "stopped; nothing was changed")
         except UnveilError as problem:
             self._end("failed", str(problem))
-        except Exception as error:  # noqa: BLE001 - whatever it is, reported in one line, without what it may hold of the data
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported in one line, without data that it may contain
             self._end("failed", f"unexpected failure: {type(error).__name__}")
         else:
             self.answer = answer
@@ -124,11 +124,11 @@ class Job:
 
     def _end(self, outcome: Outcome, line: str) -> None:
         self.ended = time.monotonic()
-        self._tell(outcome=outcome, line=line)
+        self._update(outcome=outcome, line=line)
 
 
 class Jobs:
-    """The jobs of a server: those at work, and the last that have ended."""
+    """The jobs of a server: those that are running, and the latest that have ended."""
 
     def __init__(self) -> None:
         self._jobs: dict[int, Job] = {}
@@ -141,14 +141,14 @@ class Jobs:
         Parameters
         ----------
         kind, title
-            What it is for, and what it does in a few words.
+            What it is for, and what it does, in a few words.
         function, args, options
-            What to call; `pickle` must be able to hold them, and the answer.
+            What to call; these and the answer must be picklable.
         """
         job = Job(next(self._numbers), kind, title)
         job.run = Run(
-            lambda stage, done, total: job._tell(stage=stage, done=done, total=total),  # noqa: SLF001 - its own module
-            notice=lambda line: job._tell(line=line),  # noqa: SLF001
+            lambda stage, done, total: job._update(stage=stage, done=done, total=total),  # noqa: SLF001 - its own module
+            notice=lambda line: job._update(line=line),  # noqa: SLF001
         )
         with self._lock:
             self._jobs[job.number] = job
@@ -164,7 +164,7 @@ class Jobs:
         try:
             return self._jobs[number]
         except KeyError:
-            raise ArgumentError("there is no such job any more.") from None
+            raise ArgumentError("this job no longer exists.") from None
 
     def of(self, kind: str) -> list[Job]:
         """Return the jobs of a kind, the newest first."""
@@ -176,7 +176,7 @@ class Jobs:
 
     @property
     def running(self) -> list[Job]:
-        """The jobs at work, the newest first."""
+        """The running jobs, the newest first."""
         return [job for job in reversed(self._jobs.values()) if job.running]
 
     def stop(self, seconds: float = 2.5) -> None:

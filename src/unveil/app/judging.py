@@ -1,4 +1,4 @@
-"""A release attacked and judged, in a job: what an intruder gains from it, as short stories, and what the policy says."""
+"""The attack on a release and its verdict, in a job: what an intruder gains, as short stories, and what the policy says."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _HUNDRED = 100
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What one intruder does, and how often it works.
+    """What one intruder does, and how often they succeed.
 
     Attributes
     ----------
     title
         Who the intruder is, in a few words.
     figure
-        How often it works, of a hundred or as a number of records.
+        How often they succeed: out of a hundred, or as a number of records.
     sentence
         The story.
     risk
@@ -48,7 +48,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of attacks and of the policy of a project."""
+    """The results of the attacks on a release, and of checking it against the policy of a project."""
 
     project: Project
     verdict: Verdict
@@ -57,16 +57,16 @@ class Judged:
 
 
 def judge(data: str, options: ReadOptions, project: Project, release: str, link: str, waivers: Sequence[Waiver]) -> Judged:
-    """Attack a release and hold it against the project's policy, as a job does.
+    """Attack a release and check it against the project's policy, in a job.
 
     Parameters
     ----------
     data, options, project
-        What opens the original.
+        How to open the original.
     release, link
-        The release, and the private correspondence; nothing: no record is known to be which.
+        The release, and the private correspondence; empty if it is not known which records correspond.
     waivers
-        The exceptions that somebody answers for.
+        The signed exceptions.
     """
     from unveil.assess.policy.check import check
     from unveil.attacks.attack import attack
@@ -90,18 +90,18 @@ def stories_of(attacked: Attack) -> list[Story]:
 
 
 def _linked(ways: Mapping[str, Any], known: str) -> list[Story]:
-    """Return how many are found by the linkage that finds most."""
+    """Return how many people the most successful linkage finds."""
     rates = {name: way for name, way in ways.items() if isinstance(way, Mapping) and way.get("linked") is not None}
     if not rates:
         return []
     name, best = max(rates.items(), key=lambda one: one[1]["linked"])
     bounds, chance = best.get("interval"), best.get("baseline")
     many = noun("persons" if "persons" in best else "records")
-    sentence = f"An intruder who knows {known} finds {_of_hundred(best['linked'])} {many} ({name.replace('_', ' ')})."
+    sentence = f"An intruder who knows {known} can find {_of_hundred(best['linked'])} {many} ({name.replace('_', ' ')})."
     if bounds:
-        sentence += f" Between {_HUNDRED * bounds['low']:.1f} and {_HUNDRED * bounds['high']:.1f}, as far as a sample tells."
+        sentence += f" The interval is {_HUNDRED * bounds['low']:.1f} to {_HUNDRED * bounds['high']:.1f}."
     if chance is not None:
-        sentence += f" By guessing: {_HUNDRED * chance:.2g}."
+        sentence += f" Guessing would find {_HUNDRED * chance:.2g}."
     return [Story("Looks for a person", _of_hundred(best["linked"]), sentence, float(best["linked"]))]
 
 
@@ -111,7 +111,7 @@ def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
     if box.get("value") is None:
         return []
     share = float(box["value"])
-    sentence = f"The values of {known} say {share:.1%} of who is who: 0% is nobody, 100% everybody."
+    sentence = f"The values of {known} reveal {share:.1%} of who is who: 0% singles out nobody, 100% everybody."
     return [Story("Sorts the release", f"{share:.1%}", sentence, share)]
 
 
@@ -126,7 +126,7 @@ def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
         of = f"{counted(certain['records'], 'record')}{whose}" if certain["records"] else "no record"
         sentence = f"Someone who knows {known} can be certain of the {name} of {of}."
         if (gaps := entry["without_value"])["records"] and not gaps["missing_is_sensitive"]:
-            sentence += f" {counted(gaps['records'], 'record')} more can be seen to have no value."
+            sentence += f" {counted(gaps['records'], 'record')} more visibly have no value."
         stories.append(
             Story(f"Wants to learn {name}", f"{certain['records']:,} of {records:,}", sentence, certain["records"] / records)
         )
@@ -145,13 +145,13 @@ def _synthetic(answer: Mapping[str, Any]) -> list[Story]:
 
 
 def _of_hundred(share: float) -> str:
-    """Return a share as records of a hundred."""
+    """Return a share as a number out of a hundred."""
     number = _HUNDRED * share
     return f"{number:.0f} of 100" if number >= 1 or number == 0 else "fewer than 1 of 100"
 
 
 def written(judged: Judged, folder: Path) -> tuple[Path, Path]:
-    """Write the page of the verdict for a decision maker and the long one for an auditor, and return where they are."""
+    """Write the verdict page for the decision maker and the full report for an auditor, and return their paths."""
     from unveil.assess.policy.pages import sheet
     from unveil.report.files import write, write_view
 

@@ -1,4 +1,4 @@
-"""The form of a value, which may be shown without showing the value."""
+"""Masked values, which show the form of a value without the value itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST = 24
 
 
 def masked(value: Any) -> str:
-    """Return a value with every letter as x and every digit as 9; what is missing stays so.
+    """Return a value with every letter as x and every digit as 9; a missing value is empty.
 
     Examples
     --------

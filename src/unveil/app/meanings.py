@@ -1,4 +1,4 @@
-"""Meanings as a person writes them: groups of values one per line, rules with their steps, hierarchies as rows of text."""
+"""Meanings as people write them: groups of values one per line, rules with their steps, hierarchies as rows of text."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Wizard:
     Attributes
     ----------
     word, title
-        What forms and people call it.
+        Its name in forms, and for people.
     steps
-        What its steps are, as an example; nothing: it takes none.
+        An example of its steps; empty if it takes none.
     option
-        The option of the command that takes the steps.
+        The command-line option that takes the steps.
     build
-        Makes the rule of its steps.
+        Builds the rule from its steps.
     """
 
     word: str
@@ -44,20 +44,20 @@ class Wizard:
     build: Callable[[tuple[str, ...]], Builder]
 
     def rule(self, steps: str) -> Builder:
-        """Return the rule of steps as they are written; none: those of the example."""
+        """Return the rule with the steps as they are written, or with those of the example if there are none."""
         return self.build(_words(steps) or _words(self.steps))
 
 
 def _words(text: str) -> tuple[str, ...]:
     words = tuple(word for word in re.split(r"[\s,;]+", text) if word)
     if len(words) > _MOST_STEPS:
-        raise ArgumentError(f"a hierarchy has at most {_MOST_STEPS} levels here.")
+        raise ArgumentError(f"a hierarchy can have at most {_MOST_STEPS} levels here.")
     return words
 
 
 def _whole(steps: Sequence[str]) -> tuple[int, ...]:
     if not all(step.isascii() and step.isdigit() for step in steps):
-        raise ArgumentError("the steps are whole numbers, growing, such as 5, 10, 20.")
+        raise ArgumentError("the steps must be increasing whole numbers, such as 5, 10, 20.")
     return tuple(map(int, steps))
 
 
@@ -65,7 +65,7 @@ def _numbers(steps: Sequence[str]) -> tuple[float, ...]:
     try:
         return tuple(int(step) if step.isdigit() else float(step) for step in steps)
     except ValueError:
-        raise ArgumentError("the steps are numbers, growing, such as 5, 10, 20.") from None
+        raise ArgumentError("the steps must be increasing numbers, such as 5, 10, 20.") from None
 
 
 WIZARDS: dict[str, Wizard] = {
@@ -80,7 +80,7 @@ WIZARDS: dict[str, Wizard] = {
         Wizard("root", "All or nothing", "", "", lambda steps: RootOnly()),  # noqa: ARG005 - it takes no step
     )
 }
-"""The rules that a hierarchy can be built by, by their word."""
+"""The rules by which a hierarchy can be built, by their word."""
 
 
 def _units(steps: Sequence[str]) -> tuple[Any, ...]:
@@ -94,17 +94,17 @@ def _units(steps: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _rows(text: str) -> list[list[str]]:
-    """Read lines of texts between semicolons; what holds one, a quote, or blanks at its ends, must be in quotes."""
+    """Read lines of texts separated by semicolons; a text with a semicolon, a quote, or blanks at its ends must be quoted."""
     tidy = re.sub(r"[ \t]+(?=;|$)", "", text.replace("\r\n", "\n"), flags=re.MULTILINE)
     try:
-        read = list(csv.reader(io.StringIO(tidy, newline=""), delimiter=";", skipinitialspace=True, strict=True))
+        rows = list(csv.reader(io.StringIO(tidy, newline=""), delimiter=";", skipinitialspace=True, strict=True))
     except csv.Error:
-        raise ArgumentError("a quote is not closed; what holds a semicolon or a quote must be in quotes.") from None
-    return [row for row in read if any(row)]
+        raise ArgumentError("a quote is not closed; a text that contains a semicolon or a quote must be in quotes.") from None
+    return [row for row in rows if any(row)]
 
 
 def rows_text(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as such lines; they are read back as they were."""
+    """Return rows as such lines, which can be read back."""
     return "".join("; ".join(map(_cell, row)) + "\n" for row in rows)
 
 
@@ -114,7 +114,7 @@ def _cell(text: str) -> str:
 
 
 def groups_of(text: str, values: Iterable[str], rest: str = "") -> Partition:
-    """Return the partition of groups, one per line: its name, then its values.
+    """Return the partition that is written as one group per line: its name, then its values.
 
     Parameters
     ----------
@@ -123,34 +123,34 @@ def groups_of(text: str, values: Iterable[str], rest: str = "") -> Partition:
     values
         All values of the column, as text.
     rest
-        What the group of all values that no line names is called; nothing: they must all be named.
+        The name of the group of all values that no line names; if empty, every value must be named.
     """
     rows = _rows(text)
     labels = [row[0] for row in rows]
     blocks = [[cell for cell in row[1:] if cell] for row in rows]
     for number, (label, block) in enumerate(zip(labels, blocks, strict=True), 1):
         if not label or not block:
-            raise ArgumentError(f"group {number:,}: a line is the name of the group, then its values: young; 18; 19.")
+            raise ArgumentError(f"group {number:,}: a line must hold the name of the group, then its values: young; 18; 19.")
     named = {cell for block in blocks for cell in block}
     left = [value for value in values if value not in named]
     if rest.strip() and left:
         labels.append(rest.strip())
         blocks.append(left)
     if not blocks:
-        raise ArgumentError("no group is written; a line is the name of the group, then its values.")
+        raise ArgumentError("there is no group; write one per line: the name of the group, then its values.")
     return Partition.from_blocks(blocks, labels)
 
 
 def edges_of(text: str) -> Partition:
-    """Return the partition of a line of numbers or dates at which a new interval begins."""
+    """Return the partition whose intervals begin at the numbers or dates of a line."""
     edges = list(_words(text.replace(",", " ")))
     if not edges:
-        raise ArgumentError("no edge is written; name the numbers at which a new interval begins, such as 18, 30, 65.")
+        raise ArgumentError("there is no edge; name the numbers at which a new interval begins, such as 18, 30, 65.")
     return Partition.from_edges(["-inf", *edges, "inf"])
 
 
 def lines_of(partition: Partition) -> str:
-    """Return the groups of a partition as lines; nothing: it has edges."""
+    """Return the groups of a partition as lines; empty if it has edges."""
     document = partition.to_dict()
     if "edges" in document or "blocks" not in document:
         return ""
@@ -162,17 +162,17 @@ def lines_of(partition: Partition) -> str:
 
 
 def hierarchy_of(column: str, text: str) -> Hierarchy:
-    """Return the hierarchy of rows as ARX writes them: the value, then its group at each level."""
+    """Return the hierarchy that is written as rows in the form of ARX: a value, then its group at each level."""
     rows = _rows(text)
     if not rows:
-        raise ArgumentError("no row is written; a row is a value, then its group at each level: Ulm; South; *.")
+        raise ArgumentError("there is no row; write one per value: the value, then its group at each level: Ulm; South; *.")
     if len(rows[0]) < 2:  # noqa: PLR2004 - a value and a group
-        raise HierarchyError("a row is a value, then its group at each level, between semicolons: Ulm; South; *.")
+        raise HierarchyError("a row must hold a value, then its group at each level, separated by semicolons: Ulm; South; *.")
     return Hierarchy(column, rows)
 
 
 def kept_hierarchy(hierarchy: Hierarchy, folder: Path, code: str) -> Path:
-    """Write a hierarchy below a folder, under a name that changes with its content: an undone change finds the one before."""
+    """Write a hierarchy into a folder under a name that changes with its content, so that undo finds the previous one."""
     text = rows_text(hierarchy.labels)
     column = hierarchy.column or ""
     name = column if re.fullmatch(r"\w[\w-]{0,40}", column, re.ASCII) else code

@@ -1,4 +1,4 @@
-"""HTML pages: templates with everything escaped; style sheets and script under names that follow their content."""
+"""HTML pages: templates with everything escaped; style sheets and scripts at addresses that change with their content."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
 
 @cache
 def environment() -> Environment:
-    """Return what fills the templates."""
-    made = Environment(
+    """Return the environment that renders the templates."""
+    templates = Environment(
         loader=PackageLoader("unveil.app"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "number": number,
         "counted": lambda n, noun, nouns="": counted(n, noun, nouns) if nouns else counted(n, noun),
     }
-    made.filters["percent"] = percent
-    made.globals |= {
+    templates.filters["percent"] = percent
+    templates.globals |= {
         "view": _view,
         "chart": _chart,
         "tables_of": _tables,
@@ -46,18 +46,18 @@ def environment() -> Environment:
         "static": _address,
         "zip": zip,
     }
-    return made
+    return templates
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; what is not quite none or all is never written as such."""
+    """Return a share in percent; only exactly none or all is written as 0 or 100."""
     if share in (0.0, 1.0):
         return f"{100 * share:.0f} %"
     return "< 0.1 %" if share < 0.001 else "> 99.9 %" if share > 0.999 else f"{100 * share:.1f} %"  # noqa: PLR2004 - one digit
 
 
 def asset(name: str) -> tuple[bytes, str] | None:
-    """Return a file of ours with its type."""
+    """Return one of our static files with its type."""
     return _assets().get(name)
 
 
@@ -74,13 +74,13 @@ def _assets() -> dict[str, tuple[bytes, str]]:
 
 @cache
 def _address(name: str) -> str:
-    """Return the address of a file of ours; it changes with the content, so that a browser may keep it."""
+    """Return the address of a static file; it changes with the content, so that a browser may cache the file."""
     content, _ = _assets()[name]
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _view(shown: View | Result, level: int = 2) -> Markup:
-    """Return what the reports show of a result."""
+    """Return a result as the reports show it."""
     view = shown.view() if isinstance(shown, Result) else shown
     return Markup('<div class="unveil-view">\n{}</div>').format(Markup(html_parts(view, level=level)[1]))  # noqa: S704 - escaped there
 
@@ -97,5 +97,5 @@ def _chart(shown: Chart) -> Markup:
 
 
 def rendered(template: str, values: dict[str, Any]) -> str:
-    """Return a template filled."""
+    """Return a template, filled with values."""
     return environment().get_template(template).render(values)

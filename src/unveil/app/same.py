@@ -1,4 +1,4 @@
-"""The same without the app: commands and lines of Python that a person can copy; never with a password in them."""
+"""Equivalents of what the app does: commands and lines of Python to copy, which never contain a password."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["command", "python_study"]
 
 
 def command(verb: str, desk: Desk, *words: str) -> str:
-    """Return a command about what is open: on the project once it is saved, otherwise on the data itself.
+    """Return a command for what is open: for the project once it is saved, otherwise for the data itself.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def command(verb: str, desk: Desk, *words: str) -> str:
     desk
         What is open.
     words
-        Further words, as they are; those that hold blanks are quoted.
+        Further words; those that contain blanks are quoted.
     """
     if verb == "init":
         return shlex.join(["unveil", "init", desk.opened.place, "--out", desk.project.path.name])

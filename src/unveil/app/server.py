@@ -1,7 +1,7 @@
 """The server of the app: it listens on this machine, opens the browser, and stops on request.
 
 The port is bound before anything is served, so that nobody else can take it. The browser is opened through a file that only its
-owner may read: the words of a command are seen by everybody on the machine, and the token must not be.
+owner may read: everyone on the machine can see the arguments of a command, and must not see the token.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _GRACE = 1
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where to listen, and who may come in from elsewhere.
+    """Where to listen, and what protects the way in from elsewhere.
 
     Attributes
     ----------
     port
-        The port; 0: a free one.
+        The port; 0 stands for a free one.
     host
         The name or address to listen on; beyond this machine only with a certificate, its key and a password.
     tls_cert, tls_key
         The files of the certificate and of its key.
     password
-        What others enter with.
+        The password that others enter.
     """
 
     port: int = 0
@@ -60,15 +60,17 @@ class Listening:
 
     @property
     def beyond(self) -> bool:
-        """Whether others than this machine can reach it."""
+        """Whether it can be reached from other machines."""
         return self.host not in {_LOOPBACK, "localhost"}
 
     def check(self) -> None:
-        """Refuse to be reached by others without what protects the data on its way."""
+        """Refuse to be reached from other machines without TLS and a password."""
         if self.beyond and (self.tls_cert is None or self.tls_key is None or self.password is None):
-            raise ArgumentError(f"--host {self.host} is beyond this machine: give --tls-cert, --tls-key and a password too.")
+            raise ArgumentError(
+                f"--host {self.host} can be reached from other machines: give --tls-cert, --tls-key and a password too."
+            )
         if self.password is not None and len(self.password) < _SHORTEST_PASSWORD:
-            raise ArgumentError(f"the password is too short; take at least {_SHORTEST_PASSWORD} characters.")
+            raise ArgumentError(f"the password is too short; choose one of at least {_SHORTEST_PASSWORD} characters.")
         for path in (self.tls_cert, self.tls_key):
             if path is not None and not path.is_file():
                 raise DataNotFoundError(f"{shown(path)}: there is no such file.")
@@ -82,7 +84,7 @@ def serve_app(data: str | None = None, *, listening: Listening | None = None, br
     data
         What to open at once: a project file, a file of data, or the name of a built-in data set.
     listening
-        Where to listen; none: on this machine, at a free port.
+        Where to listen; by default on this machine, at a free port.
     browser
         Whether to open the browser; otherwise the address is printed, with the token.
     """
@@ -98,11 +100,11 @@ def serve_app(data: str | None = None, *, listening: Listening | None = None, br
     with bound_socket(where) as bound, _private_folder() as folder:
         site = Site(bound.getsockname()[1], _names(where), tls=where.tls_cert is not None)
         key = Key(password=where.password) if where.beyond else Key(secrets.token_urlsafe(32))
-        desk = _desk(data, folder)  # what cannot be opened is said before anything is served
+        desk = _desk(data, folder)  # data that cannot be opened is reported before anything is served
         try:
             _announce(site, key, folder, browser=browser and not where.beyond)
             _served(bound, site, key, desk, where)
-        except KeyboardInterrupt:  # this is how it is stopped; every change is saved already
+        except KeyboardInterrupt:  # the usual way to stop it
             sys.stderr.write("unveil app has stopped; every change is saved.\n")
 
 
@@ -116,7 +118,7 @@ def _desk(data: str | None, folder: Path) -> Desk:
 
 
 def _served(bound: socket.socket, site: Site, key: Key, desk: Desk, where: Listening) -> None:
-    """Answer requests until the server is stopped, then end what still works."""
+    """Answer requests until the server is stopped, then end the jobs that are still running."""
     import uvicorn
 
     from unveil.app.application import application
@@ -141,17 +143,17 @@ def _served(bound: socket.socket, site: Site, key: Key, desk: Desk, where: Liste
         desk.jobs.stop()
 
 
-# Where it listens -----------------------------------------------------------------------------------------------------
+# Listening ------------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def bound_socket(where: Listening) -> Iterator[socket.socket]:
-    """Give a socket that is bound already."""
+    """Provide a socket that is already bound."""
     try:
         family = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise ArgumentError(f"--host {where.host}: {(error.strerror or 'there is no such place').lower()}.") from None
+        raise ArgumentError(f"--host {where.host}: {(error.strerror or 'there is no such host').lower()}.") from None
     with bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -164,7 +166,7 @@ def bound_socket(where: Listening) -> Iterator[socket.socket]:
 
 
 def _names(where: Listening) -> tuple[str, ...]:
-    """Return the names that requests may call the server by."""
+    """Return the names by which requests may address the server."""
     if not where.beyond:
         return (_LOOPBACK, "localhost")
     try:
@@ -182,7 +184,7 @@ def _names(where: Listening) -> tuple[str, ...]:
 
 
 def _announce(site: Site, key: Key, folder: Path, *, browser: bool) -> None:
-    """Say where the app is, and open the browser there."""
+    """Print where the app is, and open the browser there."""
     entrance = site.address if key.token is None else f"{site.address}/?token={key.token}"
     if browser:
         page = folder / "open.html"
@@ -197,12 +199,12 @@ def _announce(site: Site, key: Key, folder: Path, *, browser: bool) -> None:
     sys.stdout.flush()
 
 
-# Its private folder ---------------------------------------------------------------------------------------------------
+# The private folder ---------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _private_folder() -> Iterator[Path]:
-    """Give a folder that only its owner may look into, for what is dropped here; those of killed servers are removed."""
+    """Provide a folder that only its owner may read, for files that are dropped; folders of killed servers are removed."""
     _remove_leftovers(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-"))
     try:
@@ -212,7 +214,7 @@ def _private_folder() -> Iterator[Path]:
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of servers that are no more; only where one can look for a process without touching it."""
+    """Remove the folders of servers that no longer run, on systems where a process can be looked up without touching it."""
     if os.name != "posix":
         return
     for folder in place.glob(f"{_FOLDERS}*-*"):

@@ -1,4 +1,4 @@
-"""The solution space of a generalisation: every choice of levels, with what it loses and whom it suppresses."""
+"""The solution space of a generalisation: every choice of levels, with its loss and the records it suppresses."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 MOST_NODES = 800
-"""Generalisations up to which all are looked at."""
+"""The largest number of generalisations that are all evaluated."""
 _MOST_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One generalisation: the level of every column, what it loses, and how many records it suppresses."""
+    """One generalisation: the level of every column, its loss, and how many records it suppresses."""
 
     levels: tuple[int, ...]
     loss: float
@@ -54,11 +54,11 @@ class SolutionSpace:
     Attributes
     ----------
     project, k
-        What they were looked at for.
+        The project and the k they were evaluated for.
     columns, heights
         The columns, and the highest level of each.
     nodes
-        The generalisations that leave records.
+        The generalisations that leave any records.
     """
 
     project: Project
@@ -69,12 +69,12 @@ class SolutionSpace:
 
     @property
     def all(self) -> int:
-        """How many generalisations there are, those that leave no record among them."""
+        """How many generalisations there are, including those that leave no record."""
         return math.prod(height + 1 for height in self.heights)
 
     @property
     def best(self) -> list[Node]:
-        """The generalisations that no other beats in both, the ones that suppress least first."""
+        """The generalisations that no other beats in both figures, those that suppress fewest records first."""
         nodes: list[Node] = []
         for node in sorted(self.nodes, key=lambda one: (one.suppressed, one.loss, sum(one.levels))):
             if not nodes or node.loss < nodes[-1].loss:
@@ -95,7 +95,7 @@ def nodes_of(hierarchies: Mapping[str, Hierarchy]) -> int:
 
 
 def generalised(study: Study, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
-    """Return the release of one generalisation: classes that break a rule of the project are suppressed, however many."""
+    """Return the release of one generalisation; classes that break a rule of the project are suppressed, however many."""
     from unveil.models.requirements import parse_models
     from unveil.protect.anonymize import anonymize
 
@@ -106,14 +106,14 @@ def generalised(study: Study, hierarchies: Mapping[str, Hierarchy], levels: Mapp
 
 
 def solution_space(data: str, options: ReadOptions, project: Project, k: int) -> SolutionSpace:
-    """Look at every generalisation, as a job does.
+    """Evaluate every generalisation, in a job.
 
     Parameters
     ----------
     data, options, project
-        What opens the study.
+        How to open the study.
     k
-        The smallest group.
+        The size of the smallest group.
     """
     study = Study(open_source(data, options), project=project, partial=True)
     hierarchies = {name: hierarchy_for(study, study, name) for name in study.key}
@@ -121,17 +121,17 @@ def solution_space(data: str, options: ReadOptions, project: Project, k: int) ->
     places = list(itertools.product(*(range(hierarchy.height + 1) for hierarchy in hierarchies.values())))
     for levels in active_run().each("generalisations", places):
         try:
-            made = generalised(study, hierarchies, dict(zip(hierarchies, levels, strict=True)), k)
+            release = generalised(study, hierarchies, dict(zip(hierarchies, levels, strict=True)), k)
         except (ModelNotMetError, EmptyDataError):  # it leaves no record
             continue
-        nodes.append(Node(levels, abs(round(float(made.score), 12)), int(made.suppressed)))  # no loss is none, not -5e-18
+        nodes.append(Node(levels, abs(round(float(release.score), 12)), int(release.suppressed)))  # a loss of -5e-18 is 0
     return SolutionSpace(
         project, k, tuple(hierarchies), tuple(hierarchy.height for hierarchy in hierarchies.values()), tuple(nodes)
     )
 
 
 def who_is_suppressed(study: Study, release: Release[Any]) -> Table | None:
-    """Return the values whose records are suppressed most, by column; None: no record is."""
+    """Return the values with most suppressed records, by column; None if no record is suppressed."""
     keys, before = list(study.key), study.collected(list(study.key))
     gone = [all(is_suppressed(value) for value in row) for row in release.data.select(keys).iter_rows()]
     lost = [int(at) for at, away in zip(release.origin, gone, strict=True) if away]
@@ -145,4 +145,4 @@ def who_is_suppressed(study: Study, release: Release[Any]) -> Table | None:
     if not rows:
         return None
     title, columns = "Who is suppressed", ("column", "value", "suppressed", "of", "share")
-    return Table(columns, tuple(rows[:_MOST_SHOWN]), title=title, note="the values with most suppressed records")
+    return Table(columns, tuple(rows[:_MOST_SHOWN]), title=title, note="the values with the most suppressed records")

@@ -1,7 +1,7 @@
-"""The open state: the data, its project, its changes, and its jobs. It lives here and in the project file, never in a page.
+"""The state of the app: the open data, its project, its changes, and its jobs. It is kept here and in the project file only.
 
-A change is a new project: it is written to its file at once, and the one before is kept for undo. Every change has a number, so
-that a page knows whether it shows what holds now.
+A change is a new project: it is written to its file at once, and the previous one is kept for undo. Every change has a number, so
+that a page can tell whether it shows the current state.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = ["ChangedOnDiskError", "Desk", "Opened", "reading", "without_password"
 
 _MOST_UNDONE = 200
 _SECRET = re.compile("pass|pwd|secret|token", re.IGNORECASE)
-_MOST_SAID = 100
+_MOST_MESSAGES = 100
 
 
 class ChangedOnDiskError(UnveilError, RuntimeError):
-    """A project file that somebody else has written since it was read: which of the two is meant?"""
+    """The project file was written by someone else since it was read, and the user has to choose one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Opened:
     Attributes
     ----------
     data
-        What opens it again: a path, the name of a built-in data set, or an address; an address may hold a password, and is never
-        shown (`place` is).
+        What opens it again: a path, the name of a built-in data set, or an address. An address may contain a password and is
+        never shown; `place` is.
     project
-        What is said about it, as it was saved last.
+        Its project, as it was saved last.
     whole
-        The study of all columns without roles: its counts outlive every change of the project.
+        The study of all columns, without roles; its counts stay valid when the project changes.
     kept
-        Whether the data stays where it is; False: it was dropped here, and nobody has said where to keep it.
+        Whether the data stays where it is; False if it was dropped here, and it is not yet decided where to keep it.
     """
 
     data: str
@@ -62,7 +62,7 @@ class Opened:
 
     @property
     def place(self) -> str:
-        """Where the data is, as a command names it from the folder in which the app was started."""
+        """Where the data is, as a command run in the start folder would name it."""
         if "://" in self.data:
             return without_password(self.data)
         if not self.kept or self.data in built_in():
@@ -72,7 +72,7 @@ class Opened:
 
     @property
     def name(self) -> str:
-        """What a page calls it."""
+        """Its name on a page."""
         return self.place if "://" in self.place else Path(self.place).name
 
     @property
@@ -84,25 +84,25 @@ class Opened:
 @dataclass(frozen=True, slots=True)
 class _Change:
     project: Project
-    said: str
+    summary: str
 
 
 @dataclass(slots=True, eq=False)
 class Desk:
-    """All that one server has open.
+    """Everything that one server has open.
 
     Attributes
     ----------
     folder
-        Where files are looked for, and no further up.
+        The start folder: files are opened from here and below.
     private
-        A folder that only its owner may look into, for files that are dropped; None: none can be.
+        A folder that only its owner may read, for files that are dropped; None if none can be dropped.
     jobs
-        What works, and has worked.
+        The jobs that are running or have ended.
     version
-        Counts the changes: a page that shows an older one says so.
+        The number of changes; a page that shows an older version says so.
     memory
-        What screens remember of what is open (answers, what is ticked), by words of their own; another file empties it.
+        What screens remember about what is open (answers, ticked columns), by keys of their own; it is emptied for another file.
     """
 
     folder: Path
@@ -114,7 +114,7 @@ class Desk:
     _changes: list[_Change] = field(default_factory=list)
     _at: int = 0
     _mark: bytes | None = None
-    _said: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _messages: dict[int, tuple[str, str]] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _lock: Any = field(default_factory=threading.RLock)
 
@@ -122,7 +122,7 @@ class Desk:
 
     @property
     def opened(self) -> Opened:
-        """The data that is open; where none is, that is said."""
+        """The data that is open; an error if there is none."""
         if self._opened is None:
             raise ArgumentError("no data is open; open a file first.")
         return self._opened
@@ -149,7 +149,7 @@ class Desk:
         return study
 
     def code(self, column: str) -> str:
-        """Return the word by which a column travels in pages and forms."""
+        """Return the word that stands for a column in pages and forms."""
         return f"c{self.opened.columns.index(column)}"
 
     def column(self, code: str) -> str:
@@ -157,23 +157,23 @@ class Desk:
         number = code.removeprefix("c")
         if code.startswith("c") and number.isascii() and number.isdigit() and int(number) < len(self.opened.columns):
             return self.opened.columns[int(number)]
-        raise ArgumentError("a column is named that the data does not have; load the page again.")
+        raise ArgumentError("the data does not have this column; reload the page.")
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
     def open(self, data: str, *, options: ReadOptions | None = None, kept: bool = True, read: bool = False) -> None:
-        """Open data by its path, address or name, with the project that is kept for it, or a new one.
+        """Open data by its path, address or name, with the project that is kept for it or with a new one.
 
         Parameters
         ----------
         data
-            What names it; a project file names its own.
+            The path, address or name; a project file names its own data.
         options
-            How it is read, where the project does not say.
+            How to read it, where the project does not say.
         kept
             Whether it stays where it is.
         read
-            Whether it is read once before it is taken, so that what cannot be read is said at once.
+            Whether to read it once first, so that a file that cannot be read is reported at once.
         """
         if data.endswith(".toml"):
             self.open_project(Path(data))
@@ -191,13 +191,13 @@ class Desk:
         self._take(data, project, kept=kept, read=read)
 
     def open_project(self, path: Path) -> None:
-        """Open a project file, and the data that it names."""
+        """Open a project file and the data that it names."""
         project = Project.read(path)
         place = project.data.path
         if place is None:
             known = path.stem
             if known not in built_in():
-                raise ProjectError(f"{shown(path.name)}: the data was not kept, or is not named; open the data itself.")
+                raise ProjectError(f"{shown(path.name)}: its data was not kept, or is not named; open the data itself.")
             place = known
         self._take(str(place), project)
 
@@ -214,49 +214,49 @@ class Desk:
 
     # Changing ---------------------------------------------------------------------------------------------------------
 
-    def change(self, project: Project, said: str) -> None:
-        """Take a changed project, write it to its file, and keep the one before.
+    def change(self, project: Project, summary: str) -> None:
+        """Accept a changed project, write it to its file, and keep the previous one.
 
         Parameters
         ----------
         project
-            The project, changed.
-        said
-            What was changed, in a few words: undo and the log of decisions show them.
+            The changed project.
+        summary
+            What was changed, in a few words, for undo and the log of decisions.
         """
         with self._lock:
             if project == self.project:
                 return
             self._save(project)
-            self._changes = [*self._changes[: self._at + 1], _Change(project, said)][-_MOST_UNDONE:]
+            self._changes = [*self._changes[: self._at + 1], _Change(project, summary)][-_MOST_UNDONE:]
             self._at = len(self._changes) - 1
-            self.log(said)
+            self.log(summary)
 
-    def change_attributes(self, changes: Mapping[str, Mapping[str, Any]], said: str) -> None:
-        """Change what the project says about some columns: by column, fields of its `Attribute`."""
+    def change_attributes(self, changes: Mapping[str, Mapping[str, Any]], summary: str) -> None:
+        """Change what the project says about some columns: the changed fields of their `Attribute`, by column."""
         known = self.project.attributes
         changed = {name: replace(known.get(name) or Attribute(name), **dict(fields)) for name, fields in changes.items()}
         together = {**known, **changed}
         ordered = {name: together[name] for name in (*self.opened.columns, *together) if name in together}
-        self.change(replace(self.project, attributes=ordered), said)
+        self.change(replace(self.project, attributes=ordered), summary)
 
     def undo(self) -> str:
-        """Go back by one change, and return what it was."""
+        """Undo the last change, and return its summary."""
         return self._moved(-1)
 
     def redo(self) -> str:
-        """Take back what was undone, and return what it was."""
+        """Redo the change that was undone last, and return its summary."""
         return self._moved(1)
 
     @property
     def undoable(self) -> str:
-        """What the last change was; nothing: there is none."""
-        return self._changes[self._at].said if self._at > 0 else ""
+        """The summary of the change that can be undone; empty if there is none."""
+        return self._changes[self._at].summary if self._at > 0 else ""
 
     @property
     def redoable(self) -> str:
-        """What was undone last; nothing: nothing was."""
-        return self._changes[self._at + 1].said if self._at + 1 < len(self._changes) else ""
+        """The summary of the change that can be redone; empty if there is none."""
+        return self._changes[self._at + 1].summary if self._at + 1 < len(self._changes) else ""
 
     def _moved(self, by: int) -> str:
         with self._lock:
@@ -264,14 +264,14 @@ class Desk:
             if not 0 <= at < len(self._changes):
                 raise ArgumentError("there is nothing to undo." if by < 0 else "there is nothing to redo.")
             self._save(self._changes[at].project)
-            said = self._changes[max(at, self._at)].said
+            summary = self._changes[max(at, self._at)].summary
             self._at = at
-            self.log(f"{'undone' if by < 0 else 'done again'}: {said}")
-            return said
+            self.log(f"{'undone' if by < 0 else 'done again'}: {summary}")
+            return summary
 
     def _save(self, project: Project) -> None:
         if self.changed_on_disk:
-            raise ChangedOnDiskError("the project file was changed elsewhere; read it again, or keep what is here.")
+            raise ChangedOnDiskError("the project file was changed elsewhere; read it again, or keep the version of the app.")
         opened = self._with(project)
         project.write()
         self._mark = _mark(project.path)
@@ -279,22 +279,22 @@ class Desk:
         self.version += 1
 
     def _with(self, project: Project) -> Opened:
-        """Return what is open with another project; the data is read again if that says so."""
+        """Return what is open with another project; the data is read again if the project changes how it is read."""
         if reading(project) == reading(self.project):
             return replace(self.opened, project=project)
         opened = _opened(self.opened.data, project, kept=self.opened.kept)
-        _ = opened.whole.records  # what cannot be read so is said before it is taken
+        _ = opened.whole.records  # data that cannot be read in this way is reported before the change is made
         self.memory = {}
         return opened
 
     def take_reading(self, proposed: Project) -> None:
-        """Read the data as a first look has found, before anything was decided: what stands for a null, and lost zeros."""
+        """Adopt the detected codes of nulls and lost leading zeros, as long as nothing has been decided."""
         with self._lock:
             untouched = len(self._changes) == 1 and self._mark is None
             project = _read_as(self.project, proposed)
             if not untouched or reading(project) == reading(self.project):
                 return
-            remembered = {name: value for name, value in self.memory.items() if name == "look"}
+            remembered = {name: value for name, value in self.memory.items() if name == "overview"}
             self._opened = self._with(project)
             self._changes, self.memory = [_Change(project, "opened")], remembered
 
@@ -302,11 +302,11 @@ class Desk:
 
     @property
     def changed_on_disk(self) -> bool:
-        """Whether somebody else has written the project file since it was read or written here."""
+        """Whether someone else has written the project file since it was last read or written here."""
         return self._opened is not None and _mark(self._opened.project.path) != self._mark
 
     def read_again(self) -> None:
-        """Take what the project file holds now; what is here can be undone to."""
+        """Adopt the current content of the project file; undo leads back to what was here."""
         with self._lock:
             project = Project.read(self.project.path)
             self._opened = self._with(project)
@@ -316,21 +316,21 @@ class Desk:
             self.version += 1
 
     def keep_mine(self) -> None:
-        """Write what is here over what the project file holds now."""
+        """Overwrite the project file with what is here."""
         with self._lock:
             self._mark = _mark(self.project.path)
             self._save(self.project)
 
     def keep(self, path: Path) -> None:
-        """Move data that was dropped to where it is to stay, and name it in the project."""
+        """Move data that was dropped to where it will stay, and name it in the project."""
         opened = self.opened
         if opened.kept:
-            raise ArgumentError("the data stays where it is already.")
+            raise ArgumentError("the data is already kept.")
         with self._lock:
             if path.exists():
-                raise ArgumentError(f"{shown(path.name)} is there already; choose another name.")
+                raise ArgumentError(f"{shown(path.name)} already exists; choose another name.")
             if not path.parent.is_dir():
-                raise ArgumentError("there is no such folder; choose one that is there.")
+                raise ArgumentError("there is no such folder; choose one that exists.")
             held, sheet = named_part(opened.data)
             shutil.move(held, path)
             kept = path if sheet is None else path.with_name(f"{path.name}?sheet={sheet}")
@@ -338,34 +338,34 @@ class Desk:
             self._opened = replace(_opened(str(kept), project, kept=True), project=opened.project)
             self.change(project, "the data is kept")
 
-    # What was decided -------------------------------------------------------------------------------------------------
+    # Decisions --------------------------------------------------------------------------------------------------------
 
     def log(self, what: str) -> None:
-        """Keep a decision, with its time, beside the project; the log can be handed over."""
+        """Record a decision, with its time, in the log beside the project; the log can be handed over."""
         note(self.project.path, what)
 
     @property
     def decisions(self) -> list[dict[str, str]]:
-        """What was decided about what is open, in order, also before the server was started."""
+        """All decisions about what is open, in order, including those from before the server was started."""
         return decided(self.project.path)
 
-    # What is said once ------------------------------------------------------------------------------------------------
+    # Messages ---------------------------------------------------------------------------------------------------------
 
     def say(self, line: str, kind: str = "note") -> int:
-        """Keep a line that the next page shows, and return its number."""
+        """Keep a message for the next page, and return its number."""
         number: int = next(self._numbers)
-        self._said[number] = (kind, line)
-        while len(self._said) > _MOST_SAID:
-            del self._said[next(iter(self._said))]
+        self._messages[number] = (kind, line)
+        while len(self._messages) > _MOST_MESSAGES:
+            del self._messages[next(iter(self._messages))]
         return number
 
-    def said(self, number: str) -> tuple[str, str] | None:
-        """Return a line that was kept, with its kind."""
-        return self._said.get(int(number)) if number.isascii() and number.isdigit() else None
+    def message(self, number: str) -> tuple[str, str] | None:
+        """Return a message that was kept, with its kind."""
+        return self._messages.get(int(number)) if number.isascii() and number.isdigit() else None
 
 
 def reading(project: Project) -> ReadOptions:
-    """Return how a project has its data read."""
+    """Return how a project says its data is read."""
     return read_options(project, ReadOptions())
 
 
@@ -378,14 +378,14 @@ def _read_as(project: Project, reading: Project) -> Project:
 
 
 def _opened(data: str, project: Project, *, kept: bool) -> Opened:
-    """Open data as its project says; a project that does not fit the data is refused."""
+    """Open data as its project says; a project that does not match the data is refused."""
     whole = Study(open_source(data, reading(project)))
     Study(whole.held(), project=project, partial=True)
     return Opened(data, project, whole, kept)
 
 
 def without_password(address: str) -> str:
-    """Return an address of a data base as a project may hold it: the user stays, what opens the door does not.
+    """Return the address of a database as a project may contain it: with the user, without a password or another secret.
 
     Examples
     --------
@@ -401,7 +401,7 @@ def without_password(address: str) -> str:
 
 
 def _project_path(data: str, home: Path, *, kept: bool) -> Path:
-    """Return where the project of some data is kept: `unveil.toml` beside it, unless that is about something else."""
+    """Return where the project of some data is kept: `unveil.toml` beside it, unless that is about other data."""
     usual = home / "unveil.toml"
     named = Path(named_part(without_credentials(data))[0].rpartition("/")[2] or "data")
     own = home / f"{named.stem or 'data'}.toml"
@@ -417,7 +417,7 @@ def _project_path(data: str, home: Path, *, kept: bool) -> Path:
 
 
 def _mark(path: Path) -> bytes | None:
-    """Return what tells one state of a file from another; None: there is no file."""
+    """Return what tells one state of a file from another; None if there is no file."""
     try:
         return hashlib.sha256(path.read_bytes()).digest()
     except OSError:

@@ -1,4 +1,4 @@
-"""Uploads: a dropped file is streamed into a private folder, never whole in memory, and no further than a limit."""
+"""Uploads: a dropped file is streamed into a private folder, never held whole in memory, and only up to a limit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "received"]
 
 LARGEST = 4 << 30
-"""Bytes that a dropped file may have; a larger one is opened by its path, which copies nothing."""
+"""The largest size of a dropped file, in bytes; a larger one can be opened by its path, which copies nothing."""
 _SPARE = 256 << 20
-"""Bytes that must stay free on the disk."""
+"""How many bytes must stay free on the disk."""
 _LONGEST_NAME = 120
 
 
 async def received(request: Request, folder: Path, largest: int = LARGEST) -> Path:
-    """Write the file of a form into a folder of its own below a private one, and return where it is.
+    """Write the file of a form into a new folder below a private one, and return its path.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ async def received(request: Request, folder: Path, largest: int = LARGEST) -> Pa
     folder
         The private folder.
     largest
-        Bytes that the file may have.
+        The largest size of the file, in bytes.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or b"boundary" not in options:
-        raise ArgumentError("no file came; choose one, or drop it on the page.")
+        raise ArgumentError("no file was received; choose one, or drop it on the page.")
     place = folder / secrets.token_hex(8)
     place.mkdir(mode=0o700)
     form = _Form(place, min(largest, max(shutil.disk_usage(folder).free - _SPARE, 0)))
@@ -53,12 +53,12 @@ async def received(request: Request, folder: Path, largest: int = LARGEST) -> Pa
         form.close()
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(problem, MultipartParseError):
-            raise ArgumentError("the file did not come whole; drop it again.") from None
+            raise ArgumentError("the file was not received completely; drop it again.") from None
         raise
 
 
 class _Form:
-    """Takes the parts of a form as they come; the first that is a file is written."""
+    """Receives the parts of a form as they come, and writes the first that is a file."""
 
     def __init__(self, place: Path, largest: int) -> None:
         self._place, self._left = place, largest
@@ -68,34 +68,34 @@ class _Form:
         self._path: Path | None = None
 
     def callbacks(self) -> dict[str, object]:
-        """Return what the parser calls."""
+        """Return the functions that the parser calls."""
         return {
-            "on_header_field": self._field,
-            "on_header_value": self._said,
-            "on_header_end": self._named,
+            "on_header_field": self._header_name,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
             "on_part_data": self._data,
             "on_part_end": self.close,
         }
 
     def whole(self) -> Path:
-        """Return the file that came."""
+        """Return the file that was received."""
         if self._path is None or not self._path.stat().st_size:
-            raise ArgumentError("no file came, or an empty one; choose one, or drop it on the page.")
+            raise ArgumentError("no file was received, or it is empty; choose one, or drop it on the page.")
         return self._path
 
     def close(self) -> None:
-        """End a part."""
+        """Finish a part."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def _field(self, data: bytes, start: int, end: int) -> None:
+    def _header_name(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
 
-    def _said(self, data: bytes, start: int, end: int) -> None:
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
 
-    def _named(self) -> None:
+    def _header_end(self) -> None:
         header, value = self._header.lower(), self._value
         self._header = self._value = b""
         if header != b"content-disposition" or self._path is not None:
@@ -115,7 +115,7 @@ class _Form:
 
 
 def _safe_name(name: str) -> str:
-    r"""Return a name that stays in its folder and can be shown; its ending says what the file is.
+    r"""Return a name that stays in its folder and can be shown; its ending, which gives the file type, is kept.
 
     Examples
     --------

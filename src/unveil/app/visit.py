@@ -1,7 +1,7 @@
-"""Requests and answers of a screen: a handler takes a `Visit` and returns a page, a redirect, or a file.
+"""Requests to a screen and its answers: a handler takes a `Visit` and returns a page, a redirect, or a file.
 
-A handler is a plain function that runs beside the server's loop, so it may count and read. It always answers with whole pages;
-the script takes from them the parts that a form names. So everything works without a script too.
+A handler is a plain function that runs in a thread beside the server's loop, so it may read and count data. It always answers
+with whole pages, from which the script takes the parts that a form names; so everything also works without the script.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Answer", "Download", "Go", "Handler", "Page", "Same", "Screen", "Vis
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """What does the same without the app: a command, and lines of Python."""
+    """How to do the same without the app: a command, and lines of Python."""
 
     command: str
     python: str
@@ -27,7 +27,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its template, what it is filled with, and what does the same without it."""
+    """A page: its template, the values it is filled with, and how to do the same without it."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """Where to go on, with a line that is shown there once."""
+    """A redirect, with a message that is shown there once."""
 
     to: str
     note: str = ""
@@ -46,7 +46,7 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to keep."""
+    """A file to download."""
 
     name: str
     content: bytes
@@ -58,7 +58,7 @@ Answer: TypeAlias = Page | Go | Download
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request to a screen: what is open, what the address asks, what a form holds, and the file that was dropped with it."""
+    """A request to a screen: what is open, the query of the address, the fields of a form, and a file that was dropped."""
 
     desk: Desk
     query: Mapping[str, str] = field(default_factory=dict)
@@ -67,18 +67,18 @@ class Visit:
     lists: Callable[[str], list[str]] = lambda _: []
 
     def word(self, name: str, known: tuple[str, ...]) -> str:
-        """Return a word of the form that must be one of those known."""
+        """Return a word of the form, which must be one of the known words."""
         value = self.form.get(name, "")
         if value not in known:
             raise ArgumentError.not_one_of(name, value, known)
         return value
 
     def column(self, name: str) -> str:
-        """Return the column that a field of the form names as c0, c1, ..."""
+        """Return the column that a field of the form names, as c0, c1, ..."""
         return self.desk.column(self.form.get(name, ""))
 
     def columns(self, name: str) -> list[str]:
-        """Return the columns that the fields of one name of a form, or of the address, name as c0, c1, ..."""
+        """Return the columns that all fields of one name, in the form or the address, name as c0, c1, ..."""
         return [self.desk.column(code) for code in dict.fromkeys(self.lists(name))]
 
 
@@ -92,23 +92,23 @@ class Screen:
     Attributes
     ----------
     name
-        The word of its address: ``/name``.
+        Its address: ``/name``.
     title
-        What it is called.
+        Its title.
     question
-        What it answers, in a few words.
+        The question it answers, in a few words.
     page
-        Gives its page.
+        Returns its page.
     actions
-        What its forms do, by the word behind its address (POST); each answers with where to go on.
+        What its forms do, by the word after its address (POST); each answers with a redirect.
     uploads
-        As `actions`, of forms with a file, which is in the private folder when they are called.
+        Like `actions`, for forms with a file, which is in the private folder when they are called.
     parts
-        Further addresses below its own that are only read (GET).
+        Further addresses below its own that only read (GET).
     step
-        Whether it is a step of the way, or is beside it.
+        Whether it is a step of the main path; otherwise it is a side screen.
     missing
-        Says what must be done before it can be used; nothing: it can.
+        Returns what must be done before it can be used; empty if it can be used.
     """
 
     name: str

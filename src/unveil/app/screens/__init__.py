@@ -1,6 +1,6 @@
-"""The screens, in the order of the way: one module each, and one line here.
+"""The screens, in the order of the main path: one module each, and one line here.
 
-A module gives `SCREEN`, a `Screen` with its page and what its forms do; its template is `templates/NAME.html`.
+A module defines `SCREEN`, a `Screen` with its page and what its forms do; its template is `templates/NAME.html`.
 """
 
 from __future__ import annotations
@@ -37,4 +37,4 @@ SCREENS: tuple[Screen, ...] = (
     questions.SCREEN,
     watching.SCREEN,
 )
-"""The screens that there are; the navigation shows them in this order."""
+"""All screens; the navigation shows them in this order."""

@@ -1,15 +1,15 @@
-"""Next month: is the new file riskier than the one that was judged? The figures of both, and by how much each has grown."""
+"""The screen of next month's file: is it riskier than the baseline? The figures of both, and by how much each has grown."""
 
 from __future__ import annotations
 
 import shlex
 from typing import Any
 
-from unveil.app.beside import against_baseline
 from unveil.app.jobs import Job
 from unveil.app.same import command, python_study
 from unveil.app.screens.columns import settled
 from unveil.app.screens.opening import readable, within
+from unveil.app.side_jobs import against_baseline
 from unveil.app.state import Desk, reading
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
@@ -34,13 +34,13 @@ def _page(visit: Visit) -> Answer:
 
 
 def _compare(visit: Visit) -> Answer:
-    """Hold a new file against what is open, in a job."""
-    desk, given = visit.desk, visit.form.get("path", "").strip()
-    path = within(desk.folder, given)
-    if not given or not path.is_file():
-        raise ArgumentError("there is no such file below the folder in which the app was started; name the new one.")
+    """Compare a new file with what is open, in a job."""
+    desk, name = visit.desk, visit.form.get("path", "").strip()
+    path = within(desk.folder, name)
+    if not name or not path.is_file():
+        raise ArgumentError("there is no such file in the folder where the app was started; name the new file.")
     allow = _allowed(visit.form.get("allow", ""))
-    desk.memory["drift request"] = {"path": given, "allow": allow}
+    desk.memory["drift request"] = {"path": name, "allow": allow}
     data, options = desk.opened.data, reading(desk.project)
     desk.memory[_JOB] = desk.jobs.start(
         _JOB, "Comparing with the baseline", against_baseline, data, options, desk.project, str(path), allow
@@ -54,12 +54,12 @@ def _allowed(text: str) -> float:
     except ValueError:
         allow = -1.0
     if not 0 <= allow < float("inf"):
-        raise ArgumentError("by how much a risk may grow is a number of 0 or more, such as 0.05.")
+        raise ArgumentError("the amount by which a risk may grow must be a number of 0 or more, such as 0.05.")
     return allow
 
 
 def _roles(desk: Desk) -> list[str]:
-    """Return the words that name what an intruder knows, and wants to learn."""
+    """Return the options that name what an intruder knows and wants to learn."""
     known = [("--key", name) for name in desk.study.key] + [("--sensitive", name) for name in desk.study.sensitive]
     return [word for pair in known for word in pair]
 

@@ -1,4 +1,4 @@
-"""What it gives away: one sentence, and what an intruder who knows some of the columns finds; all of it from counts."""
+"""The screen of what the data gives away: how many people an intruder who knows some columns can find, all from counts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.app.look import looked
 from unveil.app.masks import masked
+from unveil.app.overview import overview_of
 from unveil.app.same import command, python_study
 from unveil.app.screens.columns import settled
 from unveil.app.state import Desk
@@ -39,8 +39,8 @@ _SIZES = ((1, 1, "1"), (2, 2, "2"), (3, 4, "3-4"), (5, 9, "5-9"), (10, 19, "10-1
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What an intruder who knows some columns finds, counted in persons where they are distinguished, else in records."""
+class _Exposure:
+    """What an intruder who knows some columns can find, counted in persons if they are distinguished, else in records."""
 
     everyone: int
     alone: int
@@ -54,12 +54,12 @@ class _Found:
 
     @property
     def noun(self) -> str:
-        """The word for what is counted."""
+        """The noun for what is counted."""
         return noun(self.unit)
 
     @classmethod
-    def of(cls, counts: Counts, known: Sequence[str], person: str | None) -> _Found:
-        """Count who looks alike by what is known; `counts` has the column of persons as well, where there is one."""
+    def of(cls, counts: Counts, known: Sequence[str], person: str | None) -> _Exposure:
+        """Count who looks alike in the known columns; `counts` includes the column of persons if there is one."""
         classes = equivalence(counts, known, suppressed="class", person=person)
         size, own = classes.size.astype(np.int64), classes.worst(classes.size)
         alone = np.flatnonzero(size == 1)
@@ -71,10 +71,10 @@ class _Found:
 
 
 def _sizes_chart(size: NDArray[np.int64], own: NDArray[np.int64], unit: Unit) -> Chart:
-    """Return how many people share everything that is known of them with how many others."""
+    """Return how many people share everything that is known about them with how many others."""
     rows = [(title, int(own[(size >= low) & (size <= (high or size.max()))].sum())) for low, high, title in _SIZES]
     many = noun(unit)
-    note = f"How many {many} have this many in their group, themselves among them."
+    note = f"How many {many} are in groups of each size, including themselves."
     title = f"{many.capitalize()} by the size of their group"
     return Chart("sizes", "columns", title, (f"{many} that look alike", many), tuple(rows), note)
 
@@ -87,50 +87,50 @@ def _page(visit: Visit) -> Answer:
     values: dict[str, Any] = {
         "groups": _toggles(desk, columns, known),
         "known": known,
-        "secrets": [name for name in columns if name not in known],
+        "learnable": [name for name in columns if name not in known],
         "about": about,
-        "found": None,
-        "told": None,
+        "exposure": None,
+        "learnt": None,
     }
     if known:
-        exposure, counts = _found(desk, known), _counts(desk, known)
-        values["found"] = exposure
-        values["told"] = None if about is None else _told(desk, known, about)
+        exposure, counts = _exposure(desk, known), _counts(desk, known)
+        values["exposure"] = exposure
+        values["learnt"] = None if about is None else _learnt(desk, known, about)
         values |= _details(visit, desk, known, about)
         values["example"] = _example(counts, exposure.one_alone) if visit.query.get("example") else None
     return Page("exposure.html", values, _same(desk, known, about))
 
 
-def _found(desk: Desk, known: Sequence[str]) -> _Found:
-    """Count who is unique: persons, where a column that the intruder does not know tells them apart."""
+def _exposure(desk: Desk, known: Sequence[str]) -> _Exposure:
+    """Count who is unique: persons, if a column that the intruder does not know tells them apart."""
     person = desk.study.person
     in_persons = person is not None and person not in known
-    return _Found.of(
+    return _Exposure.of(
         _counts(desk, [*known, *([person] if in_persons and person is not None else [])]), known, person if in_persons else None
     )
 
 
 def _countable(desk: Desk) -> list[str]:
     """Return the columns that can be counted."""
-    look = looked(desk)
-    return [] if look is None else [one.name for one in look.columns if one.proposal.alone is not None]
+    overview = overview_of(desk)
+    return [] if overview is None else [one.name for one in overview.columns if one.proposal.alone is not None]
 
 
 def _known(visit: Visit, columns: Sequence[str]) -> list[str]:
-    """Return what the intruder knows: the columns that are ticked, at first all that others may know."""
+    """Return what the intruder knows: the ticked columns; at first, all that others may know."""
     if visit.query.get("asked"):
         return [name for name in visit.columns("c") if name in columns]
     roles = {name: one.role for name, one in visit.desk.project.attributes.items()}
     keys = [name for name in columns if roles.get(name) == "key"]
     if keys:
         return keys
-    look = looked(visit.desk)
-    proposed = set() if look is None else {one.name for one in look.columns if one.proposal.role == "key"}
+    overview = overview_of(visit.desk)
+    proposed = set() if overview is None else {one.name for one in overview.columns if one.proposal.role == "key"}
     return [name for name in columns if roles.get(name, "other") == "other" and name in proposed]
 
 
 def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
-    """Return the column that the intruder wants to learn; None: who is who."""
+    """Return the column that the intruder wants to learn; None for who is who."""
     if visit.query.get("about"):
         column = desk.column(visit.query["about"])
         return None if column in known else column
@@ -139,7 +139,7 @@ def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 
 
 def _counts(desk: Desk, columns: Sequence[str]) -> Counts:
-    """Count some columns from the table of all, which is counted once; the answer is not kept, or every click would be."""
+    """Count some columns from the table of all columns, which is counted once; the result is not kept, as clicks are many."""
     wide: Counts | None = desk.memory.get("wide")
     if wide is None or not {*columns} <= {*wide.names}:
         every = dict.fromkeys([*_countable(desk), *columns])
@@ -148,27 +148,27 @@ def _counts(desk: Desk, columns: Sequence[str]) -> Counts:
 
 
 def _rated(desk: Desk, names: Sequence[str], about: str) -> DiscriminationRate:
-    """Return the Discrimination Rate of some columns about another one, as the verb gives it, without what is not shown."""
+    """Return the Discrimination Rate of some columns about another one, without the parts that are not shown."""
     counts = _counts(desk, [*names, about])
-    made = Provenance(counts.records, "category", 0, tuple(names), (about,), version=__version__)
-    return rate_of(counts, names, [about], made, adjust=False)
+    provenance = Provenance(counts.records, "category", 0, tuple(names), (about,), version=__version__)
+    return rate_of(counts, names, [about], provenance, adjust=False)
 
 
 def _toggles(desk: Desk, columns: Sequence[str], known: Sequence[str]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the columns to tick, in groups, each with what it gives away alone."""
-    look = looked(desk)
-    groups: dict[str, list[dict[str, Any]]] = {"Others may know it": [], "Undecided": [], "Not taken to be known": []}
+    """Return the columns to tick, in groups, each with its Discrimination Rate alone."""
+    overview = overview_of(desk)
+    groups: dict[str, list[dict[str, Any]]] = {"Others may know it": [], "Undecided": [], "Assumed not to be known": []}
     for name in columns:
-        said = desk.project.attributes.get(name)
-        role = "other" if said is None else said.role
-        group = {"key": "Others may know it", "other": "Undecided"}.get(role, "Not taken to be known")
-        alone = None if look is None else look.column(name).proposal.alone
+        attribute = desk.project.attributes.get(name)
+        role = "other" if attribute is None else attribute.role
+        group = {"key": "Others may know it", "other": "Undecided"}.get(role, "Assumed not to be known")
+        alone = None if overview is None else overview.column(name).proposal.alone
         groups[group].append({"name": name, "code": desk.code(name), "on": name in known, "rate": alone.rate if alone else 0.0})
     return [(title, entries) for title, entries in groups.items() if entries]
 
 
-def _told(desk: Desk, known: Sequence[str], about: str) -> DiscriminationRate | str:
-    """Return how much the intruder learns about a column, or why that cannot be said."""
+def _learnt(desk: Desk, known: Sequence[str], about: str) -> DiscriminationRate | str:
+    """Return how much the intruder learns about a column, or why that is undefined."""
     try:
         return _rated(desk, known, about)
     except UndefinedMeasureError as reason:
@@ -182,7 +182,7 @@ def _details(visit: Visit, desk: Desk, known: Sequence[str], about: str | None) 
     """Return the rates by column, by value of one column, and by pair."""
     rates = sorted(((name, _rate(desk, (name,), about)) for name in known), key=lambda one: -one[1])
     target = "who is who" if about is None else about
-    by_column = Chart("columns", "bars", f"What each column says about {target}", ("column", "rate"), tuple(rates))
+    by_column = Chart("columns", "bars", f"What each column reveals about {target}", ("column", "rate"), tuple(rates))
     column = _chosen(visit, desk, known)
     by_value = _by_value(desk, [column] if column else [name for name, _ in rates], about)
     pairs = _pairs(desk, rates, about, target)
@@ -195,7 +195,7 @@ def _chosen(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 
 
 def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str, Table | str]:
-    """Return what the values of the first column say, of which some may be shown; small groups are masked as in the reports."""
+    """Return the rates by value of the first column with values that may be shown; small groups are masked as in the reports."""
     salt = desk.memory.setdefault("salt", secrets.token_bytes(16))
     for name in names:
         study = Study(_counts(desk, [name] if about is None else [name, about]))
@@ -206,17 +206,17 @@ def _by_value(desk: Desk, names: Sequence[str], about: str | None) -> tuple[str,
         if rate.riskiest or name == names[-1]:
             break
     rows = tuple((one.value, one.count, one.dr, one.posterior) for one in rate.riskiest)
-    masked_too = (
-        f"{counted(rate.masked, 'value')} of {rate.values:,} masked: fewer than {SMALL} records hold them, or they disclose."
+    masked_note = (
+        f"{counted(rate.masked, 'value')} of {rate.values:,} masked: fewer than {SMALL} records have them, or they disclose."
     )
     note = (
-        f"dr: weighted by how common the value is; posterior: for those who hold it. {masked_too if rate.masked else ''}".strip()
+        f"dr: weighted by how common the value is; posterior: for those who have it. {masked_note if rate.masked else ''}".strip()
     )
     return name, Table(("value", "records", "dr", "posterior"), rows, note=note, bars=frozenset({"posterior"}))
 
 
 def _pairs(desk: Desk, rates: Sequence[tuple[str, float]], about: str | None, target: str) -> Chart | None:
-    """Return what two columns together say, of those that say most alone."""
+    """Return the rates of pairs among the columns that reveal most on their own."""
     names = [name for name, _ in rates[:_MOST_PAIRED]]
     if len(names) < 2:  # noqa: PLR2004 - a pair
         return None
@@ -225,11 +225,11 @@ def _pairs(desk: Desk, rates: Sequence[tuple[str, float]], about: str | None, ta
         for at, first in enumerate(names)
         for second in names[: at + 1]
     ]
-    return Chart("pairs", "heat", f"What two columns together say about {target}", ("column", "column", "rate"), tuple(rows))
+    return Chart("pairs", "heat", f"What two columns together reveal about {target}", ("column", "column", "rate"), tuple(rows))
 
 
 def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
-    """Return the Discrimination Rate of some columns; each is computed once. Undefined: 0, as nothing can be learnt."""
+    """Return the Discrimination Rate of some columns, computed once; 0 if it is undefined, as nothing can be learnt."""
     known: dict[Any, float] = desk.memory.setdefault("rates", {})
     question = (frozenset(names), about)
     if question not in known:
@@ -244,7 +244,7 @@ def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
 
 
 def _example(counts: Counts, at: int | None) -> list[tuple[str, str]] | None:
-    """Return one who is unique, with every value masked but for its form; None: nobody is."""
+    """Return a unique combination, with every value masked except for its form; None if there is none."""
     if at is None:
         return None
     return [

@@ -1,4 +1,7 @@
-"""Hand over: the release with its record, the verdict on one sheet and in full, the project; the correspondence apart."""
+"""The screen of handing over: the release with its record, the verdict in brief and in full, and the project.
+
+The private correspondence is kept apart.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +59,12 @@ def _stem(desk: Desk) -> str:
 
 
 def _pipeline(desk: Desk, candidate: TriedRelease) -> str:
-    """Return the commands of a pipeline that does it every month."""
+    """Return the commands of a pipeline that repeats the release every month."""
     name = f"{_stem(desk)}-release.csv"
     link = ["--link", "private-link.csv"] if candidate.link else []
-    made = command("anonymize", desk, "--out", name, *link)
+    protect = command("anonymize", desk, "--out", name, *link)
     words = ["--policy", desk.project.path.name, "--original", desk.opened.place, *link]
-    return f"{made}\n{shlex.join(['unveil', 'check', name, *words])}"
+    return f"{protect}\n{shlex.join(['unveil', 'check', name, *words])}"
 
 
 def _python(desk: Desk) -> str:
@@ -78,10 +81,10 @@ def _python(desk: Desk) -> str:
 
 def _file(name: str | Callable[[Desk], str], content: Callable[[Desk], bytes], kind: str) -> Callable[[Visit], Answer]:
     def give(visit: Visit) -> Answer:
-        called = name if isinstance(name, str) else name(visit.desk)
-        made = Download(called, content(visit.desk), kind)
-        visit.desk.log(f"handed over: {called}")
-        return made
+        file_name = name if isinstance(name, str) else name(visit.desk)
+        download = Download(file_name, content(visit.desk), kind)
+        visit.desk.log(f"handed over: {file_name}")
+        return download
 
     return give
 
@@ -97,31 +100,31 @@ def _record(desk: Desk) -> bytes:
 def _link(desk: Desk) -> bytes:
     candidate = _candidate(desk)
     if not candidate.link:
-        raise ArgumentError("no record of this release is made from one of yours, so there is no correspondence.")
+        raise ArgumentError("none of the records of this release is made from one of yours, so there is no correspondence.")
     return Path(candidate.link).read_bytes()
 
 
 def _pages(desk: Desk) -> tuple[Path, Path]:
     ruling = judged(desk)
     if ruling is None:
-        raise ArgumentError("the release is not judged yet.")
+        raise ArgumentError("the release has not been judged yet.")
     return written(ruling, Path(_candidate(desk).file).parent)
 
 
 def _decisions(desk: Desk) -> bytes:
-    """Return the log of all decisions, and the exceptions with who answers for them."""
+    """Return the log of all decisions, and the exceptions with those who signed them."""
     log = {"decisions": desk.decisions, "exceptions": [one.to_dict() for one in waivers(desk)]}
     return json.dumps(log, indent=2, ensure_ascii=False).encode()
 
 
 def _save(visit: Visit) -> Answer:
-    """Write the release and its record into the start folder, whole or not at all; nothing is replaced."""
+    """Write the release and its record into the start folder; existing files are never replaced."""
     desk = visit.desk
     candidate, place = _candidate(desk), desk.folder / f"{_stem(desk)}-release.csv"
     record = Path(record_place(place))
     for one in (place, record):
         if one.exists():
-            raise OutputError(f"{one.name} is there already; move it away first.")
+            raise OutputError(f"{one.name} already exists; move it away first.")
         check_replaceable(one)
     shutil.copyfile(candidate.file, place)
     shutil.copyfile(record_place(candidate.file), record)

@@ -1,4 +1,4 @@
-"""Meaning: which values mean the same to somebody who looks? Groups of values, and hierarchies of ever coarser ones."""
+"""The screen of meanings: which values mean the same to an observer? Groups of values, and hierarchies of ever coarser ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unveil.search.hierarchies import HierarchyReport, build_hierarchy, check_hi
 __all__ = ["SCREEN"]
 
 _MOST_ROWS = 2_000
-"""Rows of a hierarchy, or values of a column, up to which they are edited as text on the page."""
+"""The most rows of a hierarchy, or values of a column, that are edited as text on the page."""
 _PROPOSED = "proposed"
 
 
@@ -56,9 +56,11 @@ def _page(visit: Visit) -> Answer:
             for number, (name, partition) in enumerate((attribute.partitions if attribute else {}).items())
         ],
         "fresh": rows_text([value, value] for value in values) if len(values) <= _MOST_ROWS else "",
-        "tree": hierarchy,
-        "tree_problem": problem,
-        "tree_rows": rows_text(hierarchy.hierarchy.labels) if hierarchy and len(hierarchy.hierarchy.labels) <= _MOST_ROWS else "",
+        "hierarchy": hierarchy,
+        "hierarchy_problem": problem,
+        "hierarchy_rows": (
+            rows_text(hierarchy.hierarchy.labels) if hierarchy and len(hierarchy.hierarchy.labels) <= _MOST_ROWS else ""
+        ),
         "wizards": [*WIZARDS.values()],
         "rule": rule,
         "steps": steps,
@@ -70,14 +72,14 @@ def _page(visit: Visit) -> Answer:
 
 
 def _offered(desk: Desk) -> list[str]:
-    """Return the columns that can have a meaning: those that others may know or that are sensitive first."""
+    """Return the columns that can have a meaning; those that others may know, or that are sensitive, come first."""
     roles = {name: one.role for name, one in desk.project.attributes.items()}
     names = [name for name in desk.opened.columns if roles.get(name) not in ("identifier", "person", "household", "weight")]
     return sorted(names, key=lambda name: roles.get(name) not in ("key", "sensitive")) or list(desk.opened.columns)
 
 
 def _chosen(visit: Visit) -> str:
-    """Return the column that the address names, else the one that was looked at last; at first the first that is offered."""
+    """Return the column that the address names, else the one shown last, else the first that is offered."""
     desk = visit.desk
     if visit.query.get("column"):
         desk.memory["meaning"] = desk.column(visit.query["column"])
@@ -90,7 +92,7 @@ def _values(desk: Desk, column: str) -> list[str]:
 
 
 def _hierarchy(desk: Desk, column: str) -> tuple[HierarchyReport | None, str]:
-    """Return the hierarchy of the project with its levels, or what is wrong with it."""
+    """Return the project's hierarchy of a column with its levels, or what is wrong with it."""
     attribute = desk.project.attributes.get(column)
     if attribute is None or attribute.hierarchy is None:
         return None, ""
@@ -101,7 +103,7 @@ def _hierarchy(desk: Desk, column: str) -> tuple[HierarchyReport | None, str]:
 
 
 def _tried(desk: Desk, column: str, rule: str, steps: str) -> tuple[HierarchyReport | None, str]:
-    """Return the hierarchy that a rule would build, or why it cannot; no rule: neither."""
+    """Return the hierarchy that a rule would build, or why it cannot; neither if no rule is chosen."""
     if not rule:
         return None, ""
     try:
@@ -128,7 +130,7 @@ def _groups(desk: Desk, column: str, number: int, name: str, partition: Partitio
 
 
 def _sizes(desk: Desk, column: str, partition: Partition) -> Table:
-    """Return how many values and records each group holds; values in no group are refused."""
+    """Return how many values and records each group has; a value without a group is refused."""
     counts = desk.opened.whole.counts([column])
     codes, labels = partition.apply(counts.columns[0].values, column)
     at = codes[counts.codes[0]]
@@ -147,7 +149,7 @@ def _keep_groups(visit: Visit) -> Answer:
     desk, column = visit.desk, visit.column("column")
     name = visit.form.get("name", "").strip()
     if not name:
-        raise ArgumentError("the grouping has no name; name what it tells apart, such as 'region'.")
+        raise ArgumentError("the grouping has no name; give it one, such as 'region'.")
     if visit.form.get("edges", "").strip():
         partition = edges_of(visit.form["edges"])
     else:
@@ -166,11 +168,11 @@ def _drop_groups(visit: Visit) -> Answer:
     names = list(known.partitions) if known else []
     number = visit.form.get("number", "")
     if known is None or not (number.isascii() and number.isdigit() and int(number) < len(names)):
-        raise ArgumentError("there is no such grouping any more; load the page again.")
-    left = names[int(number)]
-    partitions = {name: one for name, one in known.partitions.items() if name != left}
-    desk.change_attributes({column: {"partitions": partitions}}, f"{column}: no longer grouped by {left}")
-    return Go(_at(desk, column), "The grouping is left.")
+        raise ArgumentError("this grouping no longer exists; reload the page.")
+    dropped = names[int(number)]
+    partitions = {name: one for name, one in known.partitions.items() if name != dropped}
+    desk.change_attributes({column: {"partitions": partitions}}, f"{column}: no longer grouped by {dropped}")
+    return Go(_at(desk, column), "The grouping is removed.")
 
 
 def _build(visit: Visit) -> Answer:
@@ -186,9 +188,9 @@ def _write(visit: Visit) -> Answer:
 
 
 def _dropped(visit: Visit) -> Answer:
-    """Keep the hierarchy of a file, as ARX writes them."""
+    """Keep the hierarchy of a file in the form of ARX."""
     if visit.file is None:
-        raise ArgumentError("no file came; choose one.")
+        raise ArgumentError("no file was received; choose one.")
     column = visit.desk.column(visit.query.get("column", ""))
     try:
         return _kept(visit.desk, column, Hierarchy.read(visit.file, column=column))
@@ -211,11 +213,11 @@ def _drop(visit: Visit) -> Answer:
     """Remove the hierarchy; its file stays, so that this can be undone."""
     column = visit.column("column")
     visit.desk.change_attributes({column: {"hierarchy": None}}, f"{column}: no hierarchy")
-    return Go(_at(visit.desk, column), f"{column} has no hierarchy of its own any more.")
+    return Go(_at(visit.desk, column), f"{column} no longer has a hierarchy of its own.")
 
 
 def _file(visit: Visit) -> Answer:
-    """Give the hierarchy as ARX reads it."""
+    """Return the hierarchy as a file that ARX reads."""
     desk = visit.desk
     column = desk.column(visit.query.get("column", ""))
     attribute = desk.project.attributes.get(column)
@@ -233,11 +235,11 @@ def _same(desk: Desk, column: str, rule: str, steps: str) -> Same:
     wizard = WIZARDS.get(rule)
     if wizard is not None:
         try:
-            made = wizard.rule(steps)
+            builder = wizard.rule(steps)
         except UnveilError:
-            made = wizard.rule("")
-        home = f"from unveil.partitions.builders import {type(made).__name__}"
-        lines = [home, f"unveil.build_hierarchy(study, {column!r}, {made!r})"]
+            builder = wizard.rule("")
+        home = f"from unveil.partitions.builders import {type(builder).__name__}"
+        lines = [home, f"unveil.build_hierarchy(study, {column!r}, {builder!r})"]
     line = command("hierarchy build", desk, "--column", column, *words, "--out", "hierarchy.csv")
     python = "\n".join(["import unveil", "", python_study(desk), *lines])
     return Same(line.replace("'hierarchy build'", "hierarchy build", 1), python)
@@ -248,8 +250,8 @@ def _rule_words(rule: str, steps: str) -> Sequence[str]:
     wizard = WIZARDS.get(rule)
     if wizard is None or not wizard.option:
         return ()
-    given = ",".join((steps.replace(";", " ").replace(",", " ") or wizard.steps.replace(",", " ")).split())
-    return ("--redact", "right", wizard.option, given) if rule == "codes" else (wizard.option, given)
+    written = ",".join((steps.replace(";", " ").replace(",", " ") or wizard.steps.replace(",", " ")).split())
+    return ("--redact", "right", wizard.option, written) if rule == "codes" else (wizard.option, written)
 
 
 SCREEN = Screen(

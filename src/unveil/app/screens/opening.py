@@ -1,4 +1,4 @@
-"""Open: which table, and how is it read? A picker within the start folder, files that are dropped, the first rows, warnings."""
+"""The screen of opening: which table, and how is it read? A file picker, dropped files, the first rows, and warnings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from shlex import join
 from typing import Any
 from urllib.parse import quote
 
-from unveil.app.look import looked, looking
 from unveil.app.masks import masked
+from unveil.app.overview import overview_job, overview_of
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.credentials import without_credentials
@@ -31,9 +31,9 @@ _TEXT = (".csv", ".tsv", ".tab", ".txt", ".gz", ".jsonl", ".ndjson")
 _MOST_ENTRIES = 500
 _FIRST_ROWS = 8
 _MOST_COLUMNS = 60
-_SEPARATORS = (("", "found out"), (",", "comma ,"), (";", "semicolon ;"), ("\t", "tab"), ("|", "bar |"), (" ", "blank"))
+_SEPARATORS = (("", "detect it"), (",", "comma ,"), (";", "semicolon ;"), ("\t", "tab"), ("|", "bar |"), (" ", "blank"))
 _ENCODINGS = (
-    ("", "found out (UTF-8)"), ("utf-8", "UTF-8"), ("cp1252", "Windows (cp1252)"), ("latin-1", "Latin 1"), ("utf-16", "UTF-16"),
+    ("", "detect it (UTF-8)"), ("utf-8", "UTF-8"), ("cp1252", "Windows (cp1252)"), ("latin-1", "Latin 1"), ("utf-16", "UTF-16"),
     ("mac-roman", "Mac"), ("cp850", "DOS (cp850)"), ("shift_jis", "Japanese (Shift JIS)"), ("gb18030", "Chinese (GB 18030)"),
 )  # fmt: skip
 
@@ -67,12 +67,12 @@ def _page(visit: Visit) -> Answer:
     values |= _reading(desk)
     values["preview"] = _preview(desk, hidden=bool(visit.query.get("masked")))
     values["warnings"] = _warnings(desk)
-    values["job"] = looking(desk)
+    values["job"] = overview_job(desk)
     return Page("open.html", values, _same(desk))
 
 
 def _preview(desk: Desk, *, hidden: bool) -> dict[str, Any]:
-    """Return the first rows as text; hidden: with every letter and digit masked."""
+    """Return the first rows as text, if hidden with every letter and digit masked."""
     opened = desk.opened
     names = opened.columns[:_MOST_COLUMNS]
     rows: Sequence[Sequence[Any]] = desk.memory.get("first rows") or []
@@ -110,44 +110,44 @@ def _reading(desk: Desk) -> dict[str, Any]:
 
 
 def _sheets(data: str) -> list[str]:
-    """Return the sheets of a workbook; of anything else none."""
+    """Return the sheets of a workbook; none for anything else."""
     path, _ = named_part(data)
     return sheet_names(locate(path)) if path.lower().endswith(SUFFIXES) else []
 
 
 def _warnings(desk: Desk) -> list[dict[str, str]]:
-    """Return what should be looked at before one goes on: each a sentence, and what can be done at once."""
-    look = looked(desk)
-    if look is None:
+    """Return what the user should check before the next step: each a sentence, with what can be done about it."""
+    overview = overview_of(desk)
+    if overview is None:
         return []
     project, warnings = desk.project, []
     for name in project.data.text:
-        said = f"{name}: zeros in front that a spreadsheet dropped are put back."
-        warnings.append({"said": said, "action": "zeros", "column": desk.code(name), "button": "Leave the numbers as they are"})
-    for one in look.columns:
+        text = f"{name}: leading zeros that a spreadsheet dropped are put back."
+        warnings.append({"text": text, "action": "zeros", "column": desk.code(name), "button": "Leave the numbers unchanged"})
+    for one in overview.columns:
         decided = project.attributes.get(one.name)
         if one.proposal.role == "person" and (decided is None or decided.role == "other"):
             figures = one.proposal.alone
-            said = f"There are several records of one person: {one.name} has {figures.distinct if figures else 0:,} values."
+            text = f"Some people have several records: {one.name} has {figures.distinct if figures else 0:,} values."
             warnings.append(
-                {"said": said, "action": "person", "column": desk.code(one.name), "button": "It says whose record it is"}
+                {"text": text, "action": "person", "column": desk.code(one.name), "button": "It says whose record it is"}
             )
     marks = [f"{' '.join(one.missing)} in {name}" for name, one in project.attributes.items() if one.missing]
     marks = [*project.data.missing, *marks]
     if marks:
-        warnings.append({"said": f"Read as missing: {', '.join(marks)}.", "action": "", "column": "", "button": ""})
+        warnings.append({"text": f"Read as missing: {', '.join(marks)}.", "action": "", "column": "", "button": ""})
     return warnings
 
 
 def _same(desk: Desk) -> Same:
-    """Return what opens the same data, read in the same way."""
+    """Return how to open the same data, read in the same way."""
     section, place = desk.project.data, desk.opened.place
     options = {"separator": section.separator, "encoding": section.encoding, "missing": section.missing or None}
-    said = {name: value for name, value in options.items() if value}
+    stated = {name: value for name, value in options.items() if value}
     words = ["unveil", "app", place]
     lines = f"study = unveil.Study({place!r})"
-    if said:
-        named = ", ".join(f"{name}={value!r}" for name, value in said.items())
+    if stated:
+        named = ", ".join(f"{name}={value!r}" for name, value in stated.items())
         lines = f"study = unveil.Study(unveil.source({place!r}, {named}))"
     return Same(join(words), f"import unveil\n\n{lines}")
 
@@ -157,16 +157,16 @@ def _same(desk: Desk) -> Same:
 
 def _opened(visit: Visit) -> Answer:
     """Open a file of the start folder, or a built-in data set."""
-    given = visit.form.get("path", "")
-    return _taken(visit.desk, given if given in built_in() else str(within(visit.desk.folder, given)))
+    name = visit.form.get("path", "")
+    return _open(visit.desk, name if name in built_in() else str(within(visit.desk.folder, name)))
 
 
 def _table(visit: Visit) -> Answer:
-    """Open a table of a data base by its address; the password goes no further than the memory of this server."""
+    """Open a table of a database by its address; the password stays in the memory of this server."""
     address, password = visit.form.get("address", "").strip(), visit.form.get("password", "")
     if "://" not in address:
         raise ArgumentError("this is not the address of a table; it looks like postgresql://user@host/database?table=people.")
-    return _taken(visit.desk, _with_password(address, password))
+    return _open(visit.desk, _with_password(address, password))
 
 
 def _with_password(address: str, password: str) -> str:
@@ -178,9 +178,9 @@ def _with_password(address: str, password: str) -> str:
 def _dropped(visit: Visit) -> Answer:
     """Open a file that was dropped, and ask at once where to keep it."""
     if visit.file is None:
-        raise ArgumentError("no file came; choose one, or drop it on the page.")
+        raise ArgumentError("no file was received; choose one, or drop it on the page.")
     try:
-        return _taken(visit.desk, str(visit.file), kept=False)
+        return _open(visit.desk, str(visit.file), kept=False)
     except UnveilError:
         visit.file.unlink(missing_ok=True)
         raise
@@ -190,7 +190,7 @@ def _keep(visit: Visit) -> Answer:
     """Keep the file that was dropped below the start folder."""
     name = visit.form.get("name", "").strip()
     if not name:
-        raise ArgumentError("no name is given; say where to keep the file.")
+        raise ArgumentError("there is no name; say where to keep the file.")
     visit.desk.keep(within(visit.desk.folder, name))
     return Go("/open", f"Kept as {name}.", "good")
 
@@ -213,70 +213,70 @@ def _sheet(visit: Visit) -> Answer:
     opened = visit.desk.opened
     path, _ = named_part(opened.data)
     sheet = visit.word("sheet", tuple(_sheets(opened.data)))
-    return _taken(visit.desk, f"{path}?sheet={sheet}", kept=opened.kept)
+    return _open(visit.desk, f"{path}?sheet={sheet}", kept=opened.kept)
 
 
 def _zeros(visit: Visit) -> Answer:
     """Read a column of codes as the numbers in the file."""
     project, column = visit.desk.project, visit.column("column")
     section = replace(project.data, text=tuple(name for name in project.data.text if name != column))
-    visit.desk.change(replace(project, data=section), f"{column}: as it is in the file")
-    return Go("/open", f"{column} is read as it is in the file.", "good")
+    visit.desk.change(replace(project, data=section), f"{column}: unchanged from the file")
+    return Go("/open", f"{column} is read unchanged from the file.", "good")
 
 
 def _person(visit: Visit) -> Answer:
-    """Take a column for the one that says whose record it is."""
+    """Make a column the one that says whose record it is."""
     column = visit.column("column")
     others = {name: {"role": "other"} for name in visit.desk.project.names("person")}
     visit.desk.change_attributes({**others, column: {"role": "person"}}, f"{column}: Person")
     return Go("/open", f"{column} says whose record it is.", "good")
 
 
-def _taken(desk: Desk, data: str, *, kept: bool = True) -> Answer:
-    """Open data; text that is no UTF-8 is read as Windows writes it, and that is said."""
+def _open(desk: Desk, data: str, *, kept: bool = True) -> Answer:
+    """Open data; text that is not UTF-8 is read as Windows text, and the user is told."""
     note, kind = "", "good"
     sheets = _sheets(data)
     if len(sheets) > 1 and named_part(data)[1] is None:
         data = f"{data}?sheet={sheets[0]}"
-        note = f" It is the first of {len(sheets):,} sheets; another can be chosen below."
+        note = f" It is the first of {len(sheets):,} sheets; you can choose another below."
     try:
         desk.open(data, kept=kept, read=True)
     except DataFileError:
         if not data.lower().endswith(_TEXT):
             raise
         desk.open(data, options=ReadOptions(encoding="cp1252"), kept=kept, read=True)
-        note, kind = " It is not UTF-8, so it is read as Windows text: are all letters right?", "warning"
+        note, kind = " It is not UTF-8, so it is read as Windows text. Are all letters right?", "warning"
     opened = desk.opened
-    said = f"{opened.name} is open: {counted(len(opened.columns), 'column')}, {counted(opened.whole.records, 'record')}.{note}"
-    return Go("/open", said, kind)
+    line = f"{opened.name} is open: {counted(len(opened.columns), 'column')}, {counted(opened.whole.records, 'record')}.{note}"
+    return Go("/open", line, kind)
 
 
 # The picker -----------------------------------------------------------------------------------------------------------
 
 
-def within(folder: Path, given: str) -> Path:
-    """Return a path below the start folder; no other can be named."""
+def within(folder: Path, name: str) -> Path:
+    """Return the path of a file in the start folder or below; any other is refused."""
     try:
-        path = (folder / given).resolve()
+        path = (folder / name).resolve()
         path.exists()
     except (OSError, ValueError):
         raise ArgumentError("this is not the name of a file.") from None
     if not path.is_relative_to(folder.resolve()):
-        raise ArgumentError("only files below the folder in which the app was started can be opened here.")
+        raise ArgumentError("only files in the folder where the app was started, or below it, can be opened here.")
     return path
 
 
 def readable(folder: Path) -> list[str]:
-    """Return the files right in a folder that can be read, by name."""
+    """Return the names of the files directly in a folder that can be read."""
     return [one.name for one in _entries(folder, folder) if not one.folder]
 
 
 def _entries(home: Path, folder: Path) -> list[_Entry]:
-    """Return the folders, and the files that can be read, of a folder."""
+    """Return the folders of a folder, and the files that can be read."""
     try:
         paths = sorted(folder.iterdir(), key=lambda path: (not path.is_dir(), path.name.casefold()))
     except OSError:
-        raise ArgumentError("this folder cannot be looked into.") from None
+        raise ArgumentError("this folder cannot be read.") from None
     entries = []
     for path in paths:
         if path.name.startswith(".") or not (path.is_dir() or path.name.lower().endswith(_READABLE)):
@@ -297,7 +297,7 @@ def _size(size: float) -> str:
 
 
 def _trail(home: Path, folder: Path) -> list[tuple[str, str]]:
-    """Return the way from the start folder to a folder: names, and what the picker calls them."""
+    """Return the path from the start folder to a folder: each name, with its path for the picker."""
     way, at = [], folder
     while at != home.resolve():
         way.append((at.name, str(at.relative_to(home.resolve()))))

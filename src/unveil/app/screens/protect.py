@@ -1,4 +1,4 @@
-"""Protect: several protections at once, compared; the levels of a generalisation explored; the same records before and after."""
+"""The screen of protections: several are tried and compared, with records before and after; levels can be explored."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = ["SCREEN", "chosen", "tried"]
 _JOB, _SPACE = "protect", "solution space"
 _FIRST = ("generalise", "mondrian", "local")
 _NONE_CHOSEN: dict[str, Any] = {"chosen": "", "judged": None, "waivers": (), "seen": ()}
-"""What is remembered of a release begins again with another one: nobody has judged it, or answered for it."""
+"""What is forgotten when another release is chosen: its judgement, its exceptions, the columns that were checked."""
 _MOST_EXPLORED = 300_000
-"""Records up to which the levels of a generalisation are explored on the page itself."""
+"""The most records for which the levels of a generalisation are explored on the page itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Slider:
 
 
 def tried(desk: Desk) -> Tried | None:
-    """Return what was tried last, if the columns are still what they were then."""
+    """Return what was tried last, if the columns have not changed since."""
     job = desk.memory.get(_JOB)
     answer: Tried | None = None if job is None else job.answer
     return answer if answer is not None and answer.is_of(desk.project) else None
@@ -63,7 +63,7 @@ def chosen(desk: Desk) -> TriedRelease | None:
 
 
 def _lacking(desk: Desk) -> str:
-    """Say what must be there before anything is protected."""
+    """Return what must be done before anything can be protected."""
     if lacking := settled(desk):
         return lacking
     return "" if desk.project.names("key") else "Mark at least one column as known to others."
@@ -92,14 +92,14 @@ def _page(visit: Visit) -> Answer:
 
 
 def _charts(trial: Tried | None) -> list[Chart]:
-    """Return the risk, and the smallest group, against what the releases are good for."""
+    """Return charts of the risk, and of the smallest group, against what the releases are good for."""
     if trial is None or trial.comparison is None:
         return []
     return [trial.comparison.trade_off.picture(figure) for figure in ("prosecutor", "k")]
 
 
 def _defaults(desk: Desk) -> tuple[int, float]:
-    """Return the k of the policy, or 5, and the share that may be suppressed, as they were last set."""
+    """Return k and the share of records that may be suppressed, as last set; at first the k of the policy, or 5."""
     known = desk.memory.get("settings", {})
     rules = [int(rule.threshold) for rule in desk.project.policy.in_force() if rule.name == "k_anonymity" and rule.threshold]
     return int(known.get("k", max(rules, default=5))), float(known.get("suppression", 0.05))
@@ -109,11 +109,11 @@ def _defaults(desk: Desk) -> tuple[int, float]:
 
 
 def _explored(visit: Visit, desk: Desk, k: int) -> dict[str, Any]:
-    """Return the levels of every column, and what the generalisation to them loses and whom it suppresses."""
+    """Return the levels of every column, and the loss and suppressed records of the generalisation to them."""
     keys = list(desk.study.key)
     if desk.opened.whole.records > _MOST_EXPLORED:
-        return {"sliders": [], "node_problem": "There are too many records to explore here; `unveil front` does."}
-    hierarchies = _trees(desk, keys)
+        return {"sliders": [], "node_problem": "There are too many records to explore here; use `unveil front`."}
+    hierarchies = _hierarchies(desk, keys)
     sliders = [_slider(visit, desk, name, hierarchies[name]) for name in keys]
     context: dict[str, Any] = {"sliders": sliders, "node": None, "node_problem": "", "gone": None, **_space(desk, hierarchies, k)}
     if not visit.query.get("explore"):
@@ -126,7 +126,7 @@ def _explored(visit: Visit, desk: Desk, k: int) -> dict[str, Any]:
 
 
 def _space(desk: Desk, hierarchies: dict[str, Any], k: int) -> dict[str, Any]:
-    """Return the job that looks at every generalisation, and the best of what it has found."""
+    """Return the job that evaluates every generalisation, and the best ones."""
     job: Job | None = desk.memory.get(_SPACE)
     space: SolutionSpace | None = None if job is None else job.answer
     if space is not None and (space.project.attributes, space.k) != (desk.project.attributes, k):
@@ -136,15 +136,15 @@ def _space(desk: Desk, hierarchies: dict[str, Any], k: int) -> dict[str, Any]:
 
 
 def _address(desk: Desk, space: SolutionSpace, levels: Sequence[int]) -> str:
-    """Return where a generalisation is looked at."""
+    """Return the address at which a generalisation is shown."""
     return "&".join(
         ["/protect?explore=1", *(f"level-{desk.code(name)}={at}" for name, at in zip(space.columns, levels, strict=True))]
     )
 
 
-def _trees(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
-    """Return the hierarchy of every column of the key, the project's or a proposed one; each is made once."""
-    known: dict[str, Any] = desk.memory.setdefault("trees", {})
+def _hierarchies(desk: Desk, keys: Sequence[str]) -> dict[str, Any]:
+    """Return the hierarchy of every column of the key, the project's or a proposed one; each is built once."""
+    known: dict[str, Any] = desk.memory.setdefault("hierarchies", {})
     marks = {name: repr((name, desk.project.attributes.get(name))) for name in keys}
     for name, mark in marks.items():
         if mark not in known:
@@ -165,7 +165,7 @@ def _slider(visit: Visit, desk: Desk, name: str, hierarchy: Any) -> _Slider:
 
 
 def _try(visit: Visit) -> Answer:
-    """Try the ways that are ticked, in a job of their own."""
+    """Try the ticked protections, in a job."""
     desk = visit.desk
     ways = [way.word for way in WAYS if way.word in visit.lists("way")]
     if not ways:
@@ -180,12 +180,12 @@ def _try(visit: Visit) -> Answer:
 
 
 def _map(visit: Visit) -> Answer:
-    """Look at every generalisation, in a job."""
+    """Evaluate every generalisation, in a job."""
     desk = visit.desk
-    if nodes_of(_trees(desk, list(desk.study.key))) > MOST_NODES:
+    if nodes_of(_hierarchies(desk, list(desk.study.key))) > MOST_NODES:
         raise ArgumentError(f"there are more than {MOST_NODES:,} generalisations; `unveil front` searches among them.")
     k, _ = _defaults(desk)
-    title = "Looking at every generalisation"
+    title = "Evaluating every generalisation"
     desk.memory[_SPACE] = desk.jobs.start(_SPACE, title, solution_space, desk.opened.data, reading(desk.project), desk.project, k)
     return Go("/protect#explore-title")
 
@@ -193,16 +193,16 @@ def _map(visit: Visit) -> Answer:
 def _whole(text: str) -> int:
     if text.strip().isascii() and text.strip().isdigit() and int(text) >= 2:  # noqa: PLR2004 - one person is not a group
         return int(text)
-    raise ArgumentError("the smallest group is a whole number of at least 2.")
+    raise ArgumentError("the smallest group must be a whole number of at least 2.")
 
 
 def _share(text: str) -> float:
     try:
         share = float(text.replace(",", ".")) / 100
     except ValueError:
-        raise ArgumentError("the share of records that may be suppressed is a number from 0 to 100.") from None
+        raise ArgumentError("the share of records that may be suppressed must be a number from 0 to 100.") from None
     if not 0 <= share <= 1:
-        raise ArgumentError("the share of records that may be suppressed is a number from 0 to 100.")
+        raise ArgumentError("the share of records that may be suppressed must be a number from 0 to 100.")
     return share
 
 
@@ -212,15 +212,15 @@ def _choose(visit: Visit) -> Answer:
     trial = tried(desk)
     candidate = None if trial is None else trial.candidate(visit.form.get("way", ""))
     if candidate is None:
-        raise ArgumentError("there is no such release any more; try the protections again.")
+        raise ArgumentError("this release no longer exists; try the protections again.")
     desk.memory |= {**_NONE_CHOSEN, "chosen": candidate.way}
     steps = {step.mechanism: _as_written(step) for step in candidate.steps}
     desk.change(replace(desk.project, protect=steps), f"chose a protection: {candidate.title}")
-    return Go("/verdict", f"{candidate.title} is chosen. It is attacked and judged now.")
+    return Go("/verdict", f"{candidate.title} is chosen. It is now being attacked and judged.")
 
 
 def _as_written(step: Step) -> Step:
-    """Return a step as a project file holds it: hierarchies are the project's own."""
+    """Return a step as a project file contains it, without hierarchies, which are the project's own."""
     return Step(step.mechanism, step.attributes, {name: value for name, value in step.options.items() if name != "hierarchies"})
 
 

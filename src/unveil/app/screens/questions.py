@@ -1,4 +1,4 @@
-"""Questions: what may somebody who sees no record ask? The query gate, what it answers and refuses, and what was spent."""
+"""The screen of questions: the query gate, for people who may not see records; its answers, refusals, and what was spent."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["SCREEN"]
 
 _POLICIES = (
-    ("restriction", "Exact answers, and refusals: small sets, and what could be computed from all answers together"),
+    ("restriction", "Exact answers; refuses small sets, and whatever could be worked out from all answers together"),
     ("differential", "Noise, and a budget that is spent (differential privacy)"),
     ("sticky", "Noise that stays the same for the same people"),
-    ("camouflage", "Intervals that hold the number"),
+    ("camouflage", "Intervals that contain the exact number"),
 )
 _MOST_SHOWN = 30
 _HISTORY = ("when", "who", "question", "decision", "policy")
@@ -55,7 +55,7 @@ def _bounds_text(column: GateColumn | None) -> str:
 
 
 def _ledger(desk: Desk) -> Path:
-    """Return the file that remembers what was answered, beside the project."""
+    """Return the ledger: the file beside the project that records every answer."""
     return desk.project.path.with_name(f"{desk.project.path.stem}-gate.db")
 
 
@@ -66,7 +66,7 @@ def _gate(desk: Desk) -> Gate:
 
 
 def _spent(desk: Desk) -> dict[str, Any]:
-    """Return what was spent, and the questions so far; a ledger is made by the first question only."""
+    """Return what was spent, and the questions so far; only the first question creates a ledger."""
     nothing: dict[str, Any] = {"spent": None, "history": None, "closed": ""}
     if not _ledger(desk).is_file():
         return nothing
@@ -91,7 +91,7 @@ def _spent(desk: Desk) -> dict[str, Any]:
 
 
 def _in_words(written: str) -> str:
-    """Return a number of the ledger as a person would ask for it."""
+    """Return a statistic of the ledger as a person would ask for it."""
     from unveil.queries.inquiry import Statistic
     from unveil.queries.predicates import All
 
@@ -105,12 +105,12 @@ def _in_words(written: str) -> str:
 
 
 def _ask(visit: Visit) -> Answer:
-    """Ask a question through the gate; what is answered or refused is in the ledger."""
+    """Ask the gate a question; its answer or refusal is recorded in the ledger."""
     desk, question = visit.desk, visit.form.get("question", "").strip()
     analyst = visit.form.get("analyst", "").strip() or "analyst"
     desk.memory |= {"question": question, "analyst": analyst, "answer": None}
     if not question:
-        raise ArgumentError("there is no question; write a SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.")
+        raise ArgumentError("the question is empty; write a SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.")
     with closing(_gate(desk)) as gate:
         desk.memory["answer"] = gate.ask(question, analyst=analyst)
     return Go("/questions")
@@ -133,14 +133,14 @@ def _govern(visit: Visit) -> Answer:
     kept = {name: column for name, column in columns.items() if column != GateColumn()}
     project_policies(replace(desk.project, query=GateSection(policy=policy, settings=settings)), None, {})
     section = replace(before, policy=policy, settings=settings, columns=kept)
-    desk.change(replace(desk.project, query=section), f"the gate answers by {policy}")
-    return Go("/questions", f"The gate answers by the policy {policy}.", "good")
+    desk.change(replace(desk.project, query=section), f"the gate uses the policy {policy}")
+    return Go("/questions", f"The gate now uses the policy {policy}.", "good")
 
 
 def _setting(word: str) -> tuple[str, Any]:
     name, equal, text = word.partition("=")
     if not name or not equal:
-        raise ArgumentError("a setting is a name and a value, such as k=10 or epsilon=0.5.")
+        raise ArgumentError("a setting must be a name and a value, such as k=10 or epsilon=0.5.")
     try:
         return name, int(text) if text.isascii() and text.isdigit() else float(text)
     except ValueError:
@@ -156,7 +156,7 @@ def _bounds(text: str) -> tuple[float, float] | None:
     except ValueError:
         pair = (1.0, 0.0)
     if not pair[0] < pair[1]:
-        raise ArgumentError("bounds are the least and the greatest value that a record may have, such as 0:120.")
+        raise ArgumentError("bounds must be the least and the greatest value that a record can have, such as 0:120.")
     return pair
 
 
@@ -170,21 +170,21 @@ def _same(desk: Desk) -> Same:
 
 
 def _python(desk: Desk, question: str, ledger: str) -> list[str]:
-    """Return the lines of Python that ask the same of the same gate."""
+    """Return the lines of Python that ask the same gate the same question."""
     from unveil.queries.opening import project_policies
 
     project = desk.project
     policies = project_policies(project, None, {})
     names = sorted({type(one).__name__ for one in policies.values()})
     bounds = {name: one.bounds for name, one in project.query.columns.items() if one.bounds is not None}
-    said = {
+    arguments = {
         "ledger": ledger,
         "policy": policies["*"] if len(policies) == 1 else policies,
         "key": list(project.names("key")),
         "sensitive": list(project.names("sensitive")),
         **({"bounds": bounds} if bounds else {}),
     }
-    options = ", ".join(f"{name}={value!r}" for name, value in said.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     return [
         "import unveil",
         f"from unveil.queries import {', '.join(names)}",

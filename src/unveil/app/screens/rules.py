@@ -1,4 +1,4 @@
-"""Rules and needs: what must a release keep to, and what must it still be good for? Presets, thresholds and needs in words."""
+"""The screen of rules and needs: what must a release meet, and what must it still be good for?"""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from unveil.utility.needs import utility
 __all__ = ["SCREEN", "in_words"]
 
 _OFFERED = tuple(name for name, form in RULES.items() if name not in ("exposed_cells", "safe_harbor", "repeatable"))
-"""The rules that a form can state; the others take more than one number, or come with a preset."""
+"""The rules that a form can state; the others take more than one number, or are part of a preset."""
 _MOST_RECORDS = 5_000_000
-"""Beyond this many records the degrees of needs are computed on request only."""
+"""Beyond this many records, the degrees of needs are not computed here."""
 
 
 def in_words(rule: Rule) -> str:
     """Return a rule as a sentence."""
-    form, said = rule.form, {name: value for name, value in rule.parameters.items() if value not in (None, ())}
-    of = "".join(f", {name} {_listed(value)}" for name, value in said.items())
+    form, stated = rule.form, {name: value for name, value in rule.parameters.items() if value not in (None, ())}
+    of = "".join(f", {name} {_listed(value)}" for name, value in stated.items())
     about = form.about[0].upper() + form.about[1:].rstrip(".")
     return f"{about}{of}: {rule.requirement}"
 
@@ -39,7 +39,7 @@ def _listed(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """A need with how far the data serves it today."""
+    """A need, with the degree to which the data serves it today."""
 
     need: Need
     code: str
@@ -63,7 +63,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _served(desk: Desk) -> list[_Served]:
-    """Return the needs with today's degree, each from the counts of its columns."""
+    """Return the needs with today's degree, each computed from the counts of its columns."""
     served = []
     known: dict[str, tuple[float | None, str]] = desk.memory.setdefault("needs", {})
     for at, need in enumerate(desk.project.needs.values()):
@@ -77,7 +77,7 @@ def _served(desk: Desk) -> list[_Served]:
 
 def _degree(desk: Desk, need: Need) -> tuple[float | None, str]:
     if desk.opened.whole.records > _MOST_RECORDS:
-        return None, "there are many records: `unveil utility` computes it"
+        return None, "too many records to compute it here; use `unveil utility`"
     try:
         served = utility(desk.study, need).needs[need.name]
     except UnveilError as problem:
@@ -94,12 +94,12 @@ def _toggle(visit: Visit) -> Answer:
     policy = visit.desk.project.policy
     taken = name not in policy.presets
     presets = (*policy.presets, name) if taken else tuple(one for one in policy.presets if one != name)
-    _change(visit.desk, replace(policy, presets=presets), f"{'took' if taken else 'left'} the preset {name}")
-    return Go("/rules", f"The preset {name} {'holds' if taken else 'no longer holds'}.")
+    _change(visit.desk, replace(policy, presets=presets), f"{'added' if taken else 'removed'} the preset {name}")
+    return Go("/rules", f"The preset {name} is {'now' if taken else 'no longer'} in force.")
 
 
 def _set_rule(visit: Visit) -> Answer:
-    """State a rule, or another threshold for it."""
+    """State a rule, or change its threshold."""
     name = visit.word("rule", _OFFERED)
     threshold = _threshold(visit.form.get("threshold", ""), RULES[name])
     parameters = {}
@@ -113,38 +113,38 @@ def _set_rule(visit: Visit) -> Answer:
 
 
 def _threshold(text: str, form: Form) -> float | None:
-    """Read a threshold; nothing: the figure is wanted, its threshold not decided."""
+    """Read a threshold; None if the figure should only be reported."""
     if not text.strip():
         return None
     try:
         number = float(text.replace(",", "."))
     except ValueError:
-        raise ArgumentError("a threshold is a number, such as 5 or 0.2.") from None
+        raise ArgumentError("a threshold must be a number, such as 5 or 0.2.") from None
     if not form.low <= number <= form.high or (form.whole and number != int(number)):
         kind = "a whole number" if form.whole else "a number"
         top = "" if math.isinf(form.high) else f" and at most {form.high:g}"
-        raise ArgumentError(f"this threshold is {kind} of at least {form.low:g}{top}.")
+        raise ArgumentError(f"this threshold must be {kind} of at least {form.low:g}{top}.")
     return int(number) if form.whole else number
 
 
 def _drop_rule(visit: Visit) -> Answer:
-    """Remove a rule of the project's own; those of a preset go with it."""
+    """Remove one of the project's own rules; those of a preset are removed with the preset."""
     policy = visit.desk.project.policy
     rule = _numbered(policy.in_force(), visit.form.get("number", ""))
     _change(
-        visit.desk, replace(policy, rules=tuple(one for one in policy.rules if one != rule)), f"left a rule: {in_words(rule)}"
+        visit.desk, replace(policy, rules=tuple(one for one in policy.rules if one != rule)), f"removed a rule: {in_words(rule)}"
     )
-    return Go("/rules", "The rule no longer holds.")
+    return Go("/rules", "The rule is no longer in force.")
 
 
 def _numbered(rules: Sequence[Rule], number: str) -> Rule:
     if number.isascii() and number.isdigit() and int(number) < len(rules):
         return rules[int(number)]
-    raise ArgumentError("there is no such rule any more; load the page again.")
+    raise ArgumentError("this rule no longer exists; reload the page.")
 
 
-def _change(desk: Desk, policy: Policy, said: str) -> None:
-    desk.change(replace(desk.project, policy=policy), said)
+def _change(desk: Desk, policy: Policy, summary: str) -> None:
+    desk.change(replace(desk.project, policy=policy), summary)
 
 
 def _add_need(visit: Visit) -> Answer:
@@ -167,11 +167,11 @@ def _drop_need(visit: Visit) -> Answer:
     number = visit.form.get("need", "").removeprefix("n")
     names = list(desk.project.needs)
     if not (number.isascii() and number.isdigit() and int(number) < len(names)):
-        raise ArgumentError("there is no such need any more; load the page again.")
+        raise ArgumentError("this need no longer exists; reload the page.")
     name = names[int(number)]
     needs = {one: need for one, need in desk.project.needs.items() if one != name}
-    desk.change(replace(desk.project, needs=needs), f"left a need: {name}")
-    return Go("/rules#needs", "The need is left.")
+    desk.change(replace(desk.project, needs=needs), f"removed a need: {name}")
+    return Go("/rules#needs", "The need is removed.")
 
 
 def _same(desk: Desk) -> Same:

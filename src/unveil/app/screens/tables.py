@@ -1,4 +1,4 @@
-"""Tables: which cells of a table give somebody away, and which must go with them? A table with its protection."""
+"""The screen of tables: which cells give someone away, and which others must be suppressed with them?"""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from unveil.app.beside import made_table
 from unveil.app.jobs import Job
 from unveil.app.same import command, python_study
 from unveil.app.screens.columns import settled
+from unveil.app.side_jobs import build_table
 from unveil.app.state import Desk, reading
 from unveil.app.visit import Answer, Download, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
@@ -49,36 +49,36 @@ def _page(visit: Visit) -> Answer:
 
 
 def _first(desk: Desk) -> dict[str, Any]:
-    """Return what a table is at first: of records, each person of whom is one contributor."""
+    """Return the settings of the first table: it counts records, and each person is one contributor."""
     persons = [name for name in desk.project.names("person") if name in desk.opened.columns]
     return _FIRST | {"holding": persons[0] if persons else None}
 
 
 def _make(visit: Visit) -> Answer:
-    """Make a table, in a job."""
+    """Build a table, in a job."""
     desk = visit.desk
     by = visit.columns("by")
     if not 1 <= len(by) <= _MOST_DIMENSIONS:
-        raise ArgumentError(f"a table is spanned by 1 to {_MOST_DIMENSIONS} columns; tick those.")
+        raise ArgumentError(f"a table has 1 to {_MOST_DIMENSIONS} columns that span it; tick them.")
     value = visit.column("value") if visit.form.get("value") else None
     if value in by:
-        raise ArgumentError("a column that spans the table cannot be summed in its cells as well.")
+        raise ArgumentError("a column that spans the table cannot also be summed in its cells.")
     rules = tuple(visit.form.get("rules", "").replace(",", " ").split())
     rules_of(rules)
     holding = visit.column("holding") if visit.form.get("holding") else None
     if holding in by:
-        raise ArgumentError("a column that spans the table cannot say whose a record is as well.")
+        raise ArgumentError("a column that spans the table cannot also name the contributors.")
     method = visit.word("method", tuple(word for word, _ in _METHODS))
     margins = not visit.form.get("inside")
     request = {"by": by, "value": value, "rules": rules, "method": method, "holding": holding, "margins": margins}
     desk.memory["table request"] = request
     options = reading(desk.project)
-    desk.memory[_JOB] = desk.jobs.start(_JOB, "Making the table", made_table, desk.opened.data, options, desk.project, request)
+    desk.memory[_JOB] = desk.jobs.start(_JOB, "Building the table", build_table, desk.opened.data, options, desk.project, request)
     return Go("/tables")
 
 
 def _file(visit: Visit) -> Answer:
-    """Give the table that may be published; one that is not safe stays here."""
+    """Return the table to publish; a table that is not safe is refused."""
     job: Job | None = visit.desk.memory.get(_JOB)
     if job is None or job.answer is None:
         raise ArgumentError("there is no table yet; make one first.")
@@ -110,7 +110,7 @@ def _same(desk: Desk, request: dict[str, Any]) -> Same:
 SCREEN = Screen(
     name="tables",
     title="Tables",
-    question="Which cells give somebody away?",
+    question="Which cells give someone away?",
     page=_page,
     actions={"make": _make},
     parts={"file": _file},

@@ -1,4 +1,4 @@
-"""Attack and verdict: what an intruder gains from the chosen release, and whether it may be released."""
+"""The screen of the verdict: what does an intruder gain from the chosen release, and may it be released?"""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def waivers(desk: Desk) -> tuple[Waiver, ...]:
 
 
 def judged(desk: Desk) -> Judged | None:
-    """Return what came of the attacks and of the policy, of the release that is chosen and of the project as it is now."""
+    """Return the judgement of the chosen release, if the project has not changed since."""
     job: Job | None = desk.memory.get(_JOB)
     answer: Judged | None = None if job is None else job.answer
     return answer if answer is not None and answer.project == desk.project else None
 
 
 def blocked(desk: Desk) -> str:
-    """Say what keeps the release from being published; nothing: it may go out."""
+    """Return what keeps the release from being published; empty if nothing does."""
     ruling = judged(desk)
     if chosen(desk) is None:
         return "Choose a protection first."
     if ruling is None:
-        return "The release is not judged as the project is now."
+        return "The release has not been judged since the project last changed."
     open_columns = [name for name in ruling.verdict.unmeasured if name not in desk.memory.get("seen", ())]
     if not ruling.verdict.outcomes:
-        return "No rule was stated, so nobody has said that the release may leave."
+        return "No rule was stated, so nothing says that the release may be published."
     if not ruling.verdict.passes:
-        return "Rules are not met, or not decided, and nobody answers for them."
+        return "Rules are not met or undecided, and nobody has signed an exception."
     return f"{len(open_columns)} columns that nobody measured are not ticked yet." if open_columns else ""
 
 
@@ -58,7 +58,7 @@ def _lacking(desk: Desk) -> str:
 
 
 def _job(desk: Desk, candidate: TriedRelease) -> Job:
-    """Return the job that judges the candidate; it is started where there is none."""
+    """Return the job that judges the candidate; it is started if there is none."""
     known: Job | None = desk.memory.get(_JOB)
     if known is None or (known.answer is not None and judged(desk) is None):
         known = desk.jobs.start(
@@ -92,7 +92,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _ruling(judgement: Judged, at: int) -> dict[str, Any]:
-    """Return a rule with what became of it."""
+    """Return a rule with its outcome."""
     outcome = judgement.verdict.outcomes[at]
     kind, status = _STATUS[outcome.met]
     waiver = judgement.verdict.waiver(outcome)
@@ -110,7 +110,7 @@ def _ruling(judgement: Judged, at: int) -> dict[str, Any]:
 
 
 def _tick(visit: Visit) -> Answer:
-    """Take note of the columns that nobody measured, by name."""
+    """Record which of the columns that nobody measured the user has checked."""
     ruling = judged(visit.desk)
     numbers = {int(one) for one in visit.lists("column") if one.isascii() and one.isdigit()}
     names = [] if ruling is None else [name for at, name in enumerate(ruling.verdict.unmeasured) if at in numbers]
@@ -119,27 +119,27 @@ def _tick(visit: Visit) -> Answer:
 
 
 def _except(visit: Visit) -> Answer:
-    """Sign an exception: somebody answers for a rule that is not met, with a reason, until a day."""
+    """Sign an exception: someone takes responsibility for a rule that is not met, with a reason and until a date."""
     from unveil.assess.policy.waivers import Waiver
 
     desk, ruling = visit.desk, judged(visit.desk)
     number = visit.form.get("number", "")
     if ruling is None or not (number.isascii() and number.isdigit() and int(number) < len(ruling.verdict.outcomes)):
-        raise ArgumentError("there is no such rule any more; load the page again.")
+        raise ArgumentError("this rule no longer exists; reload the page.")
     outcome = ruling.verdict.outcomes[int(number)]
     one = Waiver(
         outcome.rule.name, visit.form.get("approver", "").strip(), ruling.verdict.evidence.date[:10],
         visit.form.get("expires", "").strip(), visit.form.get("reason", "").strip(), outcome.of,
     )  # fmt: skip
     desk.memory["waivers"] = (*waivers(desk), one)
-    desk.log(f"exception for {outcome.rule.name}, answered for by {one.approver} until {one.expires}: {one.reason}")
+    desk.log(f"exception for {outcome.rule.name}, signed by {one.approver} until {one.expires}: {one.reason}")
     job: Job = desk.memory[_JOB]
     job.answer = replace(ruling, verdict=replace(ruling.verdict, waivers=waivers(desk)))
     return Go("/verdict", "The verdict lists the exception.")
 
 
 def _again(visit: Visit) -> Answer:
-    """Judge again, as the policy is now."""
+    """Judge again, by the current policy."""
     visit.desk.memory[_JOB] = None
     return Go("/verdict", "")
 

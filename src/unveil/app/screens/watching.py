@@ -1,4 +1,4 @@
-"""Watch: how risky is a file as it grows? The figures of its moving window, streamed while a job reads it."""
+"""The screen of watching: how risky is a file as it grows? The figures of its moving window, streamed while a job reads it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unveil.app.beside import course, watched
 from unveil.app.jobs import Job
 from unveil.app.screens.columns import settled
+from unveil.app.side_jobs import course, watch_file
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
@@ -20,12 +20,12 @@ __all__ = ["SCREEN"]
 
 _JOB = "watch"
 _FIRST: dict[str, Any] = {"size": 1000, "every": 100, "follow": False, "key": None, "about": None, "alarms": ()}
-"""What is watched at first; no column: those that others may know, about the first sensitive one."""
+"""What is watched at first; without columns, those that others may know, about the first sensitive one."""
 _WATCHABLE = (".csv", ".tsv", ".ndjson", ".jsonl")
 
 
 def _lacking(desk: Desk) -> str:
-    """Say what must be there before anything is watched."""
+    """Return what must be done before anything can be watched."""
     if lacking := settled(desk):
         return lacking
     if desk.opened.data not in built_in() and not desk.opened.data.lower().endswith(_WATCHABLE):
@@ -50,7 +50,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _course(desk: Desk, job: Job | None, request: dict[str, Any]) -> Any:
-    """Return the figures so far: of the run that has ended, else what it has kept."""
+    """Return the figures so far: those of the run if it has ended, else those it has kept."""
     if job is None:
         return None
     return job.answer or course(Path(request["kept"]), _window(desk, request))
@@ -66,7 +66,7 @@ def _window(desk: Desk, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _offered(desk: Desk) -> list[str]:
-    """Return the columns that can be watched: all that do not say outright who somebody is."""
+    """Return the columns that can be watched: all that do not name people outright."""
     who = {name for role in ("identifier", "person", "household") for name in desk.project.names(role)}
     return [name for name in desk.opened.columns if name not in who]
 
@@ -76,10 +76,10 @@ def _start(visit: Visit) -> Answer:
     desk = visit.desk
     running = desk.memory.get(_JOB)
     if running is not None and running.running:
-        raise ArgumentError("the file is being watched already; cancel that first.")
+        raise ArgumentError("the file is already being watched; cancel that first.")
     keys, about = visit.columns("key"), visit.column("about") if visit.form.get("about") else ""
     if about in keys:
-        raise ArgumentError("what an intruder wants to learn cannot be among what is known; untick it.")
+        raise ArgumentError("what an intruder wants to learn cannot also be known to them; untick it.")
     alarms = tuple(line.strip() for line in visit.form.get("alarms", "").split(",") if line.strip())
     _check(alarms)
     folder = Path(tempfile.mkdtemp(dir=desk.private))
@@ -94,7 +94,7 @@ def _start(visit: Visit) -> Answer:
     }
     desk.memory["watch request"] = request
     desk.memory[_JOB] = desk.jobs.start(
-        _JOB, "Watching the file", watched, desk.opened.data, _window(desk, request), request["kept"],
+        _JOB, "Watching the file", watch_file, desk.opened.data, _window(desk, request), request["kept"],
         alarms=alarms, missing=desk.project.data.missing, follow=request["follow"],
     )  # fmt: skip
     return Go("/watch")
@@ -111,7 +111,7 @@ def _whole(text: str) -> int:
     text = text.strip()
     if text.isascii() and text.isdigit() and 1 <= int(text) <= 10**9:
         return int(text)
-    raise ArgumentError("the window and the step are whole numbers of records, of at least 1.")
+    raise ArgumentError("the window and the step must be whole numbers of records, of at least 1.")
 
 
 def _same(desk: Desk, request: dict[str, Any]) -> Same:

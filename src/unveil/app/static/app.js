@@ -1,9 +1,9 @@
 /* The script of the app. Pages work without it; with it, forms exchange parts of a page and progress is streamed.
 
-   data-swap="a b"    on a form or a link: fetch it, and take the elements of these ids out of the page that comes back
+   data-swap="a b"    on a form or a link: fetch it, and replace the elements of these ids by those of the page that comes back
    data-live          on a form: send it whenever something in it changes
-   data-stream        on an element: its job tells its steps there
-   data-drop          on a form with a file: what is dropped on it is sent
+   data-stream        on an element: the progress of its job is shown there
+   data-drop          on a form with a file: a file that is dropped on it is sent
    data-open="id"     on a button: open the dialog of this id
    data-tick="name"   on a button: tick (or untick) all boxes of this name in its form
    data-copy          on a button: copy the text of the element before it */
@@ -11,59 +11,59 @@
 import {boards} from "./board.js";
 
 const parser = new DOMParser();
-let asking = null, awaited = 0;
+let pending = null, busy = 0;
 
-/* Say that parts of the page are about to be exchanged, or are no longer. */
-function awaiting(by) {
-  awaited += by;
-  document.getElementById("main")?.setAttribute("aria-busy", String(awaited > 0));
+/* Mark the page as busy while parts of it are being replaced. */
+function setBusy(by) {
+  busy += by;
+  document.getElementById("main")?.setAttribute("aria-busy", String(busy > 0));
 }
 
-function taken(html, ids) {
+function replaceParts(html, ids) {
   const page = parser.parseFromString(html, "text/html");
   for (const id of ["messages", "tools", "steps", ...ids]) {
     const fresh = page.getElementById(id), old = document.getElementById(id);
     if (!fresh || !old) continue;
-    const held = focusIn(old);
+    const focused = focusWithin(old);
     const open = new Set([...old.querySelectorAll("details[open][id]")].map(one => one.id));
     old.replaceWith(document.adoptNode(fresh));
     for (const one of fresh.querySelectorAll("details[id]")) if (open.has(one.id)) one.open = true;
-    if (held) focusAgain(fresh, held);
+    if (focused) restoreFocus(fresh, focused);
     prepare(fresh);
   }
   if (page.body.dataset.version) document.body.dataset.version = page.body.dataset.version;
 }
 
-function focusIn(element) {
+function focusWithin(element) {
   const at = document.activeElement;
   if (!at || !element.contains(at)) return null;
   return {id: at.id, name: at.name, value: at.value, start: at.selectionStart, type: at.type};
 }
 
-function focusAgain(element, held) {
+function restoreFocus(element, focused) {
   const all = [...element.querySelectorAll("input, button, select, textarea, summary, a")];
-  const same = all.find(one => held.id ? one.id === held.id : one.name && one.name === held.name
-    && (one.type === "text" || one.type === "search" || one.value === held.value));
+  const same = all.find(one => focused.id ? one.id === focused.id : one.name && one.name === focused.name
+    && (one.type === "text" || one.type === "search" || one.value === focused.value));
   if (!same) return;
   same.focus({preventScroll: true});
-  if (same.type === "text" || same.type === "search") same.setSelectionRange(held.start, held.start);
+  if (same.type === "text" || same.type === "search") same.setSelectionRange(focused.start, focused.start);
 }
 
 async function exchange(address, options, ids, element) {
-  if (asking) asking.abort();
-  const mine = asking = new AbortController();
-  awaiting(1);
+  if (pending) pending.abort();
+  const mine = pending = new AbortController();
+  setBusy(1);
   try {
     const answer = await fetch(address, {...options, signal: mine.signal, credentials: "same-origin"});
     const html = await answer.text();
     if (!answer.ok || !ids.some(id => html.includes(`id="${id}"`))) { location.assign(answer.url); return; }
-    taken(html, ids);
+    replaceParts(html, ids);
     if (!options.method && element.dataset.address !== "keep") history.replaceState(null, "", address);
   } catch (problem) {
-    if (problem.name !== "AbortError") say("The server does not answer. Was it stopped?");
+    if (problem.name !== "AbortError") say("The server does not answer. Has it been stopped?");
   } finally {
-    awaiting(-1);
-    if (asking === mine) asking = null;
+    setBusy(-1);
+    if (pending === mine) pending = null;
   }
 }
 
@@ -77,10 +77,10 @@ function send(form, submitter) {
 }
 
 function say(line) {
-  const place = document.getElementById("messages"), told = document.createElement("p");
-  told.className = "message error";
-  told.textContent = line;
-  if (place) place.replaceChildren(told);
+  const place = document.getElementById("messages"), message = document.createElement("p");
+  message.className = "message error";
+  message.textContent = line;
+  if (place) place.replaceChildren(message);
 }
 
 document.addEventListener("submit", event => {
@@ -99,9 +99,9 @@ function live(event) {
   const form = event.target.form;
   if (!form || form.dataset.live === undefined || !form.dataset.swap) return;
   if (waiting.has(form)) clearTimeout(waiting.get(form));
-  else awaiting(1);
+  else setBusy(1);
   const typed = event.target.matches("input[type=text], input[type=search], input[type=range], textarea");
-  waiting.set(form, setTimeout(() => { waiting.delete(form); send(form, null); awaiting(-1); }, typed ? 160 : 0));
+  waiting.set(form, setTimeout(() => { waiting.delete(form); send(form, null); setBusy(-1); }, typed ? 160 : 0));
 }
 
 document.addEventListener("click", event => {
@@ -124,7 +124,7 @@ document.addEventListener("click", event => {
   }
 });
 
-/* Progress. Hidden tabs close their streams: a browser holds few connections to one server. */
+/* Progress. Hidden tabs close their streams, because a browser opens only a few connections to one server. */
 const streams = new Map();
 
 function listen(element) {
@@ -134,66 +134,66 @@ function listen(element) {
   stream.addEventListener("part", event => {
     const fresh = parser.parseFromString(event.data, "text/html").getElementById(element.id);
     const old = document.getElementById(element.id);
-    if (fresh && old) stepped(old, fresh);
+    if (fresh && old) showStep(old, fresh);
   });
-  stream.addEventListener("end", () => { hush(element.id); again(); });
+  stream.addEventListener("end", () => { closeStream(element.id); reload(); });
 }
 
-/* While a job runs its button stays: a press that began on one button and ended on its successor would be lost. */
-function stepped(old, fresh) {
+/* The button stays while a job runs: a press that began on one button and ended on its successor would be lost. */
+function showStep(old, fresh) {
   if (old.querySelector("form") && fresh.querySelector("form")) {
     for (const css of [".job-title", "progress"]) old.querySelector(css)?.replaceWith(document.adoptNode(fresh.querySelector(css)));
     return;
   }
-  const held = focusIn(old);
+  const focused = focusWithin(old);
   old.replaceWith(document.adoptNode(fresh));
-  if (held) fresh.querySelector("button")?.focus({preventScroll: true});
+  if (focused) fresh.querySelector("button")?.focus({preventScroll: true});
 }
 
-function hush(id) {
+function closeStream(id) {
   streams.get(id)?.close();
   streams.delete(id);
 }
 
-async function again() {
-  awaiting(1);
+async function reload() {
+  setBusy(1);
   try {
     const answer = await fetch(location.href, {credentials: "same-origin"});
-    if (answer.ok) taken(await answer.text(), ["main"]);
+    if (answer.ok) replaceParts(await answer.text(), ["main"]);
   } catch {
-    say("The server does not answer. Was it stopped?");
+    say("The server does not answer. Has it been stopped?");
   } finally {
-    awaiting(-1);
+    setBusy(-1);
   }
 }
 
 function prepare(root) {
-  const found = [...root.querySelectorAll("[data-stream]")];
-  if (root.dataset?.stream) found.push(root);
-  for (const element of found) listen(element);
+  const streaming = [...root.querySelectorAll("[data-stream]")];
+  if (root.dataset?.stream) streaming.push(root);
+  for (const element of streaming) listen(element);
   for (const form of root.querySelectorAll("form[data-live] [data-send]")) form.hidden = true;
   boards(root);
 }
 
 /* Another tab may have changed the project. */
-async function look() {
+async function checkVersion() {
   if (document.hidden) return;
   try {
     const answer = await fetch("/version", {credentials: "same-origin"});
     if (!answer.ok) return;
-    const said = await answer.text();
+    const version = await answer.text();
     const stale = document.getElementById("stale");
-    if (stale && (said.endsWith("!") || Number.parseInt(said, 10) > Number(document.body.dataset.version))) stale.hidden = false;
+    if (stale && (version.endsWith("!") || Number.parseInt(version, 10) > Number(document.body.dataset.version))) stale.hidden = false;
   } catch { /* the server is gone; the next click says so */ }
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) for (const id of [...streams.keys()]) hush(id);
-  else { prepare(document); look(); }
+  if (document.hidden) for (const id of [...streams.keys()]) closeStream(id);
+  else { prepare(document); checkVersion(); }
 });
-setInterval(look, 5000);
+setInterval(checkVersion, 5000);
 
-/* A file that is dropped. */
+/* Files that are dropped on the page. */
 for (const kind of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(kind, event => {
     const form = document.querySelector("form[data-drop]");

@@ -1,13 +1,13 @@
-/* Groups of values to drag. The text below the board stays what is sent, and what is edited by those who would rather write:
+/* A board on which values are dragged between groups. The text below it is still what is sent, and can be edited instead:
 
    data-board="groups"   on a text area of lines: the name of a group, then its values
-   data-board="rows"     on a text area of rows: a value, then its group at each level; groups of the first level are shown
+   data-board="rows"     on a text area of rows: a value, then its group at each level; the groups of the first level are shown
 
-   A value is dragged from group to group, or moved by the arrow keys; a group is renamed in place. */
+   A value is dragged from group to group, or moved with the arrow keys; a group is renamed in place. */
 
 const MOST = 80;
 
-/* Cells between semicolons; what holds one, a quote, or blanks at its ends, stands in quotes. */
+/* Cells are separated by semicolons; a cell that contains a semicolon, a quote, or blanks at its ends is quoted. */
 function read(text) {
   const rows = [[]];
   for (const [, quoted, plain, end] of text.matchAll(/[ \t]*(?:"((?:[^"]|"")*)"[ \t]*|([^;\n]*))(;|\n|$)/g)) {
@@ -43,7 +43,7 @@ function keep(area, groups) {
   area.value = written(rows);
 }
 
-function made(tag, name, text = "") {
+function create(tag, name, text = "") {
   const element = document.createElement(tag);
   element.className = name;
   element.textContent = text;
@@ -51,7 +51,7 @@ function made(tag, name, text = "") {
 }
 
 function chip(value, at, move) {
-  const button = made("button", "chip", value);
+  const button = create("button", "chip", value);
   button.type = "button";
   button.draggable = true;
   button.addEventListener("dragstart", event => {
@@ -94,16 +94,16 @@ function fresh(groups) {
 }
 
 function bin(area, groups, at, move) {
-  const group = groups[at], place = made("div", group ? "bin" : "bin bin-new");
+  const group = groups[at], place = create("div", group ? "bin" : "bin bin-new");
   if (group) {
-    const name = made("input", "bin-name");
+    const name = create("input", "bin-name");
     name.value = group.name;
     name.setAttribute("aria-label", "Name of the group");
     name.addEventListener("input", event => event.stopPropagation());
     name.addEventListener("change", () => { if (name.value.trim()) { group.name = name.value.trim(); keep(area, groups); } });
     place.append(name, ...group.values.map(value => chip(value, at, move)));
   } else {
-    place.append(made("span", "small faint", "Drop a value here for a new group"));
+    place.append(create("span", "small faint", "Drop a value here for a new group"));
   }
   place.addEventListener("dragover", event => {
     if (event.dataTransfer.types.includes("Files")) return;
@@ -123,7 +123,7 @@ export function boards(root) {
   for (const area of root.querySelectorAll("textarea[data-board]")) {
     if (area.dataset.drawn) continue;
     area.dataset.drawn = "1";
-    const board = made("div", "board");
+    const board = create("div", "board");
     board.setAttribute("role", "group");
     board.setAttribute("aria-label", "Groups: drag a value to another group, or move it with the arrow keys");
     area.closest("label").before(board);

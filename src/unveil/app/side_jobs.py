@@ -1,4 +1,4 @@
-"""Jobs of the side screens: a new file against the baseline, a protected table, a file watched."""
+"""Jobs of the side screens: comparison with a baseline, protection of a table, watching a file."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from unveil.stream.figures import WindowFigures
     from unveil.stream.series import WatchRun
 
-__all__ = ["against_baseline", "course", "made_table", "watched"]
+__all__ = ["against_baseline", "build_table", "course", "watch_file"]
 
 _PAUSE = 0.25
-"""Seconds between two lines of figures at least: a person reads no faster."""
+"""The least number of seconds between two lines of figures: a person reads no faster."""
 
 
 def against_baseline(data: str, options: ReadOptions, project: Project, new: str, allow: float) -> Verdict:
-    """Hold a new file against the one that is open: the policy's figures of both, and by how much each risk has grown.
+    """Compare a new file with the one that is open: the policy's figures of both, and by how much each risk has grown.
 
     Parameters
     ----------
     data, options, project
-        What opens the baseline.
+        How to open the baseline.
     new
-        The new file, read as the first.
+        The new file, read in the same way.
     allow
-        By how much a risk may have grown.
+        How much a risk may grow.
     """
     from unveil.assess.policy.check import check
     from unveil.models.measure import measure
@@ -48,28 +48,28 @@ def against_baseline(data: str, options: ReadOptions, project: Project, new: str
     return check(open_source(new, options), policy, project=project, baseline=before.to_dict(), allow=allow)
 
 
-def made_table(data: str, options: ReadOptions, project: Project, request: Mapping[str, Any]) -> Result:
-    """Make a table, and protect it as requested.
+def build_table(data: str, options: ReadOptions, project: Project, request: Mapping[str, Any]) -> Result:
+    """Build a table, and protect it as requested.
 
     Parameters
     ----------
     data, options, project
-        What opens the data.
+        How to open the data.
     request
-        The columns `by`, the column `value` or none, the column `holding` that says whose a record is or none, whether totals are
-        part of it (`margins`), the `rules` that say which cells are sensitive, and the `method` by which
-        cells are suppressed; no method: sensitive cells are only marked.
+        The columns `by`; the column `value`, or none; the column `holding` that names the contributor of a record, or none;
+        whether the table has totals (`margins`); the `rules` that decide which cells are sensitive; and the `method` by which
+        cells are suppressed. Without a method, sensitive cells are only marked.
     """
     from unveil.tables import table
 
     study = Study(open_source(data, options), project=project, partial=True)
     holding, margins = request.get("holding"), request.get("margins", True)
-    made = table(study, list(request["by"]), value=request["value"], holding=holding, margins=margins)
+    built = table(study, list(request["by"]), value=request["value"], holding=holding, margins=margins)
     rules: Sequence[str] = request["rules"]
-    return made.suppress(list(rules), method=request["method"] or "primary") if rules else made
+    return built.suppress(list(rules), method=request["method"] or "primary") if rules else built
 
 
-def watched(
+def watch_file(
     data: str,
     window: Mapping[str, Any],
     kept: str,
@@ -78,7 +78,7 @@ def watched(
     missing: tuple[str, ...] = (),
     follow: bool = False,
 ) -> WatchRun:
-    """Watch a file: figures of its moving window, reported as they come, until it ends or the job is stopped.
+    """Watch a file: report the figures of its moving window as they come, until the file ends or the job is stopped.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def watched(
     window
         The arguments of `unveil.Window`.
     kept
-        The file that keeps the figures so far, for a page that asks, and for the person who stops the job.
+        The file that keeps the figures so far, for pages that are loaded meanwhile, and in case the job is stopped.
     alarms
         Conditions on the figures, such as ``dr > 0.8``.
     missing
@@ -104,7 +104,7 @@ def watched(
     source = open_records(data, StreamOptions(follow=follow, missing=missing))
     watch = Watch(source, measured, alarms=[Alarm.parse(text) for text in alarms])
     run.notify("Waiting for the first window")
-    for figures in watch.run():  # None: nothing comes
+    for figures in watch.run():  # None: nothing has arrived
         run.check()
         latest = latest if figures is None else figures
         if latest is not None and time.monotonic() - reported > _PAUSE:
@@ -123,7 +123,7 @@ def _in_words(figures: WindowFigures) -> str:
 
 
 def course(kept: Path, window: Mapping[str, Any]) -> WatchRun | None:
-    """Return the run so far from what it keeps; None: there is nothing yet."""
+    """Return the run so far, from the figures it has kept; None if there are none yet."""
     from unveil.stream.series import Series, WatchRun
 
     if not kept.is_file():

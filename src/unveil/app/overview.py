@@ -1,4 +1,4 @@
-"""The first look at a table, taken by a job: proposals, histograms, and columns that say the same."""
+"""An overview of the columns of a table, made by a job: proposed roles, histograms, and equivalent columns."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from unveil.study import Study
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ColumnLook", "Look", "look_at", "looked", "looking", "unresolved"]
+__all__ = ["ColumnOverview", "Overview", "describe_columns", "overview_job", "overview_of", "unresolved"]
 
 _BARS = 28
-_JOB = "look"
+_JOB = "overview"
 _WHO = frozenset({"identifier", "person"})
-"""Roles of columns that say who somebody is: they are proposed for what probably names people, and take it out."""
+"""Roles of columns that say who someone is: proposed for columns that probably name people, which are then not released."""
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnLook:
-    """What one column looks like.
+class ColumnOverview:
+    """The overview of one column.
 
     Attributes
     ----------
     proposal
-        What it is proposed to be, and why.
+        The proposed role, and why.
     missing
         How many records have no value.
     histogram
-        Its values, or intervals of them, with how often they occur; None where they cannot be counted.
+        How often its values, or intervals of them, occur; None if they cannot be counted.
     """
 
     proposal: ColumnProposal
@@ -56,13 +56,13 @@ class ColumnLook:
 
     @property
     def likely_name(self) -> bool:
-        """Whether it probably says who somebody is."""
+        """Whether it probably says who someone is."""
         return self.proposal.role in _WHO
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What all columns look like.
+class Overview:
+    """The overview of all columns.
 
     Attributes
     ----------
@@ -73,40 +73,40 @@ class Look:
     """
 
     start: Start
-    columns: tuple[ColumnLook, ...]
+    columns: tuple[ColumnOverview, ...]
 
-    def column(self, name: str) -> ColumnLook:
-        """Return what one column looks like."""
+    def column(self, name: str) -> ColumnOverview:
+        """Return the overview of one column."""
         return next(one for one in self.columns if one.name == name)
 
 
 # The job --------------------------------------------------------------------------------------------------------------
 
 
-def look_at(data: str, path: Path, options: ReadOptions) -> Look:
-    """Look at all columns of some data, as a job does."""
+def describe_columns(data: str, path: Path, options: ReadOptions) -> Overview:
+    """Make the overview of all columns of some data, in a job."""
     if options.missing_in:
         start = start_project(open_source(data, options), path)
     else:
         start = start_project(
             data, path, separator=options.separator, encoding=options.encoding, missing=options.missing, text=options.text
         )
-    study = Study(open_source(data, replace(options, **_found(start, options))))
-    columns: list[ColumnLook] = []
+    study = Study(open_source(data, replace(options, **_detected(start, options))))
+    columns: list[ColumnOverview] = []
     for proposal in active_run().each("columns", start.proposals):
         try:
             table = study.table([proposal.column], nulls="category")
         except UnsupportedDataError:
-            columns.append(ColumnLook(proposal, 0, None))
+            columns.append(ColumnOverview(proposal, 0, None))
             continue
         sizes, coded = _sizes(table), table.columns[0]
         missing = int(sizes[-1]) if coded.values and coded.values[len(coded.values) - 1] is None else 0
-        columns.append(ColumnLook(proposal, missing, _histogram(proposal.column, coded.values, sizes)))
-    return Look(start, tuple(columns))
+        columns.append(ColumnOverview(proposal, missing, _histogram(proposal.column, coded.values, sizes)))
+    return Overview(start, tuple(columns))
 
 
-def _found(start: Start, options: ReadOptions) -> dict[str, Any]:
-    """Return how the data was read for the proposals, where that is not as requested."""
+def _detected(start: Start, options: ReadOptions) -> dict[str, Any]:
+    """Return the read options that were detected for the proposals, else the requested ones."""
     reading = read_options(start.project, ReadOptions())
     return {name: getattr(reading, name) or getattr(options, name) for name in ("missing", "text", "missing_in")}
 
@@ -119,7 +119,7 @@ def _sizes(table: CodedTable) -> NDArray[np.int64]:
 
 
 def _histogram(name: str, values: Sequence[Any], sizes: NDArray[np.int64]) -> Chart:
-    """Return how often the values of a column occur: numbers and dates in order, texts by how often; many in intervals."""
+    """Return how often values occur: numbers and dates in order, texts by frequency; many values in intervals."""
     present = [(value, int(n)) for value, n in zip(values, sizes, strict=True) if value is not None]
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value, _ in present)
     if numbers and len(present) > _BARS:
@@ -138,45 +138,47 @@ def _intervals(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> list[tu
 
 
 def _thinned(present: list[tuple[Any, int]]) -> list[tuple[str, int]]:
-    """Join neighbours until they are few enough to draw."""
+    """Join neighbours until there are few enough to draw."""
     step = -(-len(present) // _BARS) or 1
     groups = [present[at : at + step] for at in range(0, len(present), step)]
     return [(str(group[0][0]) if len(group) == 1 else f"from {group[0][0]}", sum(n for _, n in group)) for group in groups]
 
 
-# What the desk knows --------------------------------------------------------------------------------------------------
+# The overview of what is open -----------------------------------------------------------------------------------------
 
 
-def looking(desk: Desk) -> Job:
-    """Return the job that looks at the columns of what is open; it is started where there is none."""
+def overview_job(desk: Desk) -> Job:
+    """Return the job that makes the overview of what is open; it is started if there is none."""
     known = desk.memory.get(_JOB)
     if known is None:
         opened = desk.opened
-        known = desk.jobs.start(_JOB, "Looking at the columns", look_at, opened.data, desk.project.path, reading(desk.project))
+        known = desk.jobs.start(
+            _JOB, "Looking at the columns", describe_columns, opened.data, desk.project.path, reading(desk.project)
+        )
         desk.memory[_JOB] = known
     job: Job = known
     return job
 
 
-def looked(desk: Desk) -> Look | None:
-    """Return what the columns look like; None: that is not known yet."""
-    job = looking(desk)
+def overview_of(desk: Desk) -> Overview | None:
+    """Return the overview of what is open; None until it is ready."""
+    job = overview_job(desk)
     if job.answer is not None:
-        answer: Look = job.answer
+        answer: Overview = job.answer
         desk.take_reading(answer.start.project)
         return answer
     return None
 
 
 def unresolved(desk: Desk) -> list[str]:
-    """Return the columns that probably name people, would stay, and for which nobody has given a reason."""
-    look = looked(desk)
-    if look is None:
+    """Return the columns that probably name people and would be released without a stated reason."""
+    overview = overview_of(desk)
+    if overview is None:
         return []
     names = []
-    for one in look.columns:
-        said = desk.project.attributes.get(one.name)
-        settled = said is not None and (said.role in _WHO or said.reason.strip())
+    for one in overview.columns:
+        attribute = desk.project.attributes.get(one.name)
+        settled = attribute is not None and (attribute.role in _WHO or attribute.reason.strip())
         if one.likely_name and not settled:
             names.append(one.name)
     return names
