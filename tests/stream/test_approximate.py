@@ -177,7 +177,7 @@ def test_rules_are_not_judged_by_a_sample_and_so_never_met(tmp_path: Path, capsy
     page = report.read_text("utf-8")
     assert "were not judged" in page
     assert "k_anonymity at least 5" in page
-    assert "Which classes of the last window disclose most cannot be known" in page
+    assert "The classes of the last window that disclose most cannot be determined" in page
     assert run(words) == 1
     assert "NOT JUDGED: k_anonymity at least 5" in capsys.readouterr().out
 

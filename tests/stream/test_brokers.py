@@ -150,7 +150,7 @@ def test_a_redis_stream_to_which_others_add_is_refused(redis_server: RedisServer
     sink.go_to(None)
     sink.write(1, b"{}")
     redis_server.client().xadd("shared", {"json": "{}"})
-    with pytest.raises(DataChangedError, match="somebody else adds"):
+    with pytest.raises(DataChangedError, match="someone else adds"):
         sink.write(2, b"{}")
 
 

@@ -281,8 +281,8 @@ def test_coordinates_label_what_they_span() -> None:
         ({"k": 1, "delay": 10}, "k is 1"),
         ({"k": 5, "delay": 9}, "at least 10"),
         ({"k": 2, "delay": 10, "diverse": 2}, "name one"),
-        ({"k": 2, "delay": 10, "person": "age"}, "not released"),
-        ({"k": 2, "delay": 10, "method": "windows", "reuse": True}, "clusters only"),
+        ({"k": 2, "delay": 10, "person": "age"}, "cannot be released"),
+        ({"k": 2, "delay": 10, "method": "windows", "reuse": True}, "only with clusters"),
     ],
 )
 def test_what_makes_no_sense_is_refused(settings_: dict[str, Any], said: str) -> None:

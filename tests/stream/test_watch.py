@@ -201,11 +201,11 @@ def test_avro_messages_are_read_with_and_without_the_mark_of_a_registry(tmp_path
 
 def test_an_alarm_does_not_flap() -> None:
     alarm = Alarm.parse("k < 5 until 7")
-    assert [alarm.hear(k) for k in (9, 4, 6, 5, 6.9, 7, 6, 4)] == [False, True, True, True, True, False, False, True]
+    assert [alarm.update(k) for k in (9, 4, 6, 5, 6.9, 7, 6, 4)] == [False, True, True, True, True, False, False, True]
     plain = Alarm.parse("dr > 0.8")
-    assert [plain.hear(rate) for rate in (0.9, 0.8, 0.7, 0.9, 0.8, 0.8, 0.8)] == [True, True, True, True, True, True, False]
+    assert [plain.update(rate) for rate in (0.9, 0.8, 0.7, 0.9, 0.8, 0.8, 0.8)] == [True, True, True, True, True, True, False]
     fact = Fact("rule")
-    assert [fact.hear(broken) for broken in (True, False, False, None, False)] == [True, True, True, True, False]
+    assert [fact.update(broken) for broken in (True, False, False, None, False)] == [True, True, True, True, False]
 
 
 @pytest.mark.parametrize("text", ["dr", "dr > much", "risk > 1", "dr > 0.8 until 0.9", ""])

@@ -237,7 +237,7 @@ def test_times_are_read_as_people_write_them() -> None:
     for text in texts:
         window = Window("a", duration="1h", time="t").update(pl.DataFrame({"t": [text], "a": [1]}))
         assert window.figures().to == "2026-03-01T00:00:00.000001+00:00", text
-    with pytest.raises(ArgumentError, match="1 of 1 records have no time"):
+    with pytest.raises(ArgumentError, match="1 of 1 records have no readable time"):
         Window("a", duration="1h", time="t").update(pl.DataFrame({"t": ["tomorrow"], "a": [1]}))
 
 
@@ -363,7 +363,7 @@ def test_what_makes_no_window_is_refused() -> None:
         Window("a", duration="1h")
     with pytest.raises(ArgumentError, match="500ms, 10s"):
         Window("a", duration="an hour", time="t")
-    with pytest.raises(ArgumentError, match="needs the records' own times"):
+    with pytest.raises(ArgumentError, match="requires the records' own times"):
         Window("a", size=5, every="1m")
     with pytest.raises(ArgumentError, match="neither key nor sensitive"):
         Window("a", person="a")

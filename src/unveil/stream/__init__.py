@@ -1,4 +1,4 @@
-"""The same measures, and releases, over a moving window of a stream."""
+"""Measures and releases over the moving window of a stream."""
 
 from __future__ import annotations
 

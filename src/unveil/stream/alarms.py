@@ -1,7 +1,7 @@
-"""When a stream becomes riskier than it may be: conditions on its figures that are raised and cleared without flapping.
+"""Alarms of a stream: conditions on its figures that are raised and cleared without flapping.
 
-An alarm is raised when its condition holds. It is cleared when the figure has come back behind a second threshold (`until`), or,
-where none is named, when the condition has not held three times in a row. A figure that is undefined changes nothing.
+An alarm is raised when its condition holds. It is cleared when the figure has come back past a second threshold (`until`) or, if
+none is named, when the condition has failed to hold three times in a row. An undefined figure changes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unveil.stream.figures import WindowFigures
 __all__ = ["Alarm", "Fact"]
 
 _CALM = 3
-"""Figures in a row that clear an alarm without a second threshold."""
+"""How many figures in a row clear an alarm that has no second threshold."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TEXT = re.compile(
     rf"^\s*(?P<figure>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<threshold>{_NUMBER})(?:\s+until\s+(?P<until>{_NUMBER}))?\s*$"
@@ -39,7 +39,7 @@ class Alarm:
     Examples
     --------
     >>> alarm = Alarm.parse("dr > 0.8 until 0.7")
-    >>> [alarm.hear(rate) for rate in (0.5, 0.81, 0.75, None, 0.69)]
+    >>> [alarm.update(rate) for rate in (0.5, 0.81, 0.75, None, 0.69)]
     [False, True, True, True, False]
     """
 
@@ -57,17 +57,19 @@ class Alarm:
         written = _TEXT.match(text)
         if written is None or not (written["figure"] in _FIGURES or written["figure"].startswith("need ")):
             raise ArgumentError(
-                f"an alarm reads 'dr > 0.8', 'k < 5 until 7' or 'need NAME < 0.1', not {shown(text)}; figures are: "
+                f"an alarm is written as 'dr > 0.8', 'k < 5 until 7' or 'need NAME < 0.1', not {shown(text)}; figures are: "
                 f"{', '.join(_FIGURES)} and need NAME."
             )
         until = None if written["until"] is None else float(written["until"])
         alarm = cls(text.strip(), written["figure"], written["sign"], float(written["threshold"]), until)
         if until is not None and alarm._holds(until):
-            raise ArgumentError(f"the alarm {shown(text)} would never be cleared: its second threshold lies on the wrong side.")
+            raise ArgumentError(
+                f"the alarm {shown(text)} would never be cleared: its second threshold is on the wrong side of the first."
+            )
         return alarm
 
-    def hear(self, value: float | None) -> bool:
-        """Take note of a figure, and return whether the alarm is raised."""
+    def update(self, value: float | None) -> bool:
+        """Note a figure, and return whether the alarm is raised."""
         if value is None:
             return self.raised
         if self._holds(value):
@@ -101,14 +103,14 @@ class Alarm:
 
 @dataclass
 class Fact:
-    """A condition that somebody else decides, such as a rule of a policy that is not met; raised and cleared alike."""
+    """A condition that is decided elsewhere, such as a broken rule of a policy; it is raised and cleared like an alarm."""
 
     text: str
     raised: bool = False
     calm: int = 0
 
-    def hear(self, holds: bool | None) -> bool:  # noqa: FBT001 - it is what is heard
-        """Take note of whether it holds, and return whether the alarm is raised."""
+    def update(self, holds: bool | None) -> bool:  # noqa: FBT001 - the fact itself
+        """Note whether it holds, and return whether the alarm is raised."""
         if holds is None:
             return self.raised
         self.calm = 0 if holds else self.calm + 1
@@ -121,5 +123,5 @@ class Fact:
 
 
 def _between(value: float, threshold: float, until: float) -> bool:
-    """Whether a figure has not come back as far as the second threshold."""
+    """Whether a figure lies between its two thresholds."""
     return min(threshold, until) < value < max(threshold, until) or value == threshold

@@ -1,17 +1,17 @@
-r"""What does a window disclose that holds more combinations than may be kept? Estimates from a sample of its classes.
+r"""What does a window disclose that has more combinations than may be kept? Estimates from a sample of its classes.
 
-Of the combinations of the columns that all keys share, the most frequent stay for certain, and of the others those whose hash
+Of the combinations of the columns that all keys share, the most frequent are always kept, and of the others those whose hash
 falls into a share :math:`\pi = 2^{-j}` of all hashes, each with all its records: whatever is known about a class is known
-exactly, however many records came and went. The other records count with their sensitive values only, so that N and H(X) stay
+exactly, however many records came and went. Of the other records only the sensitive values are counted, so that N and H(X) stay
 exact. With n the size of a class, h its entropy (of the sensitive values; against record identity :math:`\log_2 n`), C the
-certain classes, S those drawn, and R the records outside of C, whose number is known,
+classes that are always kept, S those drawn, and R the records outside C, whose number is known,
 
 .. math:: DR \approx 1 - \frac{\sum_C n h + R \bar h}{N H(X)}, \qquad \bar h = \frac{\sum_S n h}{\sum_S n}, \qquad
           \text{error} = \frac{R \sqrt{(1 - \pi) \sum_g (\sum_{c \in g} n (h - \bar h))^2}}{N H(X) \sum_S n}
 
-where g are the combinations that were drawn; numbers of classes are those of C and those of S divided by :math:`\pi`. Errors are
-standard errors: two of them on either side hold the exact figure in about 95 of 100 cases while the sample has some hundred
-classes. The smallest class of the sample is at least as large as the smallest of all.
+where g runs over the combinations that were drawn. Numbers of classes are those of C plus those of S divided by :math:`\pi`.
+Errors are standard errors: two of them on either side contain the exact figure in about 95 of 100 cases as long as the sample has
+a few hundred classes. The smallest class of the sample is at least as large as the smallest of all.
 
 References
 ----------
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["estimated_key", "unknown_need"]
 
 _OF_PERSONS = (
-    "the window holds more combinations than its limit; of persons, k, uniques and classes are estimated, the rate is not"
+    "the window has more combinations than its limit; for persons, k, uniques and classes are estimated, but not the rate"
 )
-_CONSTANT = "there is one value only, so nothing can be disclosed"
-_NO_KIND = "the kind of identifier cannot be known from a sample of the classes"
-_NO_SAMPLE = "the window holds more combinations than its limit, and no class of this key is in the sample of them"
+_CONSTANT = "there is only one value, so nothing can be disclosed"
+_NO_KIND = "the kind of identifier cannot be determined from a sample of the classes"
+_NO_SAMPLE = "the window has more combinations than its limit, and the sample contains no class of this key"
 
 
 def estimated_key(counts: MovingCounts, one: KeySet) -> KeyFigures:
@@ -60,13 +60,13 @@ def estimated_key(counts: MovingCounts, one: KeySet) -> KeyFigures:
 
 
 def unknown_need(one: NeedSet) -> NeedFigure:
-    """Return that a need is not measured: its classes are not whole in the sample."""
-    return NeedFigure(one.need.name, None, None, None, "the window holds more combinations than its limit")
+    """Return the figure of a need that cannot be measured, as its classes are not complete in the sample."""
+    return NeedFigure(one.need.name, None, None, None, "the window has more combinations than its limit")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stratum:
-    """Classes that were kept: their sizes in records or persons, their records, their entropies, and what each was drawn with."""
+    """Classes that were kept: their sizes in records or persons, their records, entropies, and combinations drawn."""
 
     sizes: NDArray[np.int64]
     records: NDArray[np.float64]
@@ -87,18 +87,18 @@ class _Stratum:
 def _number(
     chosen: Sequence[NDArray[np.bool_]], certain: _Stratum | None, drawn: _Stratum | None, share: float
 ) -> tuple[int, float]:
-    """Return an estimate of how many classes are of a kind, and its standard error."""
-    sure = 0 if certain is None else int(chosen[0].sum())
+    """Return an estimate of how many classes are chosen, and its standard error."""
+    known = 0 if certain is None else int(chosen[0].sum())
     if drawn is None:
-        return sure, 0.0
+        return known, 0.0
     per = np.bincount(drawn.drawn, chosen[-1].astype(np.float64))
-    return sure + round(float(per.sum()) / share), math.sqrt((1.0 - share) * float(per @ per)) / share
+    return known + round(float(per.sum()) / share), math.sqrt((1.0 - share) * float(per @ per)) / share
 
 
 def _rate(
     counts: MovingCounts, one: KeySet, certain: _Stratum | None, drawn: _Stratum | None
 ) -> tuple[float | None, float | None, str]:
-    """Return an estimate of the rate, its standard error, and why it, or the kind of identifier, is not known."""
+    """Return an estimate of the rate, its standard error, and why the rate or the kind of identifier is unknown."""
     whole = _entropy(counts.marginal(one.sensitive)) if one.sensitive else math.log2(counts.records)
     if one.person is not None or not whole:
         return None, None, _OF_PERSONS if one.person is not None else _CONSTANT

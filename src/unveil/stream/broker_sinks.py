@@ -1,4 +1,4 @@
-"""Lines that go to a broker: a Kafka topic, or a Redis stream; each is there once, however often a run begins again."""
+"""Sinks of lines in a broker, a Kafka topic or a Redis stream: each line is written once, however often a run is restarted."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from unveil.sources.streams.redis import redis_client
 __all__ = ["KafkaSink", "RedisSink"]
 
 _PATIENCE = 30.0
-"""Seconds that a broker has to take lines, or to come back."""
+"""Seconds that a broker has to accept lines, or to come back."""
 _AGAIN = 0.5
-"""Seconds before a server that has gone is tried again."""
+"""Seconds before an unreachable server is tried again."""
 _AT_ONCE = 10_000
 """Lines sent to a Redis server at once."""
 _TRANSACTION = 5.0
@@ -29,10 +29,10 @@ _RUN = "unveil-run"
 
 
 class KafkaSink:
-    """A topic: the key of a message is the number of its line, a header says which run it belongs to.
+    """A Kafka topic: the key of a message is the number of its line, and a header says which run it belongs to.
 
-    A run that goes on reads what came since the checkpoint, and does not send again what is there. With a ``transactional.id``
-    among the settings lines are sent in transactions, so that what a killed run leaves unfinished is never seen.
+    A run that is continued reads what was written since the checkpoint, and sends nothing twice. With a ``transactional.id``
+    among the settings, lines are sent in transactions, so that the unfinished lines of a killed run are never seen.
     """
 
     def __init__(self, address: str, settings: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ class KafkaSink:
         self._open: float | None = None
 
     def write(self, number: int, line: bytes) -> None:
-        """Send a line, unless it is there."""
+        """Send a line, unless it has already been written."""
         if number in self._there:
             self._there.discard(number)
             return
@@ -67,7 +67,7 @@ class KafkaSink:
                     self._topic, value=line, key=str(number).encode(), headers={_RUN: self._run}, on_delivery=self._delivered
                 )
                 break
-            except BufferError:  # the client holds as many lines as it may
+            except BufferError:  # the client's queue is full
                 self._producer.poll(_AGAIN)
                 if time.monotonic() > deadline:
                     raise self._undelivered() from None
@@ -79,7 +79,7 @@ class KafkaSink:
             self.write(at, line)
 
     def position(self) -> Any:
-        """Have all lines delivered, and return where the topic ended behind the last of this run."""
+        """Wait until all lines are delivered, and return where the topic ended after the last line of this run."""
         if self._producer.flush(_PATIENCE) or self._failed:
             raise self._undelivered()
         if self._open is not None:
@@ -89,7 +89,7 @@ class KafkaSink:
         return {"run": self._run, "ends": dict(self._ends)}
 
     def go_to(self, position: Any) -> None:
-        """Look which lines behind a position are there; None: a run of its own, behind whatever is there."""
+        """Find out which lines after a position are already written; None starts a new run after whatever is there."""
         partitions = self._partitions()
         if self._named is not None:
             with self._transacting():
@@ -121,11 +121,11 @@ class KafkaSink:
         except self._kafka.KafkaException as error:
             raise EngineError(f"{self._place}: no broker answers ({error.args[0].name()}).") from None
         if known is None or not known.partitions:
-            raise DataNotFoundError(f"{self._place}: there is no topic {shown(self._topic)}; make it first.")
+            raise DataNotFoundError(f"{self._place}: there is no topic {shown(self._topic)}; create it first.")
         return sorted(known.partitions)
 
     def _read(self, reader: Any, partitions: Sequence[int]) -> Iterator[int]:
-        """Give the numbers of the lines of this run behind where the topic ended at the checkpoint."""
+        """Yield the numbers of the lines of this run that were written after the checkpoint."""
         first = self._kafka.OFFSET_BEGINNING
         reader.assign([self._kafka.TopicPartition(self._topic, at, self._ends.get(str(at), first)) for at in partitions])
         ended: set[int] = set()
@@ -140,10 +140,10 @@ class KafkaSink:
                 elif message.error().code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
                     ended.add(message.partition())
             if time.monotonic() > quiet:
-                raise EngineError(f"{self._place}: which lines are there cannot be read; nothing was written.")
+                raise EngineError(f"{self._place}: the lines that are already there cannot be read, so nothing was written.")
 
     def _begin(self) -> None:
-        """Begin a transaction, where lines are sent in them; one that lasts is committed first."""
+        """Begin a transaction if lines are sent in transactions; one that has been open for long is committed first."""
         if self._named is None:
             return
         if self._open is not None and time.monotonic() - self._open > _TRANSACTION:
@@ -162,7 +162,7 @@ class KafkaSink:
 
     def _undelivered(self) -> EngineError:
         return EngineError(
-            f"{self._place}: lines could not be delivered; with a `checkpoint` the same command goes on with them."
+            f"{self._place}: lines could not be delivered; with a `checkpoint`, the same command continues with them."
         )
 
     def _delivered(self, error: Any, message: Any) -> None:
@@ -173,9 +173,9 @@ class KafkaSink:
 
 
 class RedisSink:
-    """A Redis stream: entries have ids that go by the numbers of their lines, behind what was there, and Redis takes each once.
+    """A Redis stream: ids follow from the numbers of lines, after the ids already there, and Redis accepts each once.
 
-    A server that goes away is waited for.
+    If the server goes away, the sink waits for it.
     """
 
     def __init__(self, address: str) -> None:
@@ -184,20 +184,20 @@ class RedisSink:
         self._base = 0
 
     def write(self, number: int, line: bytes) -> None:
-        """Add a line, unless it is there."""
+        """Add a line, unless it has already been written."""
         self.write_all(number, [line])
 
     def write_all(self, number: int, lines: Sequence[bytes]) -> None:
-        """Add lines, unless they are there."""
+        """Add lines, unless they have already been written."""
         for start in range(0, len(lines), _AT_ONCE):
             self._patiently(partial(self._add, number + start, lines[start : start + _AT_ONCE]))
 
     def position(self) -> Any:
-        """Return behind which id the lines of this run stand; what is added is there."""
+        """Return the id after which the lines of this run are written; whatever was added is already there."""
         return {"base": self._base}
 
     def go_to(self, position: Any) -> None:
-        """Go on with the ids of a run; None: behind whatever is there."""
+        """Continue with the ids of a run; None starts after whatever is there."""
         self._base = self._patiently(self._last) if position is None else int(position["base"])
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class RedisSink:
         return int(newest[0][0].split(b"-")[0]) if newest else 0
 
     def _add(self, number: int, lines: Sequence[bytes]) -> None:
-        """Add lines at once; of those that the stream refuses, look whether they are there."""
+        """Add lines in one go; for those that the stream refuses, check that they are already there."""
         import redis
 
         ids = [f"{self._base + number + at}-0" for at in range(len(lines))]
@@ -220,13 +220,13 @@ class RedisSink:
             if isinstance(answer, redis.ResponseError) and "equal or smaller" in str(answer):
                 if self._client.xrange(self._stream, name, name) != [(name.encode(), {b"json": line})]:
                     raise DataChangedError(
-                        f"{self._place}: somebody else adds to this stream, or it was cut; give the lines a stream of their own."
+                        f"{self._place}: someone else adds to this stream, or it was trimmed; use a stream for these lines alone."
                     )
             elif isinstance(answer, Exception):
                 raise answer
 
     def _patiently(self, act: Any) -> Any:
-        """Do what is safe to do again, until the server has come back or the patience is over."""
+        """Repeat an action that is safe to repeat, until the server has come back or the time is up."""
         import redis
 
         deadline = time.monotonic() + _PATIENCE

@@ -1,7 +1,7 @@
-"""Checkpoints: the state of a window and the position of its source, kept together in one file, so that a run can go on.
+"""Checkpoints: the state of a window and the position of its source, kept together in one file, so that a run can be continued.
 
-The file is written whole or not at all, and only its owner may read it: it holds values of the records in the window. It says of
-which command it is, and carries a checksum.
+The file is written whole or not at all, and only its owner may read it, as it contains values of the records in the window. It
+records which command it belongs to, and has a checksum.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Checkpoint:
     path
         The file.
     settings
-        The settings of the run: a file of other settings is refused.
+        The settings of the run; a file with other settings is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Checkpoint:
         self._settings = json.loads(json.dumps(settings, default=str))
 
     def write(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep a state; the one before is there until this one is whole."""
+        """Write a state; the previous one is kept until this one is complete."""
         text = json.dumps({"settings": self._settings, "document": document}, default=_tagged).encode(errors="surrogatepass")
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, document=np.frombuffer(text, dtype=np.uint8), **arrays)
@@ -63,7 +63,7 @@ class Checkpoint:
             file.write(content)
 
     def read(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return the state kept; None where there is no file yet."""
+        """Return the state that was kept; None if there is no file yet."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -84,13 +84,13 @@ class Checkpoint:
         other = sorted(name for name in names if settings.get(name) != self._settings.get(name))
         if other:
             raise ArgumentError(
-                f"the checkpoint {shown(self.path)} is of another command: it differs in {listed(other)}; give the same options, "
-                "or name another checkpoint."
+                f"the checkpoint {shown(self.path)} belongs to another command: it differs in {listed(other)}; "
+                "give the same options, or name another checkpoint."
             )
 
 
 def _tagged(value: Any) -> Any:
-    """Write what JSON does not know."""
+    """Write values of types that JSON does not have."""
     if isinstance(value, datetime):
         return {"\x00": "datetime", "text": value.isoformat()}
     if isinstance(value, date):

@@ -1,7 +1,7 @@
-"""The compiled loop of a stream's clusters: each record that must leave is grouped with its nearest neighbours that wait.
+"""The compiled loops of a stream's clusters: each record that must leave is grouped with its nearest waiting neighbours.
 
-A record is a row of coordinates. Two are as far apart as their differences add up to, each relative to the span of its coordinate
-(or 1 where values have no order). numba is imported with this module.
+A record is a row of coordinates. The distance of two records is the sum of their differences, each relative to the span of its
+coordinate (or 1 if its values have no order). numba is imported with this module.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from unveil.compilation import compiled, compiled_in_place
 __all__ = ["SUPPRESSED_ROW", "WAITING_ROW", "leaving_groups"]
 
 WAITING_ROW, SUPPRESSED_ROW = -1, -2
-"""What stands for the group of a record that goes on waiting, and of one that leaves without being released."""
+"""The group of a record that is still waiting, and of one that leaves without being released."""
 
 
 @compiled_in_place
@@ -29,7 +29,7 @@ def _distance(x: Any, one: int, other: int, span: Any, flat: Any) -> float:
 
 @compiled_in_place
 def _among(codes: Any, chosen: Any, number: int, code: int) -> bool:
-    """Whether one of the rows chosen has a code."""
+    """Whether one of the chosen rows has a code."""
     for at in range(number):  # noqa: SIM110 - compiled
         if codes[chosen[at]] == code:
             return True
@@ -38,7 +38,7 @@ def _among(codes: Any, chosen: Any, number: int, code: int) -> bool:
 
 @compiled_in_place
 def _short_of(sensitive: Any, chosen: Any, number: int, diverse: int) -> int:
-    """Return a sensitive attribute of which the rows chosen hold too few values; -1 where there is none."""
+    """Return a sensitive attribute of which the chosen rows have too few values; -1 if there is none."""
     for attribute in range(sensitive.shape[0]):
         distinct = 0
         for at in range(number):
@@ -51,9 +51,9 @@ def _short_of(sensitive: Any, chosen: Any, number: int, diverse: int) -> int:
 
 @compiled_in_place
 def _gathered(far: Any, persons: Any, sensitive: Any, due: Any, k: int, diverse: int, chosen: Any) -> int:
-    """Choose the nearest rows until they are of k persons and diverse; return how many, 0 where there are not enough.
+    """Choose the nearest rows until they belong to k persons and are diverse; return how many, 0 if there are not enough.
 
-    `far` holds the distances, infinite for rows that are taken. A row of a person chosen before comes along if it must leave.
+    `far` holds the distances, infinite for rows that are taken. Another row of a chosen person is included if it must leave.
     """
     number, people, missing = 0, 0, -1
     while True:
@@ -62,7 +62,7 @@ def _gathered(far: Any, persons: Any, sensitive: Any, due: Any, k: int, diverse:
             missing = _short_of(sensitive, chosen, number, diverse)
             if missing < 0:
                 return number
-        # the nearest row that is left
+        # the nearest remaining row
         best = -1
         for row in range(len(far)):
             if far[row] < np.inf and (best < 0 or far[row] < far[best]):
@@ -70,7 +70,7 @@ def _gathered(far: Any, persons: Any, sensitive: Any, due: Any, k: int, diverse:
         if best < 0:
             return 0
         far[best] = np.inf
-        # it joins if it adds what is missing, a person or a value, or if it must leave anyway
+        # it joins if it adds what is missing (a person or a value), or if it must leave anyway
         new = not _among(persons, chosen, number, persons[best])
         helps = new if missing < 0 else not _among(sensitive[missing], chosen, number, sensitive[missing, best])
         if helps or (due[best] and missing < 0):
@@ -86,25 +86,25 @@ def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: i
     Parameters
     ----------
     x, codes
-        The coordinates of each row, in the order in which rows came; who it is of, and behind that its sensitive values.
+        The coordinates of each row, in the order of arrival; its person, followed by its sensitive values.
     spans, moments
-        For each moment the spans of the coordinates; how many rows have come, how many of them must leave, and its number.
+        For each moment, the spans of the coordinates; how many rows have arrived, how many of them must leave, and its number.
     group, left
         The group of each row, and the number of the moment at which it left. Rows that left before are not touched.
     """
     first = number = 0
     for moment in range(len(moments)):
         come, due = moments[moment, 0], moments[moment, 1]
-        # rows that have left stay behind for good
+        # rows that have left are skipped for good
         while first < come and group[first] != WAITING_ROW:
             first += 1
         if first >= due:
             continue
-        # group those that wait
+        # group the rows that are waiting
         rows = first + np.flatnonzero(group[first:come] == WAITING_ROW)
         group_of = np.full(len(rows), WAITING_ROW)
         groups = _nearest_groups(x[rows], spans[moment], flat, codes[:, rows], rows < due, k, diverse, group_of)
-        # note the groups of those that leave, numbered over all moments
+        # record the groups of those that leave, numbered over all moments
         for at in range(len(rows)):
             if group_of[at] != WAITING_ROW:
                 group[rows[at]] = group_of[at] + number if group_of[at] >= 0 else group_of[at]
@@ -115,10 +115,10 @@ def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: i
 
 @compiled
 def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, diverse: int, group: Any) -> int:
-    """Group every row that must leave with its nearest neighbours, and note the group of each row; return how many there are.
+    """Group every row that must leave with its nearest neighbours, and record the group of each row; return how many there are.
 
-    The first is the row farthest from the first that waits, then always the one farthest from the last. A row for which there are
-    not enough neighbours left joins the group of the nearest that leaves; where no group does, it is suppressed.
+    The first seed is the row farthest from the first waiting row, the next always the one farthest from the last seed. A row with
+    too few neighbours left joins the group of the nearest row that leaves; if no group leaves, it is suppressed.
     """
     persons, sensitive = codes[0], codes[1:]
     chosen, far = np.empty(len(x), dtype=np.int64), np.empty(len(x))
@@ -135,11 +135,11 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
                     seed, distance = row, away
         if seed < 0:
             break
-        # distances from the seed, which comes first; rows that are taken do not count
+        # distances from the seed, which comes first; rows that are taken are left out
         for row in range(len(x)):
             taken = group[row] != WAITING_ROW or lost[row]
             far[row] = np.inf if taken else -1.0 if row == seed else _distance(x, seed, row, span, flat)
-        # its group, or none where too few rows are left
+        # its group, or none if too few rows are left
         number = _gathered(far, persons, sensitive, due, k, diverse, chosen)
         if number == 0:
             lost[seed] = True
@@ -154,7 +154,7 @@ def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, 
 
 @compiled_in_place
 def _join_nearest(x: Any, span: Any, flat: Any, lost: Any, group: Any) -> None:
-    """Let rows that found too few neighbours join the group of the nearest row that leaves."""
+    """Let rows with too few neighbours join the group of the nearest row that leaves."""
     # find the nearest group for each row that was left over
     joined = np.full(len(x), SUPPRESSED_ROW)
     for row in range(len(x)):
@@ -165,7 +165,7 @@ def _join_nearest(x: Any, span: Any, flat: Any, lost: Any, group: Any) -> None:
                     away = _distance(x, row, other, span, flat)
                     if away < nearest:
                         nearest, joined[row] = away, group[other]
-    # enter them only now, so that none joins through another that was left over
+    # assign them only now, so that none joins through another left-over row
     for row in range(len(x)):
         if lost[row]:
             group[row] = joined[row]

@@ -1,7 +1,7 @@
-"""Key attributes as coordinates: numbers as they are, other values by their place in an order, and labels for what a box spans.
+"""Key attributes as coordinates: numbers as themselves, other values by their place in an order; and labels for boxes.
 
-In the order of a hierarchy the leaves of every node follow each other, so a box that spans some leaves has the lowest node above
-them as its label. Values without a hierarchy have no label between one of them and all (`*`). A null is a value of its own.
+In the order of a hierarchy the leaves of every node are adjacent, so the label of a box that spans some leaves is the lowest node
+above them. Values without a hierarchy have no label between a single value and all of them (`*`). A null is a value of its own.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class _Line(Protocol):
         """Whether its values have no order."""
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return where each record is, and how far apart values were when this many of the records had come."""
+        """Return where each record is, and the span of the values when this many of the records had arrived."""
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
-        """Return the label of what is spanned, and its loss from 0 to 1."""
+        """Return the label of each range, and its loss from 0 to 1."""
 
     def state(self) -> list[Any]:
-        """Return what it learnt from the records that came."""
+        """Return what it has learnt from the records so far."""
 
 
 class _Numbers:
-    """Numbers, with the span of all that came so far."""
+    """Numbers, with the span of all numbers so far."""
 
     flat = False
 
@@ -52,7 +52,7 @@ class _Numbers:
         self._whole = True
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the numbers, a null below all of them, and the spans of all that had come by each stop."""
+        """Return the numbers, a null below all of them, and the span of all that had arrived by each stop."""
         values = column.to_numpy().astype(np.float64)  # a null becomes a NaN
         finite = np.isfinite(values)
         lows = np.minimum.accumulate(np.concatenate([[self._low], np.where(finite, values, np.inf)]))
@@ -64,7 +64,7 @@ class _Numbers:
         return np.where(finite, values, -np.inf), spans
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
-        """Return intervals, a number alone as it is."""
+        """Return intervals, and a single number unchanged."""
         labels: list[str | None] = []
         for one, other in zip(low.tolist(), high.tolist(), strict=True):
             if one == -np.inf:
@@ -76,12 +76,12 @@ class _Numbers:
         return labels, np.where(known, width, np.where(high == low, 0.0, 1.0))
 
     def state(self) -> list[Any]:
-        """Return the ends of what came so far, if anything did, and whether all were whole."""
+        """Return whether all numbers so far were whole, and their ends, if there were any."""
         return [self._whole, *([self._low, self._high] if self._high >= self._low else [])]
 
     @classmethod
     def of(cls, state: Sequence[Any]) -> _Numbers:
-        """Return what `state` gave."""
+        """Return the coordinate of a state."""
         line = cls()
         line._whole = bool(state[0])
         if state[1:]:
@@ -105,7 +105,7 @@ class _Leaves:
         self._spread = self._spreads()
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the places of values, those that are new behind all others as they came, and how many lie between the ends."""
+        """Return the places of values, new ones after all others in the order of arrival, and how many lie between the ends."""
         coded, before = encode(column), len(self._values)
         names = [None if value is None else text_of(value) for value in coded.values]
         new = [at for at, name in enumerate(names) if name not in self._place]
@@ -118,8 +118,8 @@ class _Leaves:
         last = np.maximum.accumulate(np.concatenate([[before - 1.0], places]))
         return places, np.maximum(last[stops], 1.0)
 
-    def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:  # noqa: ARG002 - nodes have shares of their own
-        """Return a value alone as it is, or the lowest node above all that are spanned."""
+    def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:  # noqa: ARG002 - the loss follows from the nodes
+        """Return a single value unchanged, or the lowest node above all values of the range."""
         labels: list[str | None] = []
         loss = np.zeros(len(low))
         for at, (one, other) in enumerate(zip(low.astype(int).tolist(), high.astype(int).tolist(), strict=True)):
@@ -142,14 +142,14 @@ class _Leaves:
 
     @classmethod
     def of(cls, state: Sequence[Any], hierarchy: Hierarchy | None) -> _Leaves:
-        """Return what `state` gave."""
+        """Return the coordinate of a state."""
         line = cls(hierarchy)
         line._values = list(state)
         line._place = {value: at for at, value in enumerate(state)}
         return line
 
     def _spreads(self) -> list[dict[str, float]]:
-        """Return the loss of every node at each level: the leaves below it, without one, of all without one."""
+        """Return the loss of every node at each level: (leaves below it - 1) / (all leaves - 1)."""
         levels = len(self._rows[0]) if self._rows else 0
         spreads: list[dict[str, float]] = []
         for level in range(levels):
@@ -168,7 +168,7 @@ class Coordinates:
     key
         The attributes.
     hierarchies
-        The hierarchies of some of them; without one a number is a number, and any other value stands for itself or for all.
+        The hierarchies of some of them; without one, numbers become intervals, and any other value stays itself or becomes `*`.
     """
 
     def __init__(self, key: Sequence[str], hierarchies: Mapping[str, Hierarchy]) -> None:
@@ -177,7 +177,7 @@ class Coordinates:
         self._lines: dict[str, _Line] = {}
 
     def places(self, frame: pl.DataFrame, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the coordinates of every record, and the span of each coordinate when this many of the records had come."""
+        """Return the coordinates of every record, and the span of each coordinate when this many of the records had arrived."""
         for name in self.key:
             if name not in self._lines:
                 number = frame[name].dtype.is_numeric() and name not in self._hierarchies
@@ -194,7 +194,7 @@ class Coordinates:
         return np.array([self._lines[name].flat for name in self.key])
 
     def labels(self, low: _Places, high: _Places, spans: _Places) -> tuple[pl.DataFrame, _Places]:
-        """Return the labels of boxes, each made while coordinates had some spans, and the mean loss of each."""
+        """Return the labels of boxes and the mean loss of each, given the spans of the coordinates at the time."""
         columns, loss = {}, np.zeros(len(low))
         for at, name in enumerate(self.key):
             columns[name], lost = self._lines[name].labels(low[:, at], high[:, at], spans[:, at])
@@ -202,10 +202,10 @@ class Coordinates:
         return pl.DataFrame(columns, schema=dict.fromkeys(self.key, pl.String)), loss / max(len(self.key), 1)
 
     def state(self) -> dict[str, list[Any]]:
-        """Return what the coordinates learnt from the records that came."""
+        """Return what the coordinates have learnt from the records so far."""
         return {name: [isinstance(line, _Numbers), line.state()] for name, line in self._lines.items()}
 
     def restore(self, state: Mapping[str, Sequence[Any]]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         for name, (number, learnt) in state.items():
             self._lines[name] = _Numbers.of(learnt) if number else _Leaves.of(learnt, self._hierarchies.get(name))

@@ -1,6 +1,6 @@
-"""Columns made from others while records come: grid cells of a place, and parts of a time.
+"""Columns that are derived from others while records arrive: grid cells of a place, and parts of a time.
 
-A rule says from which columns it is made, and makes the new column of a whole batch at once. Codes of places nest: a cell's code
+A rule names the columns that it needs, and derives the new column for a whole batch at once. Codes of places nest: a cell's code
 begins with the code of every larger cell around it, so masking its last digits (`unveil hierarchy build --rule redaction`) gives
 the hierarchy.
 """
@@ -46,7 +46,7 @@ class GridCell:
     latitude, longitude
         Columns of degrees.
     level
-        The number of digits, from 1 to 18; 12: about 10 km by 5 km at the equator.
+        The number of digits, from 1 to 18; cells of level 12 are about 10 km by 5 km at the equator.
 
     Examples
     --------
@@ -59,16 +59,16 @@ class GridCell:
     level: int = 12
 
     def __post_init__(self) -> None:
-        """Refuse a level that there is not."""
+        """Refuse a level that does not exist."""
         checked_count("the level of a grid", self.level, least=1, most=_MOST_LEVELS)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is made from."""
+        """The columns it is derived from."""
         return self.latitude, self.longitude
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the cell of every record; null where there is no such place."""
+        """Return the cell of every record; null if there is no such place."""
         north, east = (_numbers(frame[name]) for name in self.needs)
         there = (np.abs(north) <= 90.0) & (np.abs(east) <= 180.0)  # noqa: PLR2004 - degrees
         side = 1 << self.level
@@ -84,7 +84,7 @@ class GridCell:
 @checked_arguments
 @dataclass(frozen=True)
 class Decimals:
-    """A number cut off after some decimals, downwards: 48.8566 with two is 48.85.
+    """A number rounded down to some decimals: 48.8566 with two is 48.85.
 
     Examples
     --------
@@ -101,11 +101,11 @@ class Decimals:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is made from."""
+        """The columns it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the number cut off, as text; null where there is none."""
+        """Return the truncated number as text; null if there is none."""
         scale = 10**self.decimals
         scaled = _numbers(frame[self.source]) * scale
         there = np.abs(scaled) < 2**53
@@ -140,11 +140,11 @@ class Hours:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is made from."""
+        """The columns it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return when the part of the day begins; null where there is no time."""
+        """Return when the part of the day begins; null if there is no time."""
         moments = moments_of(frame[self.source])
         length = int(self.hours * 60)
         part = moments % _DAY // (_MINUTE * length)
@@ -155,7 +155,7 @@ class Hours:
 @checked_arguments
 @dataclass(frozen=True)
 class Period:
-    """The stretch of time, in UTC, that a time falls into, each as long as the others: of which hour, or of which day, it is.
+    """The period, in UTC, that a time falls into, such as its hour or its day; all periods are equally long.
 
     Examples
     --------
@@ -167,20 +167,18 @@ class Period:
     hours: float = 1
 
     def __post_init__(self) -> None:
-        """Refuse a length that is none."""
+        """Refuse an impossible length."""
         minutes = self.hours * 60
         if not (0 < minutes <= _MOST_MINUTES and float(minutes).is_integer()):
-            raise ArgumentError(
-                "the hours of a period are above 0, in whole minutes, and at most those of ten years: 0.25, 1, 24 ..."
-            )
+            raise ArgumentError("the hours of a period must be above 0, in whole minutes, and at most ten years: 0.25, 1, 24 ...")
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is made from."""
+        """The columns it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return when the period begins; null where there is no time."""
+        """Return when the period begins; null if there is no time."""
         moments = moments_of(frame[self.source])
         there = moments != NO_TIME
         length = int(self.hours * 60) * _MINUTE
@@ -204,17 +202,17 @@ class Weekday:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is made from."""
+        """The columns it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the day's name; null where there is no time."""
+        """Return the day's name; null if there is no time."""
         moments = moments_of(frame[self.source])
         return pl.Series(_DAYS).gather((moments // _DAY + 3) % 7).set(pl.Series(moments == NO_TIME), None)
 
 
 Derived: TypeAlias = GridCell | Decimals | Hours | Period | Weekday
-"""A rule by which a column is made from others."""
+"""A rule by which a column is derived from others."""
 
 _TEXT = re.compile(r"^(?P<name>[^=]+?)\s*=\s*(?P<rule>\w+)\((?P<words>[^()]*)\)$")
 _RULES: Mapping[str, Callable[[list[str]], Derived]] = {
@@ -237,15 +235,15 @@ def parse_derived(text: str) -> tuple[str, Derived]:
     written = _TEXT.match(text)
     if written is None or written["rule"] not in _RULES:
         raise ArgumentError(
-            f"a derived column reads NAME=RULE(COLUMN, ...), not {shown(text)}; rules are: {listed(_RULES)}, as in "
+            f"a derived column is written as NAME=RULE(COLUMN, ...), not {shown(text)}; rules are: {listed(_RULES)}, as in "
             "where=cell(lat, lon, 12), lat2=decimals(lat, 2), part=hours(when, 6), hour=period(when, 1), day=weekday(when)."
         )
     words = [word.strip() for word in written["words"].split(",")]
     try:
         return written["name"].strip(), _RULES[written["rule"]](words)
     except (IndexError, TypeError, ValueError) as problem:
-        said = f": {problem}" if isinstance(problem, ArgumentError) else "; name its columns, then its number."
-        raise ArgumentError(f"the derived column {shown(text)} cannot be read{said}") from None
+        reason = f": {problem}" if isinstance(problem, ArgumentError) else "; name its columns, then its number."
+        raise ArgumentError(f"the derived column {shown(text)} cannot be numbers{reason}") from None
 
 
 def with_derived(frame: pl.DataFrame, derived: Mapping[str, Derived]) -> pl.DataFrame:
@@ -259,12 +257,12 @@ def with_derived(frame: pl.DataFrame, derived: Mapping[str, Derived]) -> pl.Data
 
 def _numbers(column: pl.Series) -> NDArray[np.float64]:
     if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
+        raise UnsupportedDataError(f"column {shown(column.name)} contains no numbers, so no place can be derived from it.")
     if not column.dtype.is_numeric() and column.null_count() < len(column):
-        read = (column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column).cast(pl.Float64, strict=False)
-        if read.null_count() == len(read):
-            raise UnsupportedDataError(f"column {shown(column.name)} holds no numbers, so no place can be derived from it.")
-        column = read
+        numbers = (column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column).cast(pl.Float64, strict=False)
+        if numbers.null_count() == len(numbers):
+            raise UnsupportedDataError(f"column {shown(column.name)} contains no numbers, so no place can be derived from it.")
+        column = numbers
     return (
         column.alias("numbers").cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
     )  # some names are patterns to Polars

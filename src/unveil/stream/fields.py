@@ -1,4 +1,4 @@
-"""The columns that a window counts: a column of the records, as it is or in the blocks of a partition."""
+"""The columns that a window counts: columns of the records, unchanged or in the blocks of a partition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Field", "Fields"]
 
 _MOST_KNOWN = 1 << 16
-"""Values whose blocks are remembered."""
+"""How many values have their blocks remembered."""
 
 
 @dataclass
@@ -34,9 +34,9 @@ class Field:
     column
         The column of the records.
     partition
-        The blocks that its values fall into; none: it is counted as it is.
+        The blocks that its values fall into; without one, the values themselves are counted.
     example
-        A value of each block that came, by which blocks are put in their order.
+        A value of each block that has occurred, from which the order of the blocks is derived.
     """
 
     label: str
@@ -46,7 +46,7 @@ class Field:
     _known: dict[Any, str | None] = field(default_factory=dict, repr=False)
 
     def coded(self, series: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
-        """Return the column coded, and, where some values are in no block, which records hold these."""
+        """Return the coded column and, if some values are in no block, which records have them."""
         raw = encode(series)
         if self.partition is None:
             return raw, None
@@ -57,8 +57,8 @@ class Field:
         return Coded(self.label, tuple(places), of_value[raw.codes]), outside
 
     def rank(self, labels: Sequence[str | None]) -> NDArray[np.int64]:
-        """Return the place of each block among some, in the order of the partition; last, the label of values in no block."""
-        assert self.partition is not None  # noqa: S101 - only blocks are put in an order of their own
+        """Return the place of each block among some, in the order of the partition; the label of values in no block is last."""
+        assert self.partition is not None  # noqa: S101 - only blocks have an order of their own
         known = np.array([label in self.example for label in labels], dtype=bool)
         places = np.full(len(labels), known.sum(), dtype=np.int64)
         if known.any():
@@ -76,7 +76,7 @@ class Field:
         return labels, [at for at, value in enumerate(values) if _key(value) in lost]
 
     def _learn(self, values: Sequence[Any]) -> set[Any]:
-        """Find the blocks of values; return those that are in none."""
+        """Look up the blocks of values; return the values that are in none."""
         lost: set[Any] = set()
         try:
             self._remember(values)
@@ -105,14 +105,14 @@ class Fields:
         self.all: list[Field] = []
 
     def label(self, column: str, partition: Partition | None) -> str:
-        """Return the label of a column in the blocks of a partition, which is counted from now on."""
+        """Return the label of a column in the blocks of a partition; it is counted from now on."""
         for one in self.all:
             if one.column == column and one.partition == partition:
                 return one.label
         taken = {one.label for one in self.all}
         label = column
         while label in taken:
-            label += "\x00"  # which no column's name holds
+            label += "\x00"  # no column name contains it
         self.all.append(Field(label, column, partition))
         return label
 
@@ -122,7 +122,7 @@ class Fields:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the records that are counted, each once."""
+        """The columns of the records that are counted, each named once."""
         return list(dict.fromkeys(one.column for one in self.all))
 
 

@@ -1,8 +1,8 @@
-"""What the records of a window disclose, and what they are good for, at one moment.
+"""What do the records of a window disclose, and what are they good for, at one moment?
 
-Every figure is the one that the same records in a table have: the window hands its count table to the same measures.
-Where a person may occur often (`person`), every person counts once in a combination of values: the rate is that of the table of
-distinct persons and values, k is the fewest persons that look alike, and a class of one person is unique.
+Every figure is the one that the same records would have in a table: the window passes its count table to the same measures.
+If a person may occur several times (`person`), every person counts once in a combination of values: the rate is that of the table
+of distinct persons and values, k is the smallest number of persons that look alike, and a class of one person is unique.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ALIKE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """A key that is measured: its columns as the caller names them, and what they are called in the count table."""
+    """A key that is measured: its columns as the caller names them, and their names in the count table."""
 
     names: tuple[str, ...]
     key: tuple[str, ...]
@@ -52,7 +52,7 @@ class KeySet:
 
 @dataclass(frozen=True, slots=True)
 class NeedSet:
-    """A need that is measured, and what its columns are called in the count table."""
+    """A need that is measured, and the names of its columns in the count table."""
 
     need: Need
     given: tuple[str, ...]
@@ -61,14 +61,14 @@ class NeedSet:
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """How far figures are estimates from a sample of the classes.
+    """How precise figures are that are estimated from a sample of the classes.
 
     Attributes
     ----------
     share
-        The share of the classes that the sample is drawn with.
+        The share of the classes that the sample contains.
     dr_error, uniques_error, classes_error
-        The standard errors; None where there is no estimate. k is that of the sample: the true one is at most as large.
+        The standard errors; None if there is no estimate. k is that of the sample: the true one is at most as large.
     """
 
     share: float
@@ -91,13 +91,13 @@ class KeyFigures:
     key
         The columns.
     dr, reason
-        The Discrimination Rate; None where it is undefined, and then why.
+        The Discrimination Rate; None if it is undefined, with the reason.
     kind
         The kind of identifier.
     k, uniques, classes
-        The size of the smallest class, the classes of one record (or person), and all classes.
+        The size of the smallest class, the number of classes of one record (or person), and of all classes.
     approximate
-        How far the figures are estimates; None: they are exact.
+        The precision of the estimates; None if the figures are exact.
     """
 
     key: tuple[str, ...]
@@ -118,7 +118,7 @@ class KeyFigures:
 
 @dataclass(frozen=True, slots=True)
 class NeedFigure:
-    """How far a window serves a need: its degree, plain and adjusted for chance, and whether the required degree is reached."""
+    """How far a window serves a need: the degree, plain and adjusted for chance, and whether the required degree is reached."""
 
     name: str
     degree: float | None
@@ -139,23 +139,23 @@ class WindowFigures(Result):
     Attributes
     ----------
     number
-        The figures of a stream are numbered from 1.
+        Its number; the figures of a stream are numbered from 1.
     start, to
-        From where to where the window reaches: record numbers, or times.
+        The first and the last record number of the window, or its times.
     records
-        The records that it holds.
+        How many records it holds.
     keys
         What each key discloses; the properties `dr`, `kind`, `k` and `uniques` are those of the first.
     needs
         How far the window serves each need.
     counters
-        What was left out so far: malformed, late, dropped for a null, outside of a partition.
+        What was left out so far: records that were malformed, late, dropped for a null, or outside a partition.
     alarms
         The alarms that are raised.
     undecided
-        Rules of a policy that could not be judged, and why; a rule that is not judged is not met.
+        Rules of a policy that could not be judged, with the reason; a rule that is not judged is not met.
     partial
-        Whether they were not due yet: the stream ended, or the run was stopped.
+        Whether the stream ended, or the run was stopped, before the figures were due.
     """
 
     number: int
@@ -176,7 +176,7 @@ class WindowFigures(Result):
 
     @property
     def approximate(self) -> Approximation | None:
-        """How far the figures are estimates; None: they are exact."""
+        """The precision of the estimates; None if the figures are exact."""
         return self.keys[0].approximate if self.keys else None
 
     @property
@@ -186,12 +186,12 @@ class WindowFigures(Result):
 
     @property
     def k(self) -> int:
-        """The size of the smallest class of the first key; 0 where there is none."""
+        """The size of the smallest class of the first key; 0 if there is none."""
         return self.keys[0].k if self.keys else 0
 
     @property
     def uniques(self) -> int:
-        """The classes of one record, or person, of the first key."""
+        """The number of classes of one record, or person, of the first key."""
         return self.keys[0].uniques if self.keys else 0
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class WindowFigures(Result):
             window["partial"] = True
         plain: dict[str, Any] = {"window": window, "dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques}
         if self.dr is None:
-            plain["reason"] = self.keys[0].reason if self.keys else "the window holds no records"
+            plain["reason"] = self.keys[0].reason if self.keys else "the window is empty"
         if self.approximate is not None:
             plain["approximate"] = self.approximate.to_dict()
         if len(self.keys) > 1:
@@ -258,33 +258,33 @@ def _sized(one: KeySet, sizes: Any, rate: DiscriminationRate | None, reason: str
 
 
 def _rate(counts: Counts, one: KeySet) -> DiscriminationRate:
-    made = Provenance(counts.records, "category", key=one.names, sensitive=one.sensitive, version=__version__)
+    provenance = Provenance(counts.records, "category", key=one.names, sensitive=one.sensitive, version=__version__)
     if one.person is None:
-        return rate_of(counts.over([*one.key, *one.sensitive]), one.key, one.sensitive, made, adjust=False)
+        return rate_of(counts.over([*one.key, *one.sensitive]), one.key, one.sensitive, provenance, adjust=False)
     target = one.sensitive or (one.person,)
     distinct = _persons(counts, [*one.key, *one.sensitive, one.person]).over([*one.key, *target])
-    return rate_of(distinct, one.key, target, made, adjust=False)
+    return rate_of(distinct, one.key, target, provenance, adjust=False)
 
 
 def class_sizes(counts: Counts, one: KeySet) -> Any:
-    """Return the records, or the distinct persons, of each class."""
+    """Return the number of records, or distinct persons, of each class."""
     if one.person is None:
         return counts.classes(one.key).n
     return _persons(counts, [*one.key, one.person]).classes(one.key).n
 
 
 def _persons(counts: Counts, names: Sequence[str]) -> Counts:
-    """Return the table in which every combination that occurs counts once."""
+    """Return the table in which every existing combination counts once."""
     distinct = counts.over(names)
     return replace(distinct, n=np.ones(len(distinct), dtype=np.int64))
 
 
 def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
     """Measure how far the records of a window serve a need."""
-    made = Provenance(counts.records, "category", key=one.given, sensitive=(one.target,), version=__version__)
+    provenance = Provenance(counts.records, "category", key=one.given, sensitive=(one.target,), version=__version__)
     least = one.need.at_least
     try:
-        rate = rate_of(counts.over([*one.given, one.target]), one.given, (one.target,), made, adjust=least is not None)
+        rate = rate_of(counts.over([*one.given, one.target]), one.given, (one.target,), provenance, adjust=least is not None)
     except UndefinedMeasureError as problem:
         return NeedFigure(one.need.name, None, None, None if least is None else False, str(problem))
     met = None if least is None else beyond_chance(rate.adjusted) >= least - _ALIKE
@@ -292,7 +292,7 @@ def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
 
 
 def riskiest(counts: Counts, one: KeySet, most: int) -> list[dict[str, Any]]:
-    """Return the classes that disclose most, masked as reports are: values of small or disclosing classes are not shown."""
+    """Return the classes that disclose most, masked as in reports: values of small or disclosing classes are not shown."""
     try:
         table = _rate(counts, one).table
     except UndefinedMeasureError:

@@ -1,4 +1,4 @@
-"""The measures of a window on the count table that it moves: exact while the table is whole, else estimates."""
+"""The measures of a window, computed on its moving count table: exact while the table is complete, otherwise estimates."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ __all__ = ["Measures"]
 
 
 class Measures:
-    """What is measured of a count table that moves; the table is made once for all measures of a moment."""
+    """The measures of a moving count table; the table is built once for all measures of a moment."""
 
     def __init__(self, counts: MovingCounts, sets: Sequence[KeySet], needs: Sequence[NeedSet]) -> None:
         self._counts, self._sets, self._needs = counts, sets, needs
         self._table: Counts | None = None
 
     def changed(self) -> None:
-        """Take note that records came or went."""
+        """Note that records came or went."""
         self._table = None
 
     @property
     def share(self) -> float:
-        """The share of the classes that figures are estimated from; 1: they are exact."""
+        """The share of the classes that figures are estimated from; 1 if they are exact."""
         return self._counts.share
 
     def table(self) -> Counts:
-        """Return the joint count table, where it is whole."""
+        """Return the joint count table, if it is complete."""
         if self.share < 1.0:
-            raise CountsError("the window holds more combinations of values than its limit, so it has no whole count table.")
+            raise CountsError("the window has more combinations of values than its limit, so its count table is not complete.")
         if self._table is None:
             self._table = self._counts.table()
         return self._table
@@ -72,11 +72,11 @@ class Measures:
         return {one.need.name: need_figure(self.table(), one) for one in self._needs}
 
     def riskiest(self, most: int) -> list[dict[str, Any]]:
-        """Return the classes of the first key that disclose most, masked; none where figures are estimates."""
+        """Return the classes of the first key that disclose most, masked; none if figures are estimates."""
         return riskiest(self.table(), self._sets[0], most) if self.share == 1.0 else []
 
     def frame(self) -> pl.DataFrame:
-        """Return the records as a table of the columns measured, in no particular order."""
+        """Return the records as a table of the measured columns, in no particular order."""
         counts = self.table()
         kept = {column.name: column.values for column in counts.columns if "\x00" not in column.name}
         codes = dict(zip(counts.names, counts.codes, strict=True))

@@ -1,4 +1,4 @@
-"""The figures of a watch as gauges of an OpenMetrics page, on the loopback address only."""
+"""A page of OpenMetrics gauges with the figures of a watch, on the loopback address only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GAUGES = {
     "windows": "Windows measured so far",
     "malformed": "Records that could not be read",
     "late": "Records that came too late",
-    "share": "Share of the classes that figures are estimated from; 1: they are exact",
+    "share": "Share of the classes that figures are estimated from; 1 if they are exact",
 }
 
 
@@ -41,11 +41,11 @@ class MetricsPage:
             self._server, self._thread = prometheus_client.start_http_server(port, addr=_HOST, registry=registry)
         except OSError as error:
             reason = (error.strerror or "it cannot be used").lower()
-            raise EngineError(f"no page of metrics on port {port} of {_HOST}: {reason}; name another port.") from None
+            raise EngineError(f"metrics cannot be served on port {port} of {_HOST}: {reason}; name another port.") from None
         self.port = int(self._server.server_port)
 
     def show(self, figures: WindowFigures) -> None:
-        """Show figures from now on; an undefined one is NaN."""
+        """Show these figures from now on; an undefined one is NaN."""
         values = {
             "discrimination_rate": float("nan") if figures.dr is None else figures.dr,
             "k": figures.k,
@@ -64,7 +64,7 @@ class MetricsPage:
             self._needs.labels(need=name).set(float("nan") if need.degree is None else need.degree)
 
     def close(self) -> None:
-        """End the page."""
+        """Stop serving the page."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(timeout=5)

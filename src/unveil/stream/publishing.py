@@ -1,8 +1,8 @@
-"""Generalisation of the records that must leave a stream: by clusters, or a whole window at once.
+"""Generalisation of the records that must leave a stream, in clusters or a whole window at once.
 
-A method is given records in the order in which they came, and for some moments how many of them must have left by then. It says
-which leave when, with what labels and at what loss, and which are suppressed. Records that may still wait can leave with others
-that must. Many moments are taken at once: publications are many and small, and each by itself would cost more than its records.
+A method gets records in the order of arrival and, for some moments, how many of them must have left by then. It decides which
+leave when, with which labels and at what loss, and which are suppressed. Records that may still wait can leave with others that
+must. Many moments are handled at once: publications are many and small, and handling each by itself would cost more.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from unveil.stream.coordinates import Coordinates
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Clustering", "Published", "PublishingMethod", "Tumbling", "Waiters", "taken"]
+__all__ = ["Clustering", "Published", "PublishingMethod", "Tumbling", "Waiters", "rows_of"]
 
 _RULES: dict[str, type[Builder]] = {"Dates": Dates, "Intervals": Intervals, "Redaction": Redaction}
-"""Rules that place a value whatever the others are."""
+"""Rules that place a value independently of the others."""
 _MOST_KEPT, _KEPT_OF_EACH = 500, 50
-"""Boxes kept for records that come alone, and those of one publication among them."""
+"""The most boxes kept for records that leave alone, in all and from one publication."""
 _WAITS = -1
-"""What stands for the group, and the moment, of a record that has not left."""
+"""The group and the moment of a record that has not left."""
 _Places: TypeAlias = "NDArray[np.float64]"
 _Box: TypeAlias = "tuple[_Places, _Places]"
 """The lowest and the highest coordinates of a group."""
@@ -40,14 +40,14 @@ _Box: TypeAlias = "tuple[_Places, _Places]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiters:
-    """Records that wait, or come while publications are due.
+    """Records that wait, or arrive while publications are due.
 
     Attributes
     ----------
     frame, codes
-        The records in the order in which they came; who they are of and, behind that, their sensitive values.
+        The records in the order of arrival; their persons, followed by their sensitive values.
     moments
-        For each moment at which a publication may be due: how many records have come, and how many of these must leave.
+        For each moment at which a publication may be due: how many records have arrived, and how many of these must leave.
     """
 
     frame: pl.DataFrame
@@ -57,18 +57,18 @@ class Waiters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Published:
-    """What leaves, moment by moment.
+    """The records that leave, moment by moment.
 
     Attributes
     ----------
     rows, labels, loss
-        Which records leave with labels, the labels of the key attributes, and the loss of each record.
+        The records that are released, the labels of their key attributes, and the loss of each record.
     alone
-        Which of `rows` have the label of an earlier group, not of one that leaves with them.
+        Which of `rows` have the label of an earlier group instead of a group that leaves with them.
     moment
-        At which moment each of `rows` leaves; it never goes back.
+        The moment at which each of `rows` leaves, in increasing order.
     suppressed, without
-        Which records leave without being released, and at which moment each does.
+        The records that leave without being released, and the moment of each.
     """
 
     rows: NDArray[np.int64]
@@ -81,7 +81,7 @@ class Published:
 
     @classmethod
     def of(cls, parts: Sequence[Published]) -> Published:
-        """Put together what leaves at moments that follow each other."""
+        """Combine what leaves at successive moments."""
         if len(parts) == 1:
             return parts[0]
         arrays = {
@@ -92,18 +92,18 @@ class Published:
 
 
 class PublishingMethod(Protocol):
-    """How records are generalised."""
+    """A way to generalise records."""
 
     whole: bool
 
     def publish(self, waiters: Waiters) -> Published:
-        """Say what leaves."""
+        """Decide what leaves."""
 
     def state(self) -> dict[str, Any]:
-        """Return what it learnt, as JSON can hold it: a run that goes on must group the same records alike."""
+        """Return what it has learnt, as plain JSON values: a continued run must group the same records in the same way."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
 
 
 @dataclass
@@ -128,18 +128,18 @@ class Clustering:
     _boxes: list[_Box] = field(default_factory=list)
 
     def publish(self, waiters: Waiters) -> Published:
-        """Group those that must leave with the nearest that wait; where too few do, reuse a label or suppress."""
+        """Group the records that must leave with the nearest that wait; if there are too few, reuse a label or suppress."""
         moments = waiters.moments
         places, spans = self.coordinates.places(waiters.frame, moments[:, 0])
         group, left = np.full(len(places), _WAITS), np.full(len(places), _WAITS)
-        cuts = range(len(moments)) if self.reuse else [0]  # a label can be reused once what came before it is known
+        cuts = range(len(moments)) if self.reuse else [0]  # a label can only be reused after the earlier publications
         step = 1 if self.reuse else len(moments)
         return Published.of([self._left(waiters, places, spans, slice(at, at + step), (group, left)) for at in cuts])
 
     def _left(
         self, waiters: Waiters, x: _Places, spans: _Places, some: slice, rows_left: tuple[NDArray[np.int64], NDArray[np.int64]]
     ) -> Published:
-        """Say what leaves at some moments, and note it in the groups of the rows and the moments at which they left."""
+        """Decide what leaves at some moments, and record the groups of the rows and the moments at which they leave."""
         from unveil.stream.cluster_kernels import SUPPRESSED_ROW, leaving_groups
 
         group, left = rows_left
@@ -153,35 +153,35 @@ class Clustering:
         low, high = np.full((number, x.shape[1]), np.inf), np.full((number, x.shape[1]), -np.inf)
         np.minimum.at(low, group[rows], x[rows])
         np.maximum.at(high, group[rows], x[rows])
-        made = np.zeros(number, dtype=np.int64)
-        made[group[rows]] = left[rows]
+        formed = np.zeros(number, dtype=np.int64)
+        formed[group[rows]] = left[rows]
         gone = np.flatnonzero(waited & (group == SUPPRESSED_ROW))
         alone = {row: box for row in gone.tolist() if (box := self._covering(x[row])) is not None}
         low, high = (np.concatenate([ends, *(box[at][None] for box in alone.values())]) for at, ends in enumerate((low, high)))
         everyone = np.concatenate([rows, np.array(list(alone), dtype=np.int64)])
         place = np.concatenate([group[rows], number + np.arange(len(alone))])
-        labels, loss = self.coordinates.labels(low, high, spans[np.concatenate([made, left[everyone[len(rows) :]]])])
+        labels, loss = self.coordinates.labels(low, high, spans[np.concatenate([formed, left[everyone[len(rows) :]]])])
         self._remember(low[:number], high[:number], loss[:number])
         lonely = np.arange(len(everyone)) >= len(rows)
         suppressed = gone[~np.isin(gone, everyone)]
-        return Published(everyone, taken(labels, place), loss[place], lonely, left[everyone], suppressed, left[suppressed])
+        return Published(everyone, rows_of(labels, place), loss[place], lonely, left[everyone], suppressed, left[suppressed])
 
     def state(self) -> dict[str, Any]:
-        """Return what was learnt so far."""
+        """Return what it has learnt so far."""
         boxes = [[low.tolist(), high.tolist()] for low, high in self._boxes]
         return {"boxes": boxes, "coordinates": self.coordinates.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         self._boxes = [(np.array(low), np.array(high)) for low, high in state["boxes"]]
         self.coordinates.restore(state["coordinates"])
 
     def _covering(self, point: NDArray[np.float64]) -> _Box | None:
-        """Return an earlier box that covers a record: the one that loses least, of those kept."""
+        """Return an earlier box that covers a record: of those kept, the one with the least loss."""
         return next(((low, high) for low, high in self._boxes if (low <= point).all() and (point <= high).all()), None)
 
     def _remember(self, low: NDArray[np.float64], high: NDArray[np.float64], loss: NDArray[np.float64]) -> None:
-        """Keep the boxes of a publication that lose least, for records that come alone."""
+        """Keep the boxes of a publication with the least loss, for records that leave alone."""
         if self.reuse:
             good = np.argsort(loss, kind="stable")[:_KEPT_OF_EACH]
             self._boxes = [*((low[at], high[at]) for at in good), *self._boxes][:_MOST_KEPT]
@@ -189,12 +189,12 @@ class Clustering:
 
 @dataclass
 class Tumbling:
-    """Windows that leave whole, generalised by the optimal search; the levels of a window are kept for the next while they do.
+    """Whole windows, generalised by the optimal search; the levels of a window are kept for the next as long as they suffice.
 
     Parameters
     ----------
     hierarchies
-        The hierarchies of the key attributes; one that has none gets one proposed from the first window.
+        The hierarchies of the key attributes; one that is missing is proposed from the first window.
     k, diverse
         How many persons, and how many values of each sensitive attribute, every class must have.
     suppression
@@ -211,12 +211,12 @@ class Tumbling:
     _rules: dict[str, tuple[Builder, set[Any]]] = field(default_factory=dict)
 
     def publish(self, waiters: Waiters) -> Published:
-        """Generalise all that wait, with the levels of the window before if these will do."""
+        """Generalise all waiting records, with the levels of the previous window if these suffice."""
         stops = [0, *waiters.moments[:, 0].tolist()]
         return Published.of([self._window(waiters, *ends, moment) for moment, ends in enumerate(pairwise(stops))])
 
     def _window(self, waiters: Waiters, start: int, stop: int, moment: int) -> Published:
-        """Say what leaves of one window."""
+        """Decide what leaves from one window."""
         frame, codes = waiters.frame[start:stop], waiters.codes[:, start:stop]
         if len(np.unique(codes[0])) < self.k:
             labels, kept, score = pl.DataFrame(schema=dict.fromkeys(self.key, pl.String)), np.zeros(stop - start, dtype=bool), 1.0
@@ -234,21 +234,21 @@ class Tumbling:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return what was learnt so far."""
+        """Return what it has learnt so far."""
         rules = {name: [type(rule).__name__, vars(rule), sorted(seen)] for name, (rule, seen) in self._rules.items()}
         hierarchies = {name: [list(row) for row in hierarchy.labels] for name, hierarchy in self.hierarchies.items()}
         return {"levels": self.levels, "rules": rules, "trees": hierarchies}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         self.levels = {name: (int(low), int(high)) for name, (low, high) in state["levels"].items()}
         self.hierarchies = {name: Hierarchy(name, rows) for name, rows in state["trees"].items()}
         for name, (kind, settings, seen) in state["rules"].items():
-            given = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
-            self._rules[name] = _RULES[kind](**given), set(seen)
+            arguments = {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+            self._rules[name] = _RULES[kind](**arguments), set(seen)
 
     def _complete(self, frame: pl.DataFrame) -> None:
-        """Propose the hierarchies that are missing; values that are new are placed by the rule, or are under the root."""
+        """Propose the missing hierarchies; new values are placed by the rule, or directly under the root."""
         from unveil.search.hierarchies import propose_hierarchy
 
         for name in self.key:
@@ -292,14 +292,14 @@ class Tumbling:
         return np.asarray(np.all([enough[name].to_numpy() for name in enough.columns], axis=0))
 
 
-def taken(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
-    """Return some rows of a frame, column by column: publications are many and small, and threads cost more than they save."""
+def rows_of(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
+    """Return some rows of a frame, column by column: for many small publications, threads cost more than they save."""
     places = pl.Series(rows.astype(np.uint32))
     return pl.DataFrame({column.name: column[places] for column in frame})
 
 
 def _covering_all(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:
-    """Return a hierarchy that knows every value: one that is new stands for itself, and under the root at every level."""
+    """Return a hierarchy that contains every value; a new one is placed directly under the root."""
     rooted = hierarchy.with_root()
     known = set(rooted.leaves)
     root = rooted.labels[0][-1]

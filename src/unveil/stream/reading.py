@@ -1,7 +1,7 @@
-"""From a batch of records to coded columns: derived columns made, nulls and times looked at, values coded.
+"""The reader of batches: it adds derived columns, checks nulls and times, and codes the values of the counted columns.
 
-What cannot be counted is reported separately, not guessed at: a record without a time that can be read, with a null where nulls
-are dropped, or with a value that is in no block of a partition.
+Records that cannot be counted are reported separately, never guessed at: those without a readable time, with a null if nulls are
+dropped, or with a value that is in no block of a partition.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Reading:
     columns
         The coded columns, one per field.
     times
-        The time of each record; None where times do not matter.
+        The time of each record; None if times do not matter.
     amounts
-        How many records each row stands for; None: one each.
+        How many records each row stands for; None if one each.
     dropped, outside, timeless
-        Records left out: for a null, for a value in no block, for a time that cannot be read.
+        The records left out because of a null, a value in no block, or a time that cannot be read.
     """
 
     columns: list[Coded]
@@ -62,11 +62,11 @@ class Reader:
     time
         The column of times, if they matter.
     derived
-        Columns made from others.
+        Columns derived from others.
     nulls
         What a null means.
     strict
-        Whether a record that cannot be counted is refused with its batch; otherwise it is left out, and counted.
+        Whether a record that cannot be counted is refused with its whole batch; otherwise it is left out and reported.
     """
 
     fields: Sequence[Field]
@@ -79,14 +79,14 @@ class Reader:
     def columns(self) -> list[str]:
         """The columns that records must have."""
         wanted = [one.column for one in self.fields] + ([self.time] if self.time is not None else [])
-        made = [name for name in wanted if name not in self.derived]
+        needed = [name for name in wanted if name not in self.derived]
         for name in wanted:
             if name in self.derived:
-                made += self.derived[name].needs
-        return list(dict.fromkeys(made))
+                needed += self.derived[name].needs
+        return list(dict.fromkeys(needed))
 
     def read(self, batch: Data, counted: str | None = None) -> Reading:
-        """Read a batch: a data frame of any library, a file, or a table; `counted` is a column of how many records a row is."""
+        """Read a batch: a frame of any library, a file, or a table; `counted` names a column of records per row."""
         wanted = self.columns if counted is None else [*self.columns, counted]
         frame = batch if isinstance(batch, pl.DataFrame) else _collected(batch, wanted)
         require_columns(wanted, frame.columns)
@@ -109,7 +109,7 @@ class Reader:
         return Reading(columns, rows.times, rows.amounts, dropped, gone, timeless)
 
     def _nulls(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
-        """Return which records have a null that the policy does not let in."""
+        """Return which records have a null that the policy does not admit."""
         if self.nulls == "category":
             return None
         null = np.zeros(frame.height, dtype=bool)
@@ -128,15 +128,15 @@ class Reader:
         none = times == NO_TIME
         if self.strict and none.any():
             raise ArgumentError(
-                f"{int(np.count_nonzero(none)):,} of {len(times):,} records have no time in column {shown(self.time)} that can "
-                "be read; give dates and times, ISO 8601 texts or seconds since 1970."
+                f"{int(np.count_nonzero(none)):,} of {len(times):,} records have no readable time in column {shown(self.time)}; "
+                "give dates and times, ISO 8601 texts or seconds since 1970."
             )
         return np.asarray(none)
 
     def _refuse_outside(self, column: str, number: int) -> None:
         if self.strict:
             raise PartitionError(
-                f"column {shown(column)}: {number:,} records of the batch hold a value that is in no block of its partition."
+                f"column {shown(column)}: {number:,} records of the batch have a value that is in no block of its partition."
             )
 
 
@@ -149,7 +149,7 @@ class _Rows:
     amounts: NDArray[np.int64] | None
 
     def without(self, gone: NDArray[np.bool_] | None) -> tuple[_Rows, int]:
-        """Return the rows without some, and how many records these are."""
+        """Return the rows without some, and how many records were removed."""
         if gone is None or not gone.any():
             return self, 0
         number = int(np.count_nonzero(gone)) if self.amounts is None else int(self.amounts[gone].sum())
@@ -164,7 +164,7 @@ def _amounts(frame: pl.DataFrame, counted: str | None) -> NDArray[np.int64] | No
     column = frame[counted]
     if not column.dtype.is_integer() or column.null_count() or (column <= 0).any():
         raise ArgumentError(
-            f"column {shown(counted)} says how many records a row stands for; it must hold whole numbers from 1 up."
+            f"column {shown(counted)} gives the number of records per row; it must contain whole numbers of at least 1."
         )
     return column.cast(pl.Int64).to_numpy()
 

@@ -1,9 +1,9 @@
-"""A release of a stream with a bounded delay: every record leaves in time, generalised with k persons, or not at all.
+"""Releases of a stream with a bounded delay: every record leaves in time, generalised among k persons, or is suppressed.
 
-Records leave in publications. Each holds, for every combination of labels, at least k different persons of this publication
-alone, and its records are shuffled; so anyone who knows when a person's record came learns in which publications it may be, and
-there finds k persons. That needs a publication every half delay at most: a record that could not wait for the next one leaves
-with this one.
+Records leave in publications. In each, every combination of labels is shared by at least k different persons of this publication
+alone, and the records are shuffled. So someone who knows when a person's record arrived learns in which publications it may be,
+and finds k persons there. This requires a publication at least every half delay: a record that could not wait for the next one
+leaves with this one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unveil.sources import Data, open_source
 from unveil.sources.coding import encode
 from unveil.stream.coordinates import Coordinates
 from unveil.stream.monitor import Monitor
-from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters, taken
+from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters, rows_of
 from unveil.stream.schedule import Schedule
 from unveil.stream.times import NO_TIME, Duration, as_text, moments_of
 
@@ -47,13 +47,13 @@ class Publication:
     Attributes
     ----------
     number, frame
-        Its number from 1, and the records: labels of the key attributes, sensitive attributes, and columns kept.
+        Its number, from 1, and the records: labels of the key attributes, the sensitive attributes, and the columns to keep.
     suppressed
-        Records that left without being released: fewer than k persons lay within their delay.
+        How many records left without being released, as there were fewer than k persons within their delay.
     smallest, classes
-        The persons of its smallest class, and how many classes it has.
+        The number of persons in its smallest class, and the number of classes.
     loss, waited
-        The mean loss of its records, and the longest that one of them waited, in records or microseconds.
+        The mean loss of its records, and the longest time that one of them waited, in records or microseconds.
     """
 
     number: int
@@ -66,31 +66,32 @@ class Publication:
 
 
 class StreamRelease:
-    """Releases a stream, a publication at a time.
+    """Releases a stream, one publication at a time.
 
     Parameters
     ----------
     key, sensitive
-        The attributes that are generalised, and those released as they are.
+        The attributes that are generalised, and those released unchanged.
     k, diverse
-        How many persons every class of a publication must hold, and how many values of each sensitive attribute.
+        How many persons every class of a publication must have, and how many values of each sensitive attribute.
     delay
-        The longest that a record may wait: a number of records, or a duration.
+        The longest that a record may wait, as a number of records or a duration.
     person
-        The column that names persons; none: every record is of a person of its own.
+        The column that names persons; without one, every record stands for a different person.
     time
-        The records' own times, for a delay that is a duration; none: when they arrive here.
+        The column of the records' own times, for a delay that is a duration; without one, the time of arrival counts.
     method
-        "clusters": after CASTLE; "windows": whole windows by the optimal search, with the levels of the one before if these do.
+        "clusters": after CASTLE; "windows": whole windows by the optimal search, with the levels of the previous one if they
+        suffice.
     hierarchies
         Hierarchies of key attributes.
     keep
-        Further columns to release as they are; none: all columns that are not named are left out.
+        Further columns to release unchanged; all columns that are not named are left out.
     reuse
-        Whether a record alone may leave with the label of an earlier class. Anyone who knows when it came may then single it out,
-        so the guarantee is over the stream, not over a publication.
+        Whether a single record may leave with the label of an earlier class. Someone who knows when it arrived may then single it
+        out, so the guarantee holds over the stream, not within a publication.
     seed, key_file
-        Where the order of records comes from, as in every release; neither: from the operating system.
+        Where the random order of records comes from, as in every release; by default from the operating system.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class StreamRelease:
     """
 
     @checked_arguments
-    def __init__(  # noqa: PLR0913 - what a release is
+    def __init__(  # noqa: PLR0913 - a public door
         self,
         key: Names,
         sensitive: Names | None = None,
@@ -122,12 +123,12 @@ class StreamRelease:
         self._keep = names_of(keep)
         self.k, self._diverse = checked_count("k", k, least=2), checked_count("diverse", diverse, least=1)
         if self._diverse > 1 and not self.sensitive:
-            raise ArgumentError("diversity is about sensitive attributes; name one.")
+            raise ArgumentError("diversity concerns sensitive attributes; name one.")
         self._person, self._time, self.method = person, time, method
         if person is not None and person in (*self.key, *self.sensitive, *self._keep):
-            raise ArgumentError(f"column {shown(person)} names persons, so it is not released.")
+            raise ArgumentError(f"column {shown(person)} names persons, so it cannot be released.")
         if reuse and method == "windows":
-            raise ArgumentError("labels are reused with clusters only.")
+            raise ArgumentError("labels can be reused only with clusters.")
         self._method: PublishingMethod = (
             Clustering(Coordinates(self.key, hierarchies or {}), self.k, self._diverse, reuse=reuse)
             if method == "clusters"
@@ -153,18 +154,18 @@ class StreamRelease:
 
     @property
     def waiting(self) -> int:
-        """The records that wait."""
+        """How many records are waiting."""
         return 0 if self._buffer is None else self._buffer.height
 
     def feed(self, batch: Data, now: int | None = None) -> Iterator[Publication]:
-        """Let records in, and give the publications that are due.
+        """Add records, and yield the publications that are due.
 
         Parameters
         ----------
         batch
-            Records in the order in which they came.
+            Records in the order of arrival.
         now
-            The time of their arrival, in microseconds, for a delay that is a duration; records with times of their own need none.
+            The time of arrival in microseconds, for a delay that is a duration; not needed if records have times of their own.
         """
         frame = batch if isinstance(batch, pl.DataFrame) else open_source(batch).collect(self.columns)
         require_columns(self.columns, frame.columns)
@@ -178,11 +179,11 @@ class StreamRelease:
         yield from self._publish([(moment, before + come) for moment, come in self._schedule.come(clock, now)])
 
     def tick(self, now: int) -> Iterator[Publication]:
-        """Give what is due at a time, though nothing came; for delays that are durations."""
+        """Yield what is due at a time although nothing has arrived; for delays that are durations."""
         yield from self._publish([(moment, self.waiting) for moment in self._schedule.passed(now)])
 
     def finish(self) -> Iterator[Publication]:
-        """Give what still waits, as the stream has ended."""
+        """Yield what is still waiting, as the stream has ended."""
         if self.waiting:
             yield from self._publish([(self._schedule.now, self.waiting)], everything=True)
 
@@ -209,13 +210,13 @@ class StreamRelease:
         published = self._publications(leaving, self._proven(leaving, codes), times, clock)
         waits = np.full(len(clock), fill_value=True)
         waits[leaving.rows] = waits[leaving.suppressed] = False
-        self._buffer = taken(self._buffer, np.flatnonzero(waits))
+        self._buffer = rows_of(self._buffer, np.flatnonzero(waits))
         return published
 
     def _publications(
         self, leaving: Published, proven: Mapping[int, tuple[int, int]], times: NDArray[np.int64], clock: NDArray[np.int64]
     ) -> list[Publication]:
-        """Put publications together that were proven, each shuffled, and take note of them."""
+        """Assemble the proven publications, shuffle each, and update the totals."""
         assert self._buffer is not None  # noqa: S101 - something leaves
         order, ends = [], np.searchsorted(leaving.moment, np.arange(len(times) + 1))
         waited = times[leaving.moment] - clock[leaving.rows]
@@ -237,11 +238,11 @@ class StreamRelease:
         rest = [*self.sensitive, *self._keep]
         frame = leaving.labels.hstack([self._buffer[name][leaving.rows] for name in rest])
         if order:
-            frame = taken(frame, np.concatenate(order))
+            frame = rows_of(frame, np.concatenate(order))
         return [Publication(number, frame[some], *figures) for some, figures, number in parts]
 
     def _proven(self, leaving: Published, of_all: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
-        """Have the monitor prove all that leaves; return for each moment the persons of the smallest class, and the classes."""
+        """Let the monitor prove all that leaves; return for each moment the persons of the smallest class, and the classes."""
         codes = of_all[:, leaving.rows].tolist()
         rows, alone = leaving.labels.rows(), leaving.alone.tolist()
         moments = sorted({*leaving.moment.tolist(), *leaving.without.tolist()})
@@ -254,10 +255,10 @@ class StreamRelease:
         return proven
 
     def _draws(self) -> np.random.Generator:
-        """Return the chance of one publication.
+        """Return the random generator of one publication.
 
-        The secret it comes from is replaced by its hash at once: a run that goes on makes the same order again, but anyone who
-        finds the state of a run cannot tell the order of what was published before it.
+        Its secret is replaced by a hash at once: a run that is continued produces the same order again, but someone who gets hold
+        of the state of a run cannot reconstruct the order of earlier publications.
         """
         if self.repeatable:
             return self._chance.draws("order of a publication", {"number": self.publications})
@@ -266,7 +267,7 @@ class StreamRelease:
         return chance.draws("order of a publication")
 
     def _codes(self, frame: pl.DataFrame) -> NDArray[np.int64]:
-        """Return whose records they are and, after that, their sensitive values."""
+        """Return the persons of the records, followed by their sensitive values."""
         persons = np.arange(frame.height) if self._person is None else encode(frame[self._person]).codes.astype(np.int64)
         return np.stack([persons, *(encode(frame[name]).codes.astype(np.int64) for name in self.sensitive)])
 
@@ -279,10 +280,10 @@ class StreamRelease:
             self.repeatable, self.timeless, self.malformed,
         )  # fmt: skip
 
-    # What a checkpoint keeps --------------------------------------------------------------------------------------------
+    # State --------------------------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that is needed to go on: the records that wait, and the secret of the order among it."""
+        """Return all that is needed to continue, including the waiting records and the secret of the order."""
         buffer = io.BytesIO()
         if self._buffer is not None:
             self._buffer.rename({_CLOCK: "clock of the release"}).write_parquet(buffer)
@@ -292,7 +293,7 @@ class StreamRelease:
         return document, {"buffer": np.frombuffer(buffer.getvalue(), dtype=np.uint8)}
 
     def restore(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         for name in _KEPT:
             setattr(self, name, document[name])
         self._schedule.restore(document)
@@ -310,22 +311,22 @@ _KEPT = ("publications", "released", "suppressed", "timeless", "malformed", "sma
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StreamReleased(Result):
-    """What a release of a stream came to.
+    """The summary of a release of a stream.
 
     Attributes
     ----------
     method, k, diverse
-        How, and what every class of a publication had to hold.
+        The method, and what every class of a publication had to have.
     released, suppressed, publications
-        The records released, those suppressed, and in how many publications.
+        The numbers of records released and suppressed, and of publications.
     smallest, loss
-        The persons of the smallest class of all, as the monitor counted them, and the mean loss of a record.
+        The number of persons in the smallest class, as counted by the monitor, and the mean loss of a record.
     delay, longest
-        The longest that a record might wait, and the longest that one did.
+        The longest time that a record was allowed to wait, and that one did wait.
     reuse, repeatable
-        Whether records could leave alone with an earlier label, and who can repeat the order.
+        Whether single records could leave with an earlier label, and who can repeat the order.
     timeless, malformed
-        Records that were left out, as they had no time, or could not be read.
+        The numbers of records that were left out because they had no time or could not be read.
     """
 
     method: str
@@ -346,11 +347,11 @@ class StreamReleased(Result):
     @property
     def guarantee(self) -> str:
         """What is promised, and against whom."""
-        each = f"every class holds at least {self.k:,} persons"
+        each = f"every class has at least {self.k:,} persons"
         diverse = f" and {self.diverse:,} values of each sensitive attribute" if self.diverse > 1 else ""
         if self.reuse:
-            return f"Over the stream, {each}{diverse}; anyone who knows when a record came may find fewer."
-        return f"In every publication, {each}{diverse}: also against anyone who knows when a record came."
+            return f"Over the stream, {each}{diverse}; someone who knows when a record arrived may find fewer."
+        return f"In every publication, {each}{diverse}, even for someone who knows when a record arrived."
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -372,13 +373,13 @@ class StreamReleased(Result):
         figures = (
             Figure("released", self.released, f"in {counted(self.publications, 'publication')}"),
             Figure("suppressed", self.suppressed, "fewer than k persons within their delay"),
-            Figure("smallest class", "-" if self.smallest is None else self.smallest, "persons, as the monitor counted them"),
+            Figure("smallest class", "-" if self.smallest is None else self.smallest, "persons, as counted by the monitor"),
             Figure("loss", "-" if self.loss is None else self.loss, "mean over records, from 0 to 1"),
-            Figure("longest wait", self.longest, f"of {self.delay} at most"),
+            Figure("longest wait", self.longest, f"at most {self.delay} allowed"),
         )
         left_out = (
             Figure("without a time", self.timeless, "left out"),
-            Figure("malformed", self.malformed, "could not be read, so left out"),
+            Figure("malformed", self.malformed, "unreadable, left out"),
         )
         seeded = (NOT_FOR_PUBLICATION,) if self.repeatable == "seed" else ()
         return View("Release of a stream", (*figures, *(one for one in left_out if one.value)), notes=(self.guarantee, *seeded))

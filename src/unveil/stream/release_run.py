@@ -1,4 +1,4 @@
-"""A release of a stream on its way: records in, publications out, and a state from which a run goes on after any end."""
+"""Runs that release a stream: records in, publications out, and a state from which a run continues however it ended."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from unveil.stream.sinks import Sink
 __all__ = ["ReleaseRun"]
 
 _INTERVAL = 5.0
-"""Seconds between two states kept."""
+"""Seconds between two states that are kept."""
 
 
 class ReleaseRun:
-    """A release on its way: what was published, and the state that it goes on from.
+    """A run that releases a stream, and keeps the state from which it can be continued.
 
-    What leaves is part of a state that is kept before it leaves. So a run that goes on after any end gives the very same lines
-    again; grouped or shuffled again, records would be released twice, and what both have in common would give people away.
+    Lines are kept as part of a state before they are written. So a run that is continued, however it ended, writes the very same
+    lines again; if records were grouped or shuffled anew, they would be released twice, and the two versions together would give
+    people away.
     """
 
     def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:
@@ -34,11 +35,11 @@ class ReleaseRun:
         self._written = 0
 
     def stop(self) -> None:
-        """End at the next batch."""
+        """Stop at the next batch."""
         self._stopped = True
 
     def through(self, records: RecordStream) -> None:
-        """Release all that comes, from where the run before ended."""
+        """Release all that arrives, from where the previous run ended."""
         self._records = records
         self._resume()
         saved = time.monotonic()
@@ -54,19 +55,19 @@ class ReleaseRun:
                 saved = time.monotonic()
             if self._stopped:
                 break
-        if not self._stopped or self._checkpoint is None:  # else what waits is kept for the run that goes on
+        if not self._stopped or self._checkpoint is None:  # otherwise the waiting records are kept for the next run
             self._let_out(_lines(self._release.finish()))
         self._save(())
 
     def _let_out(self, lines: Sequence[bytes]) -> None:
-        """Keep what leaves, then let it."""
+        """Save the lines that leave, then write them."""
         self._save(lines)
         if lines:
             self._sink.write_all(self._written + 1, lines)
             self._written += len(lines)
 
     def _save(self, leaving: Sequence[bytes]) -> None:
-        """Keep the state, with the lines that leave next, and what is written already in its place."""
+        """Keep the state, with the lines that leave next and the positions of the source and the sink."""
         if self._checkpoint is None:
             if not leaving:
                 self._sink.position()

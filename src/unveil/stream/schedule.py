@@ -1,8 +1,8 @@
-"""When publications of a stream are due: every half delay at most, by the number of records, their own times, or the clock.
+"""The schedule of publications: at least every half delay, by the number of records, their own times, or the clock.
 
-A record that could not wait for the next publication must leave with this one. By the clock publications come a little late, so
-a tenth of the delay is held back for that; by the records' own times the clock of the stream stands still while nothing comes, so
-it is then taken to go on as the clock on the wall does.
+A record that could not wait for the next publication must leave with this one. By the clock, publications come a little late, so
+a tenth of the delay is held in reserve. By the records' own times, the clock of the stream stands still while nothing arrives, so
+it is then assumed to advance with the clock of the machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Schedule"]
 
 _HELD_BACK = 10
-"""The part of a delay by the clock that is held back."""
+"""The part of a delay by the clock, one over this number, that is held in reserve."""
 
 
 class Schedule:
@@ -33,18 +33,18 @@ class Schedule:
     Parameters
     ----------
     delay, timed
-        How long a record may wait, as a number or a duration, and whether records have times of their own.
+        How long a record may wait, as a number of records or a duration, and whether records have times of their own.
     least
-        The least delay by number that makes sense.
+        The shortest sensible delay by number.
     whole
-        Whether all that wait leave at each moment, so that there is one every delay.
+        Whether all waiting records leave at each moment, so that there is one moment per delay.
     """
 
     def __init__(self, delay: int | Duration, least: int, *, timed: bool, whole: bool) -> None:
         self.by_number = isinstance(delay, int) and not timed
         self.delay = checked_count("delay", delay, least=least) if self.by_number else duration_of("delay", delay)
         if self.delay <= 0:
-            raise ArgumentError("a delay is above 0.")
+            raise ArgumentError("a delay must be above 0.")
         self.by_clock = not self.by_number and not timed
         held_back = self.delay // _HELD_BACK if self.by_clock else 0
         self._step = max((self.delay - held_back) // (1 if whole else 2), 1)
@@ -54,7 +54,7 @@ class Schedule:
         self._arrived: int | None = None
 
     def clock(self, times: NDArray[np.int64] | None, records: int, now: int | None) -> NDArray[np.int64]:
-        """Return what the clock says about records that come: it never goes back."""
+        """Return the clock times of records that arrive; the clock never goes back."""
         if self.by_number:
             return self.now + np.arange(records, dtype=np.int64)
         if times is not None:
@@ -64,7 +64,7 @@ class Schedule:
         return np.full(records, max(now, self.now), dtype=np.int64)
 
     def come(self, clock: NDArray[np.int64], now: int | None) -> list[tuple[int, int]]:
-        """Take note that records came; return the moments at which something may be due, and how many had come by then."""
+        """Note that records arrived; return the moments at which something may be due, and how many had arrived by then."""
         if not len(clock):
             return []
         before, self._arrived = self.now, now
@@ -74,7 +74,7 @@ class Schedule:
         return [(moment, 0) for moment in self.passed(self.now)] if self.by_clock else list(self._reached(clock, before))
 
     def passed(self, now: int) -> list[int]:
-        """Return the moments that have passed by the clock on the wall while nothing came."""
+        """Return the moments that have passed by the clock of the machine while nothing arrived."""
         if self._next is None or self.by_number:
             return []
         if self.by_clock:
@@ -90,7 +90,7 @@ class Schedule:
         return moments
 
     def must_leave(self, moments: NDArray[np.int64], clock: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records must leave at each moment: those that came first, as the clock never goes back."""
+        """Return how many records must leave at each moment: the earliest ones, as the clock never goes back."""
         return np.searchsorted(clock, moments + self._horizon - self.delay)
 
     def state(self) -> dict[str, Any]:
@@ -98,14 +98,14 @@ class Schedule:
         return {"next": self._next, "now": self.now}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         self._next, self.now = state["next"], int(state["now"])
 
     def _grid(self, moment: int) -> int:
         return moment // self._step * self._step
 
     def _reached(self, clock: NDArray[np.int64], last: int) -> Iterator[tuple[int, int]]:
-        """Give the moments that the records' own clock reaches; where it leaps, only those at which something still waits."""
+        """Yield the moments that the records' own clock reaches; if it leaps, only those at which something is still waiting."""
         assert self._next is not None  # noqa: S101 - the clock has started
         at, come = 0, len(clock)
         while at < come:

@@ -1,9 +1,9 @@
 """What do two releases about the same people give away together? The intersection attack, and m-invariance.
 
-Someone who knows the key values of a person, and that the person is in both releases, looks up in each the records whose labels
-cover them. A sensitive value that stays the same over time must occur in both, so the values that are left are the intersection.
+Someone who knows the key values of a person, and that the person is in both releases, looks up the records of each whose labels
+cover these values. A sensitive value that stays the same over time must occur in both, so only the intersection is left.
 
-m-invariance (Xiao and Tao 2007) makes the intersection harmless: every class of a release holds m records of m different
+m-invariance (Xiao and Tao 2007) makes the intersection harmless: every class of a release has m records with m different
 sensitive values, and anyone who is in both releases is hidden among the same values in both.
 """
 
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 __all__ = ["Intersection", "Seen", "intersect_releases"]
 
 _CELLS = 1 << 26
-"""Pairs of a class and a person looked at in one go."""
+"""Pairs of a class and a person that are examined at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one release, or both together, leave of the sensitive value.
+    """How much uncertainty about the sensitive value is left by one release, or by both together.
 
     Attributes
     ----------
     candidates
-        The values left for a person, on average.
+        The mean number of values left for a person.
     certain
-        The share of persons for whom one value is left.
+        The share of persons for whom only one value is left.
     rate
-        The Discrimination Rate of where a person's key falls, for the sensitive attribute; None where it is undefined.
+        The Discrimination Rate, for the sensitive attribute, of the classes that cover a person's key; None if it is undefined.
     """
 
     candidates: float
@@ -71,13 +71,13 @@ class Intersection(Result):
     sensitive
         The attribute.
     earlier, later, together
-        What each release leaves of it, and both together.
+        What each release leaves uncertain about it, and both together.
     newly
-        The share of persons for whom one value is left of both releases, and several of each alone.
+        The share of persons for whom both releases leave one value, and each alone leaves several.
     persons, apart
-        The persons who are covered in both releases, and those who are not, who are left out.
+        The number of persons who are covered in both releases, and of those who are not and are left out.
     m_earlier, m_later
-        The fewest records of a class of each release, if all classes hold different values only; 0 otherwise.
+        The size of the smallest class of each release, if no class has a value twice; 0 otherwise.
     invariant
         The share of persons who are hidden among the same values in both releases.
     """
@@ -96,7 +96,7 @@ class Intersection(Result):
 
     @property
     def m_invariance(self) -> int:
-        """The m for which the releases are m-invariant; 0: for none."""
+        """The m for which the releases are m-invariant; 0 if there is none."""
         return min(self.m_earlier, self.m_later) if self.invariant == 1.0 else 0
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class Intersection(Result):
         bars = tuple((name, share) for name, share in zip(columns["release"], columns["certain"], strict=True))
         chart = Chart("certain", "bars", "Persons whose value is certain", ("release", "share"), bars)
         figures = (
-            Figure("newly certain", self.newly, "persons whose value both releases disclose, and neither alone"),
+            Figure("newly certain", self.newly, "persons whose value both releases together disclose, but neither alone"),
             Figure("m-invariance", self.m_invariance, "0: the releases are not m-invariant for any m"),
             Figure("hidden among the same values", self.invariant, "share of persons"),
             Figure("persons", self.persons, f"covered in both; {counted(self.apart, 'other')} left out"),
@@ -149,7 +149,7 @@ def intersect_releases(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Intersection:
-    """Attack two releases about the same people: what is left of a sensitive value that both must hold?
+    """Attack two releases about the same people: which sensitive values are left that both releases allow?
 
     Parameters
     ----------
@@ -160,16 +160,16 @@ def intersect_releases(
     key, sensitive
         The key attributes that the intruder knows, and the attribute that stays the same over time.
     mapping
-        Columns of the releases that have other names than those of the people, as pairs.
+        Columns that have other names in the releases, as pairs of the name in `people` and the name in the releases.
     hierarchies
-        What released labels cover, where their texts do not say it.
+        The hierarchies of released labels whose texts do not say what they cover.
     progress
         A run, or a function called with the name of a stage, the steps done and the number of all.
 
     Returns
     -------
     Intersection
-        The values left by each release and by both, the persons newly certain, and m-invariance.
+        The values left by each release and by both, the share of persons newly certain, and m-invariance.
 
     Examples
     --------
@@ -198,9 +198,7 @@ def _intersection(sensitive: str, known: Counts, persons: Classes, sides: Sequen
     one, other = sides
     kept = (one.covered & other.covered)[persons.of_cell]
     if not kept.any():
-        raise ArgumentError(
-            "no person is covered in both releases; look at the key columns, their mapping and their hierarchies."
-        )
+        raise ArgumentError("no person is covered in both releases; check the key columns, their mapping and their hierarchies.")
     n = known.n[kept].astype(np.float64)
     of_cell = persons.of_cell[kept]
     left = one.held & other.held
@@ -241,11 +239,11 @@ class _Side:
     Attributes
     ----------
     held
-        For every true key value the sensitive values of the records that cover it.
+        For every true key value, the sensitive values of the records that cover it.
     covered, signature
-        Whether any record does, and a number for which records these are.
+        Whether any record covers it, and a number that identifies the set of these records.
     m
-        The fewest records of a class, if all classes hold different values only; 0 otherwise.
+        The size of the smallest class, if no class has a value twice; 0 otherwise.
     """
 
     held: NDArray[np.bool_]
@@ -255,7 +253,7 @@ class _Side:
 
     @classmethod
     def of(cls, counts: Counts, persons: Classes, values: Sequence[Any], hierarchies: Sequence[Hierarchy | None]) -> _Side:
-        """Look up for every true key value the records of a release that cover it; its last column is the sensitive one."""
+        """Look up the records of a release that cover each true key value; its last column is the sensitive one."""
         *keys, sensitive = counts.names
         classes = counts.classes(keys)
         attribute = counts.classes([sensitive])
@@ -266,7 +264,7 @@ class _Side:
             _covering(column.values, true.values, hierarchy)
             for column, true, hierarchy in zip(classes.columns, persons.columns, hierarchies, strict=True)
         ]
-        return cls(*_looked_up(classes, persons, covering, holds), _m_of(counts, classes))
+        return cls(*_covering_classes(classes, persons, covering, holds), _m_of(counts, classes))
 
 
 def _counted(release: Data, names: Sequence[str]) -> Counts:
@@ -284,10 +282,10 @@ def _all_values(columns: Sequence[Classes]) -> list[Any]:
     return values
 
 
-def _looked_up(
+def _covering_classes(
     classes: Classes, persons: Classes, covering: Sequence[NDArray[np.bool_]], holds: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
-    """Return for each true key what is held by the classes that cover it, whether any does, and which these are."""
+    """Return for each true key the values in the classes that cover it, whether any does, and a number for their set."""
     held = np.zeros((len(persons), holds.shape[1]), dtype=bool)
     covered = np.zeros(len(persons), dtype=bool)
     signature = np.zeros(len(persons), dtype=np.int64)
@@ -339,5 +337,5 @@ def _leaves_below(hierarchy: Hierarchy) -> dict[str, set[str]]:
 
 
 def _m_of(counts: Counts, classes: Classes) -> int:
-    """Return the fewest records of a class, if no class holds a value twice; 0 otherwise."""
+    """Return the size of the smallest class, if no class has a value twice; 0 otherwise."""
     return int(classes.n.min()) if int(counts.n.max()) == 1 else 0

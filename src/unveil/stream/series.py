@@ -1,4 +1,4 @@
-"""The figures of a whole run, over time: every one of a short run, of a long one the riskiest of each stretch."""
+"""The figures of a whole run over time: all of a short run, and the riskiest of each stretch of a long one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unveil.stream.figures import WindowFigures
 __all__ = ["Series", "Undecided", "WatchRun"]
 
 _MOST = 2_000
-"""Points kept; beyond it, two neighbours become the riskier of them."""
+"""The most points that are kept; beyond that, of every two neighbours the riskier one is kept."""
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A rule of a policy that could not be judged: why, and in how many windows."""
+    """A rule of a policy that could not be judged, why, and in how many windows."""
 
     rule: str
     reason: str
@@ -27,7 +27,7 @@ class Undecided:
 
 
 class Series:
-    """Points of a run: number, end, rate, k, uniques, records, needs and alarms of each."""
+    """The points of a run, each with its number, end, rate, k, uniques, records, needs and alarms."""
 
     def __init__(self) -> None:
         self.points: list[dict[str, Any]] = []
@@ -36,7 +36,7 @@ class Series:
         self._open = 0
 
     def add(self, figures: WindowFigures) -> None:
-        """Take note of figures."""
+        """Add the figures of a window."""
         point = {
             "number": figures.number, "to": figures.to, "dr": figures.dr, "k": figures.k, "uniques": figures.uniques,
             "records": figures.records, "needs": {name: need.degree for name, need in figures.needs.items()},
@@ -74,22 +74,22 @@ def _riskier(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class WatchRun(Result):
-    """A whole run of a watch.
+    """The result of a whole watch.
 
     Attributes
     ----------
     question
-        What was measured, and over which window.
+        What was measured.
     points, figures
-        The figures over time, and how many there were.
+        The figures over time, and for how many windows there were figures.
     left_out
-        Records that were not counted, and why.
+        The numbers of records that were not counted, by reason.
     alarms
-        The alarms that were ever raised.
+        The alarms that were raised at some time.
     riskiest
-        The classes of the last window that disclose most, masked; none where its figures are estimates.
+        The classes of the last window that disclose most, masked; none if its figures are estimates.
     undecided
-        Rules of the policy that could not be judged, in some window or in all; such a rule is not met.
+        Rules of the policy that could not be judged in some window; such a rule is not met.
     """
 
     question: str
@@ -123,7 +123,7 @@ class WatchRun(Result):
         return table | {"alarms": ["; ".join(point["alarms"]) for point in self.points]}
 
     def view(self) -> View:
-        """Return what a person should see: the rate over time, k, needs, the last windows, and what stood out."""
+        """Return what a person should see: the rate, k and needs over time, the last windows, alarms and the riskiest classes."""
         defined = [point for point in self.points if point["dr"] is not None]
         worst = max(defined, key=lambda point: point["dr"], default=None)
         figures = [Figure("windows", self.figures)]
@@ -132,16 +132,16 @@ class WatchRun(Result):
             figures.append(Figure("smallest k", min(point["k"] for point in defined)))
         figures.append(Figure("alarms", len(self.alarms), "; ".join(self.alarms)))
         if self.undecided:
-            figures.append(Figure("rules not judged", len(self.undecided), "so not met"))
+            figures.append(Figure("rules not judged", len(self.undecided), "therefore not met"))
         notes = [f"Left out: {name} {number(value)}." for name, value in self.left_out.items() if value]
         if any(point["share"] < 1.0 for point in self.points):
             least = min(point["share"] for point in self.points)
             notes.append(
-                "Approximate: the window held more combinations than its limit, so that figures are estimates, at last from "
+                "Approximate: the window had more combinations than its limit, so figures are estimates, in the end from "
                 f"{number(least)} of the classes; k is at most the one shown."
             )
         if self.points and self.points[-1]["share"] < 1.0:
-            notes.append("Which classes of the last window disclose most cannot be known from a sample of them.")
+            notes.append("The classes of the last window that disclose most cannot be determined from a sample.")
         return View(f"Watched: {self.question}", tuple(figures), tuple(self._tables()), tuple(notes), tuple(self._charts()))
 
     def _charts(self) -> list[Chart]:
@@ -168,5 +168,5 @@ class WatchRun(Result):
         risk = tuple((row["class"], "-" if row["size"] is None else row["size"], row["posterior"]) for row in self.riskiest)
         shown = Table(("class", "size", "posterior"), risk, title="Classes of the last window that disclose most")
         rules = tuple((one.rule, one.windows, one.reason) for one in self.undecided)
-        undecided = Table(("rule", "windows", "why"), rules, title="Rules of the policy that were not judged, so are not met")
+        undecided = Table(("rule", "windows", "why"), rules, title="Rules of the policy that were not judged, and so are not met")
         return [last, *([undecided] if rules else []), *([shown] if risk else [])]

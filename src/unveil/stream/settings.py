@@ -1,4 +1,4 @@
-"""The settings of a window, checked: its extent, its steps, its keys and its needs."""
+"""Checks of the settings of a window: its extent, its steps, its keys and its needs."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def checked_step(every: int | Duration | None, *, timed: bool) -> int | None:
             raise ArgumentError("every must be a duration above 0.")
         return step
     if not isinstance(every, int):
-        raise ArgumentError("every is a duration, which needs the records' own times; name their column with time=.")
+        raise ArgumentError("every is a duration, which requires the records' own times; name their column with time=.")
     return checked_count("every", every, least=1)
 
 
 def check_extent(size: int | None, duration: int | None, lateness: int, *, timed: bool) -> None:
-    """Refuse an extent that makes no window."""
+    """Refuse an extent that does not define a window."""
     if size is not None and (duration is not None or timed):
-        raise ArgumentError("a window has a size in records, or a duration and a column of times; give one of them.")
+        raise ArgumentError("a window has either a size in records, or a duration and a column of times; give only one of them.")
     if duration is not None and (duration <= 0 or not timed):
-        raise ArgumentError("a duration is above 0 and needs the records' own times; name their column with time=.")
+        raise ArgumentError("a duration must be above 0 and requires the records' own times; name their column with time=.")
     if lateness and not timed:
-        raise ArgumentError("lateness is about the records' own times; name their column with time=.")
+        raise ArgumentError("lateness concerns the records' own times; name their column with time=.")
 
 
 def expiry_of(counts: MovingCounts, size: int | None, duration: int | None) -> Expiry:
-    """Return what lets records go."""
+    """Return what decides when records expire."""
     if size is not None:
         return ByNumber(counts, size)
     return Never(counts) if duration is None else ByTime(counts, duration)
@@ -53,13 +53,13 @@ def expiry_of(counts: MovingCounts, size: int | None, duration: int | None) -> E
 def key_sets(
     fields: Fields, key: Any, sensitive: Names | None, person: str | None, partitions: Mapping[str, Any] | None
 ) -> list[KeySet]:
-    """Return the keys that are measured; a list of lists is several."""
+    """Return the keys that are measured; a list of lists stands for several keys."""
     several = not isinstance(key, str) and any(not isinstance(one, str) for one in key)
     sides = [sides_of(names_of(one), sensitive) for one in (key if several else [key])]
     everything = [name for keys, sensitive_names in sides for name in (*keys, *sensitive_names)]
     blocks = checked_partitions(partitions, everything)
     if person is not None and person in everything:
-        raise ArgumentError(f"column {shown(person)} names persons, so it is neither key nor sensitive.")
+        raise ArgumentError(f"column {shown(person)} names persons, so it can be neither key nor sensitive.")
     sets = []
     for keys, sensitive_names in sides:
         of_person = None if person is None else fields.label(person, None)
@@ -68,7 +68,7 @@ def key_sets(
 
 
 def sampling(sets: Sequence[KeySet]) -> dict[str, tuple[str, ...]]:
-    """Return by which columns a window is sampled that holds too much, those of all keys, and which ones stay counted."""
+    """Return the columns by which a window beyond its limit is sampled, shared by all keys, and those still counted in full."""
     shared = [name for name in sets[0].key if all(name in one.key for one in sets)]
     return {"sampled": tuple(shared), "kept": tuple(dict.fromkeys(name for one in sets for name in one.sensitive))}
 

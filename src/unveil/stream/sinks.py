@@ -1,8 +1,8 @@
-"""Where lines go that a run writes as it goes: a file, a Kafka topic, a Redis stream.
+"""Sinks of the lines that a run writes: a file, a Kafka topic, a Redis stream.
 
-A run that begins again at a checkpoint writes the lines behind it again. So that each is there once, a file is cut back to
-where it was at the checkpoint, the id of an entry of a Redis stream goes by the number of its line, and a Kafka topic is read
-from where it ended at the checkpoint, to see which lines are there.
+A run that restarts at a checkpoint writes the lines after it again. So that each line occurs once, a file is truncated to its
+length at the checkpoint, the id of an entry in a Redis stream follows from the number of its line, and a Kafka topic is read from
+where it ended at the checkpoint to see which lines are already there.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ __all__ = ["FileSink", "Sink", "open_sink"]
 
 
 class Sink(Protocol):
-    """Where lines go."""
+    """A place to which lines are written."""
 
     def write(self, number: int, line: bytes) -> None:
-        """Write a line, which has a number of its own."""
+        """Write a line with its number."""
 
     def write_all(self, number: int, lines: Sequence[bytes]) -> None:
-        """Write lines, the first of which has a number, the others the next ones."""
+        """Write lines, which are numbered consecutively from `number`."""
 
     def position(self) -> Any:
-        """Wait until all lines are written, and return the position of the next."""
+        """Wait until all lines are written, and return the position of the next one."""
 
     def go_to(self, position: Any) -> None:
-        """Go back to where a checkpoint was made; None: start again."""
+        """Go back to the position of a checkpoint; None starts anew."""
 
     def close(self) -> None:
         """Close, whether or not every line has arrived."""
 
 
 class FileSink:
-    """A file of lines, which is cut back to the checkpoint when a run goes on."""
+    """A file of lines, which is truncated to the checkpoint when a run is continued."""
 
     def __init__(self, path: Path) -> None:
         check_replaceable(path)
@@ -56,16 +56,16 @@ class FileSink:
         self._guarded(lambda file: _whole(file, b"".join(line + b"\n" for line in lines)))
 
     def position(self) -> Any:
-        """Flush all lines to the disk, and return the size of the file; None where nothing was written yet."""
+        """Flush all lines to the disk, and return the size of the file; None if nothing has been written yet."""
         return None if self._anew and self._file is None else self._guarded(_on_disk)
 
     def go_to(self, position: Any) -> None:
-        """Cut the file back to where it was; None: begin a new one once there is something to write."""
+        """Truncate the file to its size at the checkpoint; None starts a new file once there is something to write."""
         if position is None:
             self._anew = True
             return
         if not self._path.exists() or self._path.stat().st_size < position:
-            raise DataChangedError(f"{shown(self._path)} is shorter than at the checkpoint; put it back, or start again.")
+            raise DataChangedError(f"{shown(self._path)} is shorter than at the checkpoint; restore it, or start again.")
         self._guarded(lambda file: (file.seek(position), file.truncate()))
 
     def close(self) -> None:
@@ -93,13 +93,13 @@ def _on_disk(file: io.FileIO) -> int:
 
 
 def _whole(file: io.FileIO, content: bytes) -> None:
-    """Write all of a content, of which the system may take a part at a time."""
+    """Write all of the content, even if the system accepts it only piece by piece."""
     while content:
         content = content[file.write(content) :]
 
 
 def open_sink(address: str, settings: Mapping[str, str] | None = None) -> Sink:
-    """Open where lines go: a file, ``kafka://broker/topic`` or ``redis://host/stream``."""
+    """Open a sink: a file, ``kafka://broker/topic`` or ``redis://host/stream``."""
     if address.startswith("kafka://"):
         from unveil.stream.broker_sinks import KafkaSink
 

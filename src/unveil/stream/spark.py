@@ -1,6 +1,6 @@
-"""A window over Spark Structured Streaming: the executors count each micro-batch, the driver adds and lets go.
+"""Windows over Spark Structured Streaming: the executors count each micro-batch, the driver adds them up and expires them.
 
-Spark keeps the offsets, and gives the last micro-batch again after a failure; the state kept here says which one it has counted.
+Spark keeps the offsets and repeats the last micro-batch after a failure; the state kept here says which one was counted last.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["each_batch"]
 def each_batch(
     window: Window, show: Callable[[WindowFigures], Any], *, state: str | os.PathLike[str] | None = None
 ) -> Callable[[Any, int], None]:
-    """Return what `DataStreamWriter.foreachBatch` calls: it feeds a window, and shows the figures that are due.
+    """Return a function for `DataStreamWriter.foreachBatch` that feeds a window and shows the figures that are due.
 
     Parameters
     ----------
     window
-        A window by time, whose duration is a multiple of `every`, or one since the start; a micro-batch has no order, so a window
-        by number of records has no meaning.
+        A window by time whose duration is a multiple of `every`, or one since the start. A micro-batch has no order, so a window
+        by number of records would be meaningless.
     show
         Called with the figures.
     state
-        A file in which the window is kept with the number of the micro-batch, so that one given again is not counted again.
+        A file that keeps the window and the number of the last micro-batch, so that a repeated one is not counted again.
 
     Examples
     --------
@@ -42,10 +42,10 @@ def each_batch(
     """
     step = window.step
     if window.time is None or step is None:
-        raise ArgumentError("a window over Spark goes by the records' own times; give it time= and every=.")
+        raise ArgumentError("a window over Spark uses the records' own times; give it time= and every=.")
     if window.length is not None and window.length % step:
         raise ArgumentError(
-            "over Spark, the duration of a window must be a multiple of every: records are counted in these steps."
+            "over Spark, the duration of a window must be a multiple of every, as records are counted in these steps."
         )
     checkpoint = None if state is None else Checkpoint(state, {"window": repr(window).rpartition(":")[0], "step": step})
     last = -1

@@ -21,7 +21,7 @@ Duration: TypeAlias = str | float | timedelta
 
 MICROS = 1_000_000
 NO_TIME = np.iinfo(np.int64).min
-"""Stands for the time of a record that has none which can be read."""
+"""The time of a record that has no readable time."""
 
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d|w)\s*$")
@@ -29,7 +29,7 @@ _LONGEST = 100 * 366 * 86400
 
 
 def duration_of(name: str, duration: Duration) -> int:
-    """Return a duration in microseconds, or refuse what is none.
+    """Return a duration in microseconds, or refuse what is not a duration.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def duration_of(name: str, duration: Duration) -> int:
             raise ArgumentError(f"{name} is {shown(duration)}; write a duration as 500ms, 10s, 15m, 1h, 7d or 2w.")
         seconds = float(written[1]) * _UNITS[written[2]]
     else:
-        seconds = float(max(-1, min(duration, 2 * _LONGEST)))  # a whole number may be beyond all that a float holds
+        seconds = float(max(-1, min(duration, 2 * _LONGEST)))  # an integer may be too large for a float
     if not 0 <= seconds <= _LONGEST:
         raise ArgumentError(f"{name} must be a duration from 0 to 100 years.")
     return round(seconds * MICROS)
@@ -59,9 +59,9 @@ def as_text(micros: int) -> str:
 
 
 def moments_of(column: pl.Series) -> NDArray[np.int64]:
-    """Return the time of every record: of dates and times, of ISO 8601 texts, or of numbers, which are seconds.
+    """Return the time of every record, from dates and times, ISO 8601 texts, or numbers of seconds.
 
-    A time without a zone is taken for UTC. `NO_TIME` is where there is none, or a text is no time.
+    A time without a zone is taken as UTC. `NO_TIME` stands for a missing time, or a text that is not a time.
     """
     column = column.alias("time")  # some names are patterns to Polars
     kind = column.dtype
@@ -80,7 +80,7 @@ def moments_of(column: pl.Series) -> NDArray[np.int64]:
         column = column.cast(pl.Datetime("us"))
     elif not isinstance(kind, pl.Datetime):
         raise UnsupportedDataError(
-            f"column {shown(column.name)} holds {kind.base_type()} values, which are no times; give dates and times, ISO 8601 "
+            f"column {shown(column.name)} holds {kind.base_type()} values, which are not times; give dates and times, ISO 8601 "
             "texts or seconds since 1970."
         )
     return column.dt.epoch("us").fill_null(NO_TIME).to_numpy()
@@ -97,10 +97,10 @@ def _read_times(column: pl.Series) -> pl.Series:
 
 
 def moment_of(value: Any) -> int:
-    """Return one time in microseconds since 1970: of a `datetime`, an ISO 8601 text, or seconds."""
+    """Return one time in microseconds since 1970, from a `datetime`, an ISO 8601 text, or seconds."""
     moment = int(moments_of(pl.Series("time", [value]))[0])
     if moment == NO_TIME:
-        raise ArgumentError("the time is none; give a date and time, an ISO 8601 text or seconds since 1970.")
+        raise ArgumentError("this is not a time; give a date and time, an ISO 8601 text or seconds since 1970.")
     return moment
 
 

@@ -1,12 +1,12 @@
 r"""How many points of a trajectory single a person out? Unicity, after de Montjoye, Hidalgo, Verleysen and Blondel (2013).
 
-A point is a combination of values, such as a grid cell and an hour; the trajectory of a person is the set of his points. With
+A point is a combination of values, such as a grid cell and an hour; the trajectory of a person is the set of their points. With
 :math:`S` a random set of p points of a person's trajectory,
 
 .. math:: U_p = \text{share of persons for whom no other trajectory contains } S .
 
 From 0 to 1; higher is more disclosure. Whether a set singles its person out is decided exactly, against all persons. Sets are
-drawn at random, so the share has an interval; for persons with few sets all of them are looked at.
+drawn at random, so the share has an interval; for persons with few sets, all of them are examined.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["Unicity", "UnicityAt", "unicity"]
 _MOST_POINTS = 20
 _Z95 = 1.959963984540054
 _PIECE = 1 << 22
-"""Random numbers drawn at once."""
+"""How many random numbers are drawn at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class UnicityAt:
     p
         The number of points.
     share
-        The share of persons; None where nobody has p points.
+        The share of persons; None if nobody has p points.
     low, high
-        An interval for the share over all sets of points, 95 %: its width comes from drawing sets, not from drawing persons.
+        A 95 % interval for the share over all sets of points: its width reflects the drawing of sets, not of persons.
     persons, short
-        The persons with at least p points, and those with fewer, who are left out.
+        The number of persons with at least p points, and of those with fewer, who are left out.
     sets, exact
-        The sets of points looked at, and the persons for whom these were all there are.
+        The number of sets of points that were examined, and of persons whose sets were all examined.
     """
 
     p: int
@@ -82,11 +82,11 @@ class Unicity(Result):
     by_points
         The share of persons singled out, for each number of points.
     person, point
-        The column that names the person, and those that make a point.
+        The column that names the person, and those that form a point.
     persons, points, records
         How many persons, distinct points and records there are.
     left_out
-        Records without a person, or without a part of their point, such as a place that is none.
+        How many records lack a person, or a part of their point, such as an impossible place.
     seed
         The seed of the draws.
     """
@@ -107,9 +107,9 @@ class Unicity(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole answer as plain Python values."""
-        made = {"person": self.person, "point": list(self.point), "seed": self.seed}
+        settings = {"person": self.person, "point": list(self.point), "seed": self.seed}
         sizes = {"persons": self.persons, "points": self.points, "records": self.records, "left_out": self.left_out}
-        return {"unicity": [one.to_dict() for one in self.by_points], **sizes, **made}
+        return {"unicity": [one.to_dict() for one in self.by_points], **sizes, **settings}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per number of points."""
@@ -126,13 +126,13 @@ class Unicity(Result):
             for one in self.by_points
         )  # fmt: skip
         table = Table(
-            ("points known", "unicity", "95 % interval", "persons", "with fewer points", "sets looked at"), rows,
+            ("points known", "unicity", "95 % interval", "persons", "with fewer points", "sets examined"), rows,
             title="Persons singled out", bars=frozenset({"unicity"}),
         )  # fmt: skip
         bars = tuple((f"{one.p} points", one.share) for one in self.by_points if one.share is not None)
         chart = Chart("unicity", "bars", "Share of persons singled out", ("points known", "unicity"), bars)
         figures = (Figure("persons", self.persons), Figure("distinct points", self.points), Figure("records", self.records))
-        left_out = f"Left out: {counted(self.left_out, 'record')} without a person, or without a part of the point."
+        left_out = f"Left out: {counted(self.left_out, 'record')} without a person or without a part of the point."
         notes = (left_out,) if self.left_out else ()
         return View(f"Unicity: {' + '.join(self.point)}", figures, (table,), notes, (chart,))
 
@@ -157,19 +157,19 @@ def unicity(
     Parameters
     ----------
     data
-        A table of visits: a path, a data frame, anything that is data.
+        A table of visits: a path, a data frame, or any other data.
     person, point
-        The column that names the person, and those that make a point, such as a place and a time.
+        The column that names the person, and those that form a point, such as a place and a time.
     p
         How many points an intruder knows; one number or several.
     draws
-        Sets of points drawn for each person; a person with no more sets than this has all of them looked at.
+        How many sets of points to draw for each person; if a person has no more sets than this, all of them are examined.
     partitions, derived
-        Semantic partitions by column, and columns made from others (`GridCell`, `Hours`, ...).
+        Semantic partitions by column, and columns derived from others (`GridCell`, `Hours`, ...).
     seed
         The seed of the draws.
     progress
-        Called with the numbers of points done, and how many there are.
+        Called with how many numbers of points are done, and how many there are.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def unicity(
     checked_count("draws", draws, least=1)
     names = names_of(point)
     if not names or person in names:
-        raise ArgumentError(f"a point is made of columns other than {shown(person)}, which names the person; name them.")
+        raise ArgumentError(f"a point is formed by columns other than {shown(person)}, which names the person; name those.")
     trajectories, records, left_out = _trajectories(data, person, names, partitions, dict(derived or {}))
     chance = np.random.default_rng(checked_seed(seed))
     results = []
@@ -203,7 +203,7 @@ def unicity(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trajectories:
-    """Persons with their points, and points with their persons, as runs of numbers in order."""
+    """Persons with their points, and points with their persons, as sorted runs of numbers."""
 
     points: NDArray[np.int64]
     of_person: NDArray[np.int64]
@@ -212,7 +212,7 @@ class _Trajectories:
 
     @classmethod
     def of(cls, person: NDArray[Any], point: NDArray[Any]) -> _Trajectories:
-        """Index distinct pairs of a person and a point, which come by person and then point."""
+        """Index distinct pairs of a person and a point, which are sorted by person and then by point."""
         of_person = np.searchsorted(person, np.arange(int(person.max()) + 2))
         order = np.argsort(point, kind="stable")
         of_point = np.searchsorted(point[order], np.arange(int(point.max()) + 2))
@@ -234,8 +234,8 @@ class _Trajectories:
         share = (float(certain.sum()) + float(likely.sum())) / len(able)
         low, high = _interval(likely, draws)
         fixed, weight = float(certain.sum()) / len(able), len(drawn) / len(able)
-        looked = int(number_of_sets.sum()) + draws * len(drawn)
-        return UnicityAt(p, share, fixed + weight * low, fixed + weight * high, len(able), short, looked, len(exact))
+        examined = int(number_of_sets.sum()) + draws * len(drawn)
+        return UnicityAt(p, share, fixed + weight * low, fixed + weight * high, len(able), short, examined, len(exact))
 
     def _all(self, who: NDArray[np.int64], p: int) -> NDArray[np.int64]:
         from unveil.stream.unicity_kernels import single_out_all
@@ -260,7 +260,8 @@ class _Trajectories:
 def _interval(shares: NDArray[np.float64], draws: int) -> tuple[float, float]:
     """Return Wilson's interval of a share over independent draws.
 
-    Every person has as many draws, so the share varies less than over draws from all persons alike: the interval is wide enough.
+    Every person has the same number of draws, so the share varies less than over draws from all persons: the interval is wide
+    enough.
     """
     total = len(shares) * draws
     if not total:
@@ -274,7 +275,7 @@ def _interval(shares: NDArray[np.float64], draws: int) -> tuple[float, float]:
 def _trajectories(
     data: Data, person: str, names: tuple[str, ...], partitions: Mapping[str, Any] | None, derived: Mapping[str, Derived]
 ) -> tuple[_Trajectories, int, int]:
-    """Count who was where, and index it; return also the records there are, and those left out."""
+    """Count who was where, and index it; also return the number of records, and of those left out."""
     blocks = checked_partitions(partitions, names)
     if derived:
         source = open_source(data)
@@ -285,7 +286,7 @@ def _trajectories(
     known = np.all([_known(*pair) for pair in zip(counts.columns, counts.codes, strict=True)], axis=0)
     if not known.any():
         raise UndefinedMeasureError(
-            f"no record has a person in {shown(person)} and a whole point, so there is no trajectory to measure."
+            f"no record has a person in {shown(person)} and a complete point, so there is no trajectory to measure."
         )
     who = np.unique(counts.codes[0][known], return_inverse=True)[1]
     point, _ = group([codes[known] for codes in counts.codes[1:]], [len(column.values) for column in counts.columns[1:]])

@@ -1,6 +1,6 @@
-"""Compiled loops of unicity: which sets of points belong to one person alone?
+"""The compiled loops of unicity, which find the sets of points that belong to one person alone.
 
-Persons and points are numbered; `points` holds the points of each person in order, run by run (`of_person` says where each
+Persons and points are numbered; `points` contains the sorted points of each person, run by run (`of_person` says where each run
 begins), and `persons` the persons of each point (`of_point`). numba is imported with this module.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["single_out_all", "single_out_drawn"]
 
 @compiled_in_place
 def _has(points: Any, start: int, stop: int, point: int) -> bool:
-    """Whether a point is in a run, which is in order."""
+    """Whether a point is in a sorted run."""
     while start < stop:
         middle = (start + stop) >> 1
         if points[middle] < point:
@@ -31,13 +31,13 @@ def _has(points: Any, start: int, stop: int, point: int) -> bool:
 
 @compiled_in_place
 def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, of_point: Any) -> bool:
-    """Whether nobody else has all points chosen: those who have the rarest of them are looked at."""
+    """Whether nobody else has all chosen points; only those who have the rarest of them are examined."""
     # the point that the fewest persons have
     rarest = chosen[0]
     for point in chosen:
         if of_point[point + 1] - of_point[point] < of_point[rarest + 1] - of_point[rarest]:
             rarest = point
-    # does one of these have all other points, too?
+    # does one of these also have all other points?
     for at in range(of_point[rarest], of_point[rarest + 1]):
         other = persons[at]
         if other == person:
@@ -54,7 +54,7 @@ def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, 
 
 @compiled
 def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any) -> None:
-    """Count for each of some persons the sets of p points that single them out, over all sets there are."""
+    """Count for each of some persons how many of all their sets of p points single them out."""
     places = np.empty(p, dtype=np.int64)
     chosen = np.empty(p, dtype=np.int64)
     for at in range(len(who)):
@@ -65,7 +65,7 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
             places[place] = place
         count = 0
         while True:
-            # look at the combination
+            # check the combination
             for place in range(p):
                 chosen[place] = points[start + places[place]]
             if _alone(chosen, person, points, of_person, persons, of_point):
@@ -84,9 +84,9 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
 
 @compiled
 def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any) -> None:
-    """Count for each of some persons the sets of points drawn that single them out.
+    """Count for each of some persons how many of the sets drawn single them out.
 
-    `picks` holds for every person and draw a number from 0 to 1 for each point: the point it falls on among those left.
+    `picks` holds a number from 0 to 1 for every person, draw and point, which selects one of the points that are left.
     """
     draws, p = picks.shape[1], picks.shape[2]
     places = np.empty(p, dtype=np.int64)
@@ -100,13 +100,13 @@ def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons:
                 # draw without replacement: the pick counts only points that are left
                 pick = np.int64(picks[at, draw, place] * (number - place))
                 earlier = 0
-                while earlier < place and places[earlier] <= pick:  # places are in order: step over those taken
+                while earlier < place and places[earlier] <= pick:  # places are sorted: step over those taken
                     pick += 1
                     earlier += 1
                 for later in range(place, earlier, -1):
                     places[later] = places[later - 1]
                 places[earlier] = pick
-            # look at the set drawn
+            # check the set drawn
             for place in range(p):
                 chosen[place] = points[start + places[place]]
             if _alone(chosen, person, points, of_person, persons, of_point):

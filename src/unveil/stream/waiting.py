@@ -1,4 +1,4 @@
-"""Records that a window by time has not reached yet."""
+"""The records that a window by time has not reached yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Part", "Waiting"]
 
 
 class Part(NamedTuple):
-    """Records with their times, and how many each row stands for; None: one each."""
+    """Records with their times, and how many records each row stands for; None if one each."""
 
     times: NDArray[np.int64]
     codes: NDArray[np.uint32]
@@ -43,7 +43,7 @@ class Waiting:
 
     @property
     def first(self) -> int:
-        """The earliest time of them."""
+        """Their earliest time."""
         return min(int(part.times.min()) for part in self._parts)
 
     @property
@@ -57,7 +57,7 @@ class Waiting:
             self._parts.append(part)
 
     def before(self, end: int) -> Iterator[Part]:
-        """Give those whose time comes before `end`, which wait no longer."""
+        """Yield the records whose time is before `end`, and remove them."""
         rest = []
         for part in self._parts:
             due = part.times < end
@@ -78,6 +78,6 @@ class Waiting:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         kept = Part(arrays["waiting_times"], arrays["waiting_codes"], arrays["waiting_amounts"])
         self._parts = [kept] if len(kept.times) else []

@@ -1,7 +1,7 @@
-"""A stream watched: figures of its window as they are due, alarms, and a state from which a run goes on after any end.
+"""Watches of a stream: figures of its window when they are due, alarms, and a state from which a run continues however it ended.
 
-Records are pulled when there is time for them, so a source that is faster than the measures waits. The state is kept between
-batches only: the window, the position of the source behind it, the alarms and the place of the lines written, together.
+Records are pulled when there is time for them, so a source that is faster than the measures waits. The state is kept only between
+batches: the window, the position of the source after it, the alarms and the position of the lines written, together.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from unveil.stream.window import Window
 __all__ = ["Judge", "Watch"]
 
 Judge = Callable[[Window], Mapping[str, bool | str]]
-"""Says of each rule of a policy whether it is broken (True) or met (False), or why it cannot be judged (a text)."""
+"""Returns for each rule of a policy whether it is broken (True) or met (False), or why it cannot be judged (a text)."""
 
 
 class Watch:
-    """A window fed from a source.
+    """A window that is fed from a source.
 
     Parameters
     ----------
@@ -36,15 +36,15 @@ class Watch:
     window
         The window, with `every`.
     alarms
-        Conditions on the figures; they wait until the window is full once, or the stream ends.
+        Conditions on the figures; they are checked once the window has been full, or when the stream ends.
     judge
-        What says which rules of a policy are broken.
+        Decides which rules of a policy are broken.
     checkpoint, interval
-        Where the state is kept, and after how many seconds.
+        Where the state is kept, and every how many seconds.
     malformed
-        Where records go that cannot be read; none: they are counted only.
+        Where records go that cannot be read; without it, they are only counted.
     lines
-        Where each line of figures goes; its place is part of the state.
+        Where the lines of figures go; their position is part of the state.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class Watch:
         self.malformed = 0
 
     def stop(self) -> None:
-        """Let the run end at the next batch."""
+        """Stop the run at the next batch."""
         self._stopping = True
 
     def run(self) -> Generator[WindowFigures | None, None, None]:
-        """Give the figures as they are due, and None now and then while nothing comes; the last may be partial."""
+        """Yield the figures when they are due, and None now and then while nothing arrives; the last may be partial."""
         try:
             self._resume()
             yield from self._followed()
             self._save()
             last = self.window.finish()
             if last is not None:
-                yield self._told(last)
+                yield self._with_alarms(last)
             for sink in self._sinks:
                 sink.position()
         finally:
@@ -93,12 +93,12 @@ class Watch:
                 sink.close()
 
     def _followed(self) -> Iterator[WindowFigures | None]:
-        """Give figures until the source ends, or the run is stopped; keep the state now and then."""
+        """Yield figures until the source ends or the run is stopped; save the state now and then."""
         saved, changed = time.monotonic(), False
         for batch in self._source.batches(self.window.columns, self._position):
             if batch is not None:
-                for figures in self.window.feed(self._sorted_out(batch)):
-                    yield self._told(figures)
+                for figures in self.window.feed(self._well_formed(batch)):
+                    yield self._with_alarms(figures)
                 self._position, changed = batch.position, True
             else:
                 yield None
@@ -112,7 +112,7 @@ class Watch:
     def _sinks(self) -> list[Sink]:
         return [sink for sink in (self._lines, self._malformed) if sink is not None]
 
-    def _sorted_out(self, batch: StreamBatch) -> Any:
+    def _well_formed(self, batch: StreamBatch) -> Any:
         """Set malformed records aside, and return the others."""
         for content in batch.malformed:
             self.malformed += 1
@@ -120,14 +120,14 @@ class Watch:
                 self._malformed.write(self.malformed, content)
         return batch.frame
 
-    def _told(self, figures: WindowFigures) -> WindowFigures:
-        """Return figures with the alarms that they raise, noted in the series."""
+    def _with_alarms(self, figures: WindowFigures) -> WindowFigures:
+        """Return figures with the alarms that they raise, after adding them to the series."""
         counters = {**figures.counters, **({"malformed": self.malformed} if self.malformed else {})}
         figures = replace(figures, counters=counters)
         undecided: dict[str, str] = {}
         if self.window.full or figures.partial:
             for alarm in self._alarms:
-                alarm.hear(alarm.value_in(figures))
+                alarm.update(alarm.value_in(figures))
             undecided = self._judged(figures)
         raised = [alarm.text for alarm in self._alarms if alarm.raised]
         raised += [rule for rule, fact in self._rules.items() if fact.raised]
@@ -139,11 +139,11 @@ class Watch:
         return figures
 
     def _judged(self, figures: WindowFigures) -> dict[str, str]:
-        """Find the rules of the policy that are broken, and return those that cannot be judged, with the reason."""
+        """Update the rules of the policy that are broken, and return those that cannot be judged, with the reason."""
         verdict = {} if self._judge is None or not figures.records else self._judge(self.window)
-        undecided = {rule: said for rule, said in verdict.items() if isinstance(said, str)}
-        for rule, said in verdict.items():
-            self._rules.setdefault(rule, Fact(rule)).hear(None if isinstance(said, str) else said)
+        undecided = {rule: outcome for rule, outcome in verdict.items() if isinstance(outcome, str)}
+        for rule, outcome in verdict.items():
+            self._rules.setdefault(rule, Fact(rule)).update(None if isinstance(outcome, str) else outcome)
         for rule, reason in undecided.items():
             before = self.undecided.get(rule)
             self.undecided[rule] = Undecided(rule, reason, 1 + (0 if before is None else before.windows))
@@ -152,7 +152,7 @@ class Watch:
     # State --------------------------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
-        """Keep the state, and tell the source that it is kept."""
+        """Save the state, and tell the source that it is saved."""
         if self._checkpoint is None or self._position is None:
             return
         self._write_state()
@@ -179,13 +179,13 @@ class Watch:
         self._checkpoint.write({"window": document, "position": self._position, **sinks, **own}, arrays)
 
     def _resume(self) -> None:
-        """Go on from the checkpoint, where there is one."""
+        """Continue from the checkpoint, if there is one."""
         kept = None if self._checkpoint is None else self._checkpoint.read()
         if kept is None:
             for sink in self._sinks:
                 sink.go_to(None)
             if self._sinks:
-                self._write_state()  # where the lines begin, so that a run that is killed at once does not begin twice
+                self._write_state()  # where the lines begin, so that a run that is killed at once does not write them twice
             return
         document, arrays = kept
         self.window.restore(document["window"], arrays)

@@ -1,6 +1,6 @@
-"""The measures of the records that came last: a window over a stream, exact at every moment.
+"""The window over a stream, with exact measures of the latest records at every moment.
 
-How the stream is cut into batches never matters: the figures of a window are those of its records, counted in integers.
+It never matters how the stream is split into batches: the figures of a window are those of its records, counted in integers.
 """
 
 from __future__ import annotations
@@ -40,38 +40,38 @@ __all__ = ["Window"]
 _BEGINNING = np.iinfo(np.int64).min // 4
 _MOST_RECORDS = 10**9
 _TIDY_EVERY = 1 << 16
-"""Records after which a window looks whether there is much to forget."""
+"""The number of records after which a window checks whether there are many old values to forget."""
 
 
 class Window:
-    """A window over a stream of records: what the records in it disclose, and what they are good for, at every moment.
+    """A window over a stream of records, which measures what its records disclose and what they are good for.
 
     Parameters
     ----------
     key
-        The columns that an intruder may know; a list of lists is several keys, measured at once.
+        The columns that an intruder may know; a list of lists stands for several keys, measured at once.
     sensitive
-        The column to protect; none: the identity of the record, or of the person.
+        The column to protect; by default the identity of the record, or of the person.
     size, duration
-        The last N records, or the records of the last N seconds ("1h", a `timedelta`); neither: all since the start.
+        The last N records, or the records of the last N seconds ("1h", a `timedelta`); with neither, all since the start.
     time
-        The column of the records' own times, which a duration needs.
+        The column of the records' own times, required for a duration.
     lateness
-        How much earlier than the latest record another may be and still be counted: the window ends this much before the latest.
+        How much earlier than the latest record another may be and still be counted; the window ends this much before the latest.
     late
-        What becomes of a record that is later still: "drop" leaves it out, "add" counts it from then on; `late` counts both.
+        What happens to a record that is even later: "drop" leaves it out, "add" counts it from then on; `late` counts both.
     every
-        After how many records, or how much time, `feed` gives figures.
+        After how many records, or how much time, `feed` yields figures.
     person
-        A column that names persons, who may occur often: figures then count persons, not records.
+        A column that names persons, who may occur several times; figures then count persons, not records.
     partitions, derived
-        Semantic partitions by column, and columns made from others (`GridCell`, `Hours`, ...).
+        Semantic partitions by column, and columns derived from others (`GridCell`, `Hours`, ...).
     needs
-        Uses that the records are to serve, measured beside the rate.
+        Needs that the records should serve, measured beside the rate.
     nulls
         "category", "drop" or "error".
     limit
-        The most combinations of values to hold. Beyond it figures are estimates from a sample of the classes, and say so.
+        The most combinations of values to hold. Beyond it, figures are estimates from a sample of the classes, and are marked so.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Window:
     """
 
     @checked_arguments
-    def __init__(  # noqa: PLR0913 - what a window is
+    def __init__(  # noqa: PLR0913 - a public door
         self,
         key: Names | Sequence[Sequence[str]],
         sensitive: Names | None = None,
@@ -126,7 +126,7 @@ class Window:
         self._silent = True
         self.counters = {"dropped": 0, "outside": 0, "timeless": 0, "late": 0}
 
-    # What it holds ------------------------------------------------------------------------------------------------------
+    # Content ------------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -144,19 +144,19 @@ class Window:
 
     @property
     def records(self) -> int:
-        """The records that it holds."""
+        """How many records it holds."""
         return self._expiry.records
 
     @property
     def full(self) -> bool:
-        """Whether it has reached its extent once; figures before that are those of fewer records."""
+        """Whether it has reached its extent once; before that, its figures are those of fewer records."""
         if self._size is not None:
             return self.seen >= self._size
         return self._duration is None or self._end - self._began >= self._duration
 
     @property
     def late(self) -> int:
-        """The records that came too late."""
+        """How many records came too late."""
         return self.counters["late"]
 
     @property
@@ -171,7 +171,7 @@ class Window:
 
     @property
     def length(self) -> int | None:
-        """The duration in microseconds; None where it has none."""
+        """The duration in microseconds; None if it has none."""
         return self._duration
 
     @property
@@ -181,16 +181,16 @@ class Window:
 
     @property
     def share(self) -> float:
-        """The share of the classes that figures are estimated from; 1: they are exact."""
+        """The share of the classes that figures are estimated from; 1 if they are exact."""
         return self._measures.share
 
     def counts(self) -> Counts:
-        """Return the joint count table of the records that it holds; names may differ where a column has two partitions."""
+        """Return the joint count table of its records; names may differ if a column has two partitions."""
         return self._measures.table()
 
     @property
     def rate(self) -> float:
-        """The Discrimination Rate of the (first) key; undefined where there is nothing to disclose."""
+        """The Discrimination Rate of the (first) key; undefined if there is nothing to disclose."""
         return self._measures.rate()
 
     @property
@@ -200,12 +200,12 @@ class Window:
 
     @property
     def k(self) -> int:
-        """The records, or persons, of the smallest class of the (first) key."""
+        """The number of records, or persons, in the smallest class of the (first) key."""
         return self._measures.first().k
 
     @property
     def uniques(self) -> int:
-        """The classes of one record, or person, of the (first) key."""
+        """The number of classes of one record, or person, of the (first) key."""
         return self._measures.first().uniques
 
     @property
@@ -219,11 +219,11 @@ class Window:
         return self._measures.keys()
 
     def riskiest(self, most: int = 5) -> list[dict[str, Any]]:
-        """Return the classes of the first key that disclose most, masked as reports are."""
+        """Return the classes of the first key that disclose most, masked as in reports."""
         return self._measures.riskiest(most) if self.records else []
 
     def frame(self) -> pl.DataFrame:
-        """Return the records that it holds as a table of the columns measured, in no particular order."""
+        """Return its records as a table of the measured columns, in no particular order."""
         return self._measures.frame()
 
     def figures(self) -> WindowFigures:
@@ -240,18 +240,18 @@ class Window:
             return None, None
         return None if self._duration is None else shown_moment(self._end - self._duration), shown_moment(self._end)
 
-    # How it moves -------------------------------------------------------------------------------------------------------
+    # Movement -----------------------------------------------------------------------------------------------------------
 
     @checked_arguments
     def update(self, batch: Data, counted: str | None = None) -> Window:
-        """Let the records of a batch in, and those out that are too old then; return the window.
+        """Add the records of a batch, remove those that are then too old, and return the window.
 
         Parameters
         ----------
         batch
-            A data frame of any library, or anything else that is data; one that cannot be counted is refused whole.
+            A data frame of any library, or any other data; a batch that cannot be counted is refused as a whole.
         counted
-            A column that says how many records a row stands for, where they were counted already; none: one each.
+            A column that says how many records each row stands for, if records were already counted; by default one each.
         """
         self._enter(self._reader.read(batch, counted))
         if self._timed and self._latest > _BEGINNING:
@@ -261,9 +261,9 @@ class Window:
         return self
 
     def feed(self, batch: Data, counted: str | None = None) -> Iterator[WindowFigures]:
-        """Let the records of a batch in step by step, and give the figures whenever `every` says so."""
+        """Add the records of a batch step by step, and yield the figures whenever they are due."""
         if self._every is None:
-            raise ArgumentError("when are figures due? Say so with every=, in records or as a duration.")
+            raise ArgumentError("it is not stated when figures are due; give every=, as a number of records or a duration.")
         reading = self._reader.read(batch, counted)
         if self._timed:
             yield from self._feed_by_time(reading)
@@ -272,7 +272,7 @@ class Window:
             yield from self._feed_by_number(reading, self._every)
 
     def finish(self) -> WindowFigures | None:
-        """Let in what still waits, as if the stream had ended, and return the last figures; None where nothing is new."""
+        """Add what is still waiting, as if the stream had ended, and return the last figures; None if nothing is new."""
         if self._timed and self._latest > _BEGINNING:
             if self._end > self._latest:
                 return None
@@ -286,9 +286,9 @@ class Window:
 
     @checked_arguments
     def revert(self, batch: Data) -> Window:
-        """Take the records of a batch out again, the latest of those that look alike; return the window.
+        """Remove the records of a batch again, the latest of those that are equal, and return the window.
 
-        All must be in the window. Records that had left it when the batch came do not come back.
+        All must be in the window. Records that left it when the batch was added do not come back.
         """
         places = self._expiry.counts.places_of(self._reader.read(batch).columns)
         self._expiry.take_out(places)
@@ -297,7 +297,7 @@ class Window:
         return self
 
     def _enter(self, reading: Reading) -> None:
-        """Let records in, a piece at a time, or, where the time matters, keep them until the window reaches them."""
+        """Add records piece by piece or, if times matter, keep them until the window reaches them."""
         codes = self._coded(reading)
         if reading.times is not None:
             self._keep(Part(reading.times, codes, reading.amounts))
@@ -310,7 +310,7 @@ class Window:
         self.seen += len(codes) if reading.amounts is None else int(reading.amounts.sum())
 
     def _coded(self, reading: Reading) -> NDArray[np.uint32]:
-        """Count what was left out, and return the codes of the rest."""
+        """Count the records that were left out, and return the codes of the rest."""
         for name, number in (("dropped", reading.dropped), ("outside", reading.outside), ("timeless", reading.timeless)):
             self.counters[name] += number
         counts = self._expiry.counts
@@ -325,7 +325,7 @@ class Window:
         return counts.coded(columns)
 
     def _keep(self, part: Part) -> None:
-        """Sort out what is late, each record by those before it, and keep the rest until it is reached."""
+        """Separate late records, judging each by those before it, and keep the rest until the window reaches them."""
         times = part.times
         if not len(times):
             return
@@ -346,11 +346,11 @@ class Window:
         self._waiting.add(part)
 
     def _closed(self, watermark: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return up to when no more records are let in: the last time at which figures were due, or the watermark itself."""
+        """Return the time before which no more records are added: the last at which figures were due, or the watermark itself."""
         return watermark if self._every is None else watermark // self._every * self._every
 
     def _advance(self, end: int, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
-        """Let the window end just before a time."""
+        """Move the end of the window to just before a time."""
         for part in self._waiting.before(end):
             self._let_in(part.codes, part.times, part.amounts)
         self._end = end
@@ -369,7 +369,7 @@ class Window:
     def _feed_by_number(self, reading: Reading, every: int) -> Iterator[WindowFigures]:
         if reading.amounts is not None:
             raise ArgumentError(
-                "records that were counted have no order; figures are due by time then: name its column with time=."
+                "records that were already counted have no order, so figures are due by time; name its column with time=."
             )
         codes = self._coded(reading)
         at = 0
@@ -378,7 +378,7 @@ class Window:
             self._let_in(codes[at : at + step])
             self.seen += step
             at += step
-            if self.seen % every == 0 or self.seen % _TIDY_EVERY == 0:  # not where batches end: these differ from run to run
+            if self.seen % every == 0 or self.seen % _TIDY_EVERY == 0:  # not at the ends of batches, which differ from run to run
                 self._fit([codes])
             if self.seen % every == 0:
                 self._shown += 1
@@ -386,7 +386,7 @@ class Window:
             self._tidy([codes])
 
     def _feed_by_time(self, reading: Reading) -> Iterator[WindowFigures]:
-        """Keep records up to the one that makes figures due, give these, and go on: as if records came one by one."""
+        """Keep records up to the one that makes figures due, yield these, and continue, as if records arrived one by one."""
         codes, times = self._coded(reading), reading.times
         if times is None or not len(times):
             return
@@ -403,7 +403,7 @@ class Window:
                 self._skip_silence()
 
     def _skip_silence(self) -> None:
-        """Pass over steps at which the window is empty: a stream may rest for a year."""
+        """Skip steps at which the window is empty: a stream may rest for a year."""
         if self.records or not self._waiting:
             return
         every = self._every or 1
@@ -418,10 +418,10 @@ class Window:
     def _fit(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
         hold_to_limit(self._expiry, [*waiting, *self._waiting.codes])
 
-    # What a checkpoint keeps --------------------------------------------------------------------------------------------
+    # State --------------------------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that is needed to go on: a document, and arrays."""
+        """Return all that is needed to continue, as a document and arrays."""
         values, arrays = self._expiry.counts.state()
         arrays |= self._expiry.state() | self._waiting.state(len(values))
         examples = [[[label, value] for label, value in one.example.items()] for one in self._reader.fields]
@@ -437,7 +437,7 @@ class Window:
         return {"values": values, "examples": examples, "counters": self.counters, **position}, arrays
 
     def restore(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
         self._expiry.counts.restore(document["values"], arrays)
         self._expiry.counts.halvings = int(document["halvings"])
         self._expiry.restore(arrays)
