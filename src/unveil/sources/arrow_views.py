@@ -86,13 +86,14 @@ class _Stream(ctypes.Structure):
     )
 
 
+_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
 @contextmanager
 def views_of(chunk: pl.Series) -> Iterator[Views]:
     """Give the views of a column of texts that is one chunk, as long as they are looked at."""
     capsule = chunk.__arrow_c_stream__()  # which lets go of the stream when it is let go
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    place = pointer(capsule, b"arrow_array_stream")
+    place = _POINTER(capsule, b"arrow_array_stream")
     stream, schema, array = _Stream.from_address(place), _Schema(), _Array()
     _require(stream.get_schema(place, ctypes.addressof(schema)) == 0)
     kind = schema.format
@@ -107,16 +108,15 @@ def views_of(chunk: pl.Series) -> Iterator[Views]:
 
 def _views_in(array: _Array) -> Views:
     """Return the views of an array; behind them come its pieces of memory, and the sizes of these."""
-    table, pieces = ctypes.addressof(array.buffers.contents), array.n_buffers - 3
-    views, sizes = (_at(np.uint64, table + 8 * at, 1)[0] for at in (1, array.n_buffers - 1))
-    words = _at(np.uint64, int(views) + 16 * array.offset, 2 * array.length).reshape(-1, 2)
-    places = _at(np.uint64, table + 16, pieces)
-    ends = places + (_at(np.uint64, int(sizes), pieces) if pieces else np.uint64(0))
-    used = ends > places
-    if not used.any():
+    buffers, pieces = array.buffers, array.n_buffers - 3
+    words = _at(np.uint64, (buffers[1] or 0) + 16 * array.offset, 2 * array.length).reshape(-1, 2)
+    places = [buffers[2 + at] or 0 for at in range(pieces)]
+    sizes = _at(np.uint64, buffers[array.n_buffers - 1] or 0, pieces).tolist()
+    used = [(place, place + size) for place, size in zip(places, sizes, strict=True) if size]
+    if not used:
         return Views(words, np.zeros(pieces, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
-    begin, end = int(places[used].min()), int(ends[used].max())
-    return Views(words, places - np.uint64(begin), _at(np.uint8, begin, end - begin))
+    begin, end = min(place for place, _ in used), max(last for _, last in used)
+    return Views(words, np.array(places, dtype=np.uint64) - np.uint64(begin), _at(np.uint8, begin, end - begin))
 
 
 def _at(kind: type[Any], place: int, number: int) -> NDArray[Any]:

@@ -128,15 +128,24 @@ def counted_column(name: str, series: pl.Series) -> CodedTable:
     column = _countable(series.alias(""))  # some names are patterns to Polars
     if column.dtype == pl.String and _at_once(column) and not column.null_count():
         first, found = counted_texts(column)
-        values = column[first]
+        if len(first) <= _FEW:
+            texts = [column.item(row) for row in first.tolist()]
+            order = sorted(range(len(texts)), key=texts.__getitem__)
+            return _counted_values(name, [texts[at] for at in order], found[order])
+        present, codes = _coded_distinct(column[first])
     else:
         counts = column.value_counts(name="n")
         values, found = counts.get_column(""), counts.get_column("n").to_numpy()
-    present, codes = _coded_distinct(values) if values.dtype == pl.String and not values.null_count() else _coded(values)
+        present, codes = _coded_distinct(values) if values.dtype == pl.String and not values.null_count() else _coded(values)
     n = np.empty(len(present), dtype=np.int64)
     n[codes] = found
+    return _counted_values(name, present, n)
+
+
+def _counted_values(name: str, present: pl.Series | list[str], n: NDArray[np.int64]) -> CodedTable:
+    """Return the table of a column from its values in order and the records of each: one row per value."""
     rows = np.arange(len(present), dtype=smallest_unsigned(len(present)))
-    return CodedTable((Coded(name, _values(present), rows),), len(column), n=n)
+    return CodedTable((Coded(name, _values(present), rows),), int(n.sum()), n=n)
 
 
 def encode_values(values: Sequence[Any], *, as_objects: bool = False) -> Coded:
@@ -360,9 +369,11 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
     return pl.Series(present + low, dtype=column.dtype), codes
 
 
-def _values(present: pl.Series) -> Sequence[Any]:
+def _values(present: pl.Series | list[str]) -> Sequence[Any]:
     """Return the dictionary as Python values, at once where it is small."""
-    return tuple(present) if len(present) <= _AS_TUPLE else _SeriesValues(present)
+    if isinstance(present, list):
+        return tuple(present)
+    return tuple(present.to_list()) if len(present) <= _AS_TUPLE else _SeriesValues(present)
 
 
 def _encode_objects(series: pl.Series) -> Coded:

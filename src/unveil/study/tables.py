@@ -168,6 +168,8 @@ class Tables:
 def _in_order(table: CodedTable, columns: Sequence[str]) -> CodedTable:
     """Return a table with the columns named, in their order."""
     by_name = {column.name: column for column in table.columns}
+    if list(by_name) == list(columns):
+        return table
     return replace(table, columns=tuple(by_name[name] for name in columns))
 
 
