@@ -107,13 +107,13 @@ def test_python_and_sql_ask_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "part"),
     [
-        ("SELECT AVG(pay) FROM t WHERE pay > 3000", "'pay' may not be in the condition"),
-        ("SELECT AVG(pay) FROM t WHERE disease = 'flu'", "'disease' may not be in the condition"),
-        ("SELECT COUNT(*) FROM t GROUP BY disease", "'disease' may not be in GROUP BY"),
-        ("SELECT COUNT(*) FROM t WHERE name = 'Eve'", "'name' may not be in WHERE"),
-        ("SELECT AVG(disease) FROM t", "'disease' holds no numbers"),
-        ("SELECT AVG(town) FROM t", "'town' holds no numbers"),
-        ("SELECT COUNT(*) FROM t WHERE age = 'old'", "'age' holds numbers"),
+        ("SELECT AVG(pay) FROM t WHERE pay > 3000", "'pay' is not allowed in the condition"),
+        ("SELECT AVG(pay) FROM t WHERE disease = 'flu'", "'disease' is not allowed in the condition"),
+        ("SELECT COUNT(*) FROM t GROUP BY disease", "'disease' is not allowed in GROUP BY"),
+        ("SELECT COUNT(*) FROM t WHERE name = 'Eve'", "'name' is not allowed in WHERE"),
+        ("SELECT AVG(disease) FROM t", "'disease' contains no numbers"),
+        ("SELECT AVG(town) FROM t", "'town' contains no numbers"),
+        ("SELECT COUNT(*) FROM t WHERE age = 'old'", "'age' contains numbers"),
     ],
 )
 def test_columns_stand_where_their_roles_allow(question: str, part: str, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_each_column_has_its_own_policy(tmp_path: Path) -> None:
     assert door.ask("SELECT COUNT(*) FROM t WHERE disease = 'flu'").unit == "rho"
     both = door.ask("SELECT AVG(pay), AVG(score) FROM t WHERE sex = 'M'")
     assert (both.policy, len(both.numbers)) == ("camouflage + restriction", 2)
-    with pytest.raises(QuestionError, match="several policies"):
+    with pytest.raises(QuestionError, match="different policies"):
         door.ask("SELECT COUNT(*) FROM t WHERE disease = 'flu' AND score > 0")
 
 

@@ -128,7 +128,7 @@ def test_everything_else_is_refused(text: str) -> None:
 
 
 def test_what_is_not_accepted_beside_a_constant_is_named() -> None:
-    with pytest.raises(QuestionError, match="holds UPPER in WHERE"):
+    with pytest.raises(QuestionError, match="contains UPPER in WHERE"):
         inquiry_of_sql("SELECT COUNT(*) FROM people WHERE UPPER(town) = 'A'", NAMES)
 
 

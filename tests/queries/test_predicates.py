@@ -93,7 +93,7 @@ def test_conditions_are_not_joined_by_and() -> None:
     ("column", "constant"), [("n", "1"), ("town", 1), ("member", 1), ("day", "yesterday"), ("day", 3), ("n", True)]
 )
 def test_a_constant_has_to_fit_the_column(column: str, constant: Any) -> None:
-    with pytest.raises(QuestionError, match=f"column '{column}' holds"):
+    with pytest.raises(QuestionError, match=f"column '{column}' contains"):
         Compared(column, "=", constant).truth(known)
 
 

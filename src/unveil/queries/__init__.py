@@ -1,7 +1,7 @@
-"""A protected door to a data base: questions are answered exactly, with noise or by an interval, or refused, and remembered.
+"""Gates: protected access to a table. Questions are answered exactly, with noise or by an interval, or refused, and recorded.
 
-`Gate` is the door. A question is SQL, or what `count`, `total` and `average` make of conditions on `col`. A policy decides:
-`Restriction`, `Differential`, `Sticky`, `PerturbedRecords`, `Camouflage`; `Open` protects nobody.
+A `Gate` takes questions in SQL, or as built by `count`, `total` and `average` from conditions on `col`. A policy decides:
+`Restriction`, `Differential`, `Sticky`, `PerturbedRecords` or `Camouflage`; `Open` protects nobody.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ __all__ = ["Answer", "Explanation", "Number"]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number of an answer: what it is of, and what was decided."""
+    """One number of an answer: the statistic, and what was decided about it."""
 
     statistic: Statistic
     decision: Decision
@@ -24,36 +24,36 @@ class Number:
 
     @property
     def answered(self) -> bool:
-        """Whether there is one."""
+        """Whether it was answered."""
         return not self.decision.reason
 
     @property
     def label(self) -> str:
-        """What it is, for a table."""
+        """Its label in a table."""
         group = ", ".join(f"{name} = {value}" for name, value in self.statistic.group)
         return f"{self.statistic.aggregate} | {group}" if group else str(self.statistic.aggregate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the number as plain values."""
         group = {"group": jsonable(dict(self.statistic.group))} if self.statistic.group else {}
-        document = {"answered": self.answered, **self.decision.given(), "reason": self.decision.reason or None}
+        document = {"answered": self.answered, **self.decision.answer(), "reason": self.decision.reason or None}
         return {"aggregate": str(self.statistic.aggregate), **group, **document}
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Answer(Result):
-    """What a gate answers.
+    """The answer of a gate.
 
     Attributes
     ----------
     numbers
-        The requested numbers; groups that are refused are left out, as which ones there are may itself be protected.
+        The requested numbers; refused groups are left out, as their existence may itself be protected.
     cost, spent, unit
-        What the question took, and what the analyst has taken so far, of which account.
+        What the question cost, what the analyst has spent so far, and the unit of both.
     analyst, policy
         Who asked, and which policies decided.
     head
-        The head of the ledger's chain after it.
+        The head of the ledger's chain after this answer.
     """
 
     numbers: tuple[Number, ...]
@@ -66,12 +66,12 @@ class Answer(Result):
 
     @property
     def answered(self) -> bool:
-        """Whether there is any number."""
+        """Whether any number was answered."""
         return any(number.answered for number in self.numbers)
 
     @property
     def reason(self) -> str | None:
-        """Why there is none; None where there is."""
+        """Why nothing was answered; None if something was."""
         return None if self.answered else self.numbers[0].decision.reason
 
     @property
@@ -80,26 +80,26 @@ class Answer(Result):
 
     @property
     def value(self) -> float | int | None:
-        """The number, where one was requested and it is not an interval."""
+        """The number, if a single one was requested and it is not an interval."""
         return None if self._only is None else self._only.decision.value
 
     @property
     def low(self) -> float | None:
-        """The lower end of the interval that is answered."""
+        """The lower end of the answered interval."""
         return None if self._only is None else self._only.decision.low
 
     @property
     def high(self) -> float | None:
-        """The upper end of the interval that is answered."""
+        """The upper end of the answered interval."""
         return None if self._only is None else self._only.decision.high
 
     @property
     def error(self) -> float | None:
-        """The standard error, where there is noise."""
+        """The standard error, if there is noise."""
         return None if self._only is None else self._only.decision.error
 
     def __repr__(self) -> str:
-        """Return one line: the answer, or why there is none, and the price."""
+        """Return one line: the answer, or why there is none, and the cost."""
         if not self.answered:
             return f"Answer(refused: {self.reason}; spent {self.spent:g} {self.unit})"
         shown = _shown(self._only.decision) if self._only is not None else f"{len(self.numbers):,} numbers"
@@ -109,12 +109,12 @@ class Answer(Result):
         """Return the answer: one number as `value`, or `low` and `high`; several under `numbers`."""
         from unveil import __version__
 
-        document = self._only.decision.given() if self._only is not None else {"value": None}
+        document = self._only.decision.answer() if self._only is not None else {"value": None}
         several = {} if self._only is not None else {"numbers": [one.to_dict() for one in self.numbers]}
         reason = {"reason": self.reason, "message": REASONS.get(self.reason) if self.reason else None}
         price = {"cost": self.cost, "spent": self.spent, "unit": self.unit}
-        made = {"analyst": self.analyst, "policy": self.policy, "version": __version__}
-        return {"answered": self.answered, **document, **several, **reason, **price, **made}
+        origin = {"analyst": self.analyst, "policy": self.policy, "version": __version__}
+        return {"answered": self.answered, **document, **several, **reason, **price, **origin}
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return the numbers as a table."""
@@ -150,14 +150,14 @@ def _shown(decision: Decision) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Explanation(Result):
-    """What a question would cost, before anything is spent. It says nothing about the data.
+    """What a question would cost, before anything is spent. It reveals nothing about the data.
 
     Attributes
     ----------
     rows
-        For each number its policy, its cost, its unit, and how far off the answer is at most in 95 of 100 cases.
+        For each number its policy, its cost, its unit, and how far off the answer is at most, in 95 of 100 cases.
     budget
-        For each policy what is spent, by the analyst and by all, and what the limits are.
+        For each policy, what the analyst and all together have spent, and the limits.
     notes
         What is protected, against whom, and what is not.
     """
@@ -168,7 +168,7 @@ class Explanation(Result):
 
     @property
     def cost(self) -> float:
-        """The cost of the whole question, all numbers new."""
+        """The cost of the whole question, if all its numbers are new."""
         return float(sum(row["cost"] for row in self.rows))
 
     def __repr__(self) -> str:

@@ -1,16 +1,16 @@
 r"""Which sums together determine a person's value? The audit of exact answers, by random null vectors.
 
-The answers so far are the system Q x = b, one row of zeros and ones per answered sum, one unknown per atom (the records that no
-question can tell apart). Atom i is determined if and only if the unit vector e_i lies in the row space of Q, that is, if every v
-with Q v = 0 has v_i = 0. Two atoms i and j are tied, so that anyone who knows one value knows the other, if and only if all such
-v have v_i and v_j in one proportion. So two *random* null vectors decide: a determined atom has zeros in both, always; another
-one with probability 1/p each, and that only refuses a question that could have been answered.
+The answers so far are the system Q x = b, with one row of zeros and ones per answered sum and one unknown per atom (the records
+that no question can tell apart). Atom i is determined if and only if the unit vector e_i lies in the row space of Q, that is, if
+every v with Q v = 0 has v_i = 0. Two atoms i and j are tied, so that anyone who knows one value knows the other, if and only if
+all such v have v_i and v_j in the same proportion. So two *random* null vectors decide: a determined atom always has zeros in
+both; any other has a zero only with probability 1/p each, and that merely refuses a question that could have been answered.
 
-All is computed modulo two secret primes of 50 bits, drawn for each process, and a question is refused if either says so. A
-determined atom is overlooked only if both primes divide one certain minor of Q; a minor of 1,000 questions is below 2^4000, so
-divisible by fewer than 82 of the 10^13 primes: the chance is below 10^-22 per atom.
+Everything is computed modulo two secret primes of 50 bits, drawn for each process, and a question is refused if either says so. A
+determined atom is overlooked only if both primes divide one particular minor of Q; a minor of 1,000 questions is below 2^4000,
+and so divisible by fewer than 82 of the 10^13 primes: the chance is below 10^-22 per atom.
 
-Of the null space nothing is stored but two vectors and, for the k pivot atoms C, the inverse of Q_C. A new row costs O(k^2 + n).
+Only two vectors of the null space are stored and, for the k pivot atoms C, the inverse of Q_C. A new row costs O(k^2 + n).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What adding a row would change in one field: the pivot, and the null vectors at the pivots then."""
+    """What adding a row would change in one field: the pivot, and the new entries of the null vectors at the pivots."""
 
     pivot: int
     down: NDArray[np.int64]
@@ -56,14 +56,14 @@ class _Step:
 
 
 class Audit:
-    """The sums that were answered, and whether one more would give somebody away.
+    """The sums that were answered, and whether one more would give someone away.
 
     Parameters
     ----------
     sizes
-        The records of each atom.
+        The number of records of each atom.
     least
-        Fewer records than this may not be determined, as one atom or as two that are tied.
+        An atom, or two tied atoms, of fewer records than this may not be determined.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Audit:
         return not self._independent(np.asarray(members, dtype=bool))
 
     def _independent(self, members: NDArray[np.bool_]) -> bool:
-        """Whether a sum does not follow from those before: then a random null vector meets it only by a rare chance."""
+        """Whether a sum does not follow from earlier ones: a random null vector is then orthogonal to it only by rare chance."""
         return any(sum_over(vector, members, one.prime) for one in self._fields for vector in one.vectors)
 
     def _steps(self, members: NDArray[np.bool_]) -> list[_Step]:
@@ -116,7 +116,7 @@ class Audit:
         ]
 
     def _pivot(self, members: NDArray[np.bool_], across: list[NDArray[np.int64]]) -> tuple[int, list[int]]:
-        """Return an atom whose column makes the system grow, and what is left of it there, modulo each prime."""
+        """Return an atom whose column extends the system, and the remainder of the row there, modulo each prime."""
         free = members.copy()
         free[self._pivots] = False
         for among in (free, np.delete(np.arange(len(members)), self._pivots)):
@@ -130,11 +130,11 @@ class Audit:
         raise ArithmeticError("an independent row has no pivot")
 
     def _column(self, atom: int) -> NDArray[np.bool_]:
-        """Return which of the rows hold an atom."""
+        """Return which of the rows contain an atom."""
         return ((self._rows[: self.rank, atom >> 3] >> (7 - (atom & 7))) & 1).astype(bool)
 
     def _discloses(self, state: _Field, step: _Step) -> bool:
-        """Whether the null vectors with one row more determine an atom, or tie two, of too few records."""
+        """Whether, with one more row, the null vectors determine an atom of too few records, or tie two."""
         pivots = np.asarray([*self._pivots, step.pivot], dtype=np.int64)
         first, second = step.moved
         sizes = self._sizes[pivots]
@@ -147,7 +147,7 @@ class Audit:
         return self._tied(state, pivots, pivots[open_], ratios(first[open_], second[open_], state.prime))
 
     def _tied(self, state: _Field, pivots: NDArray[np.int64], atoms: NDArray[np.int64], shares: NDArray[np.int64]) -> bool:
-        """Whether two atoms of too few records share a proportion: two pivots, or a pivot and a free atom."""
+        """Whether two atoms of too few records have the same proportion: two pivots, or a pivot and a free atom."""
         sizes = self._sizes[atoms]
         order = np.lexsort((sizes, shares))
         ordered, held = shares[order], sizes[order]
@@ -195,7 +195,7 @@ def _field(prime: int, atoms: int, random: np.random.Generator) -> _Field:
 
 
 def _left(column: NDArray[np.bool_], member: Any, across: NDArray[np.int64], prime: int) -> int:
-    """Return what is left of a new row at an atom once the rows before are taken off."""
+    """Return the remainder of a new row at an atom after subtracting the earlier rows."""
     return int((int(member) - int(sum_over(across, column, prime))) % prime)
 
 
@@ -208,7 +208,7 @@ def _step(
     pivots: list[int],
     members: NDArray[np.bool_],
 ) -> _Step:
-    """Return what the row changes: the null vectors move along the one direction that changes the new pivot alone."""
+    """Return what the row changes: the null vectors move along the one direction that changes only the new pivot."""
     prime, size = state.prime, len(pivots)
     down = column_sums(state.inverse, size, column, prime)
     direction = np.append((prime - down) % prime, 1)

@@ -1,17 +1,17 @@
-r"""What do all answers together disclose? For every atom the interval that they leave of its value, and how far that refines it.
+r"""What do all answers together disclose? For every atom, the interval that they leave, and its Discrimination Rate.
 
-The intruder knows everybody's keys, and so which atoms each answered number was about, and a range that values lie in: the
-declared bounds or, where there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
-inequalities, a least or greatest value of a set bounds the value of everybody in it; the least and the greatest value that fit
-all of them follow by linear programming. Atoms in the same answers are interchangeable, so there is one program per
-class of them.
+The intruder knows everyone's keys, and therefore which atoms each answered number was about, and a range of the values: the
+declared bounds or, if there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
+inequalities, and a least or greatest value of a set bounds the values of everyone in it; the least and the greatest value that
+are consistent with all of them follow by linear programming. Atoms in the same answers are interchangeable, so there is one
+program per class of them.
 
-Of M values equally likely before, m are left: the Discrimination Rate of the answers for that atom is
+If m of M initially equally likely values are left, the Discrimination Rate of the answers for that atom is
 
 .. math:: DR = 1 - \log_2 m / \log_2 M
 
-1: the value is determined. Differentially private noise has no bound, so it excludes no value; what it lets an intruder learn is
-said by the budget. Intruders who know values besides, their own or a neighbour's, learn more.
+It is 1 if the value is determined. Differentially private noise has no bound, so it rules out no value; the budget says how much
+it lets an intruder learn. Intruders who also know values, such as their own or a neighbour's, learn more.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _ANY = (-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnDisclosure:
-    """What the answers leave of one column, or of one condition on a sensitive column.
+    """What the answers disclose about one column, or about one condition on a sensitive column.
 
     Attributes
     ----------
     about
         The column, or the condition.
     numbers
-        The answers that bear on it.
+        How many answers concern it.
     low, high
-        For each atom the least and the greatest mean value of its records that fits all answers.
+        For each atom, the least and the greatest mean value of its records that is consistent with all answers.
     prior
-        What was known before: the range of values.
+        The range of values that was known before.
     records
-        The records of each atom.
+        The number of records of each atom.
     """
 
     about: str
@@ -82,7 +82,7 @@ class ColumnDisclosure:
 
     @property
     def determined(self) -> int:
-        """The single records whose value is determined."""
+        """How many single records have a determined value."""
         return int(np.count_nonzero((self.rates >= 1.0) & (self.records == 1)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,16 +101,16 @@ class ColumnDisclosure:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class LedgerDisclosure(Result):
-    """What all answers of a ledger together disclose: the steward's view, not for analysts.
+    """What all answers of a ledger together disclose; for the steward, not for analysts.
 
     Attributes
     ----------
     columns_
-        For each column, or condition, what the answers leave of it.
+        For each column, or condition, what the answers disclose about it.
     budget
-        For differentially private answers, what they may have disclosed at most.
+        For differentially private answers, the most that they may have disclosed.
     notes
-        What an intruder is taken to know.
+        What an intruder is assumed to know.
     """
 
     columns_: tuple[ColumnDisclosure, ...]
@@ -119,7 +119,7 @@ class LedgerDisclosure(Result):
 
     @property
     def determined(self) -> int:
-        """The records of which some value is determined, counted per column."""
+        """How many values of records are determined, summed over columns."""
         return sum(one.determined for one in self.columns_)
 
     def __repr__(self) -> str:
@@ -132,7 +132,7 @@ class LedgerDisclosure(Result):
         return {"columns": columns, "determined": self.determined, "budget": jsonable(self.budget), "notes": list(self.notes)}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return every atom with its interval: the steward's."""
+        """Return every atom with its interval, for the steward."""
         return {
             "about": [one.about for one in self.columns_ for _ in one.records],
             "records": [int(n) for one in self.columns_ for n in one.records],
@@ -152,7 +152,7 @@ class LedgerDisclosure(Result):
 
 @dataclass(slots=True)
 class _System:
-    """The answers about one column, or one condition: between what sums lie and, for extremes, each record of a set."""
+    """The answers about one column or condition: the ranges of sums and, for extremes, of each record of a set."""
 
     sizes: NDArray[np.int64]
     sets: list[NDArray[np.bool_]] = field(default_factory=list)
@@ -161,7 +161,7 @@ class _System:
 
 
 def disclosed(holding: Holding, entries: Sequence[Entry], policies: dict[str, GatePolicy]) -> LedgerDisclosure:
-    """Find out what the answers of a ledger together disclose."""
+    """Compute what the answers of a ledger together disclose."""
     systems: dict[str, _System] = {}
     for entry in entries:
         policy = policies[entry.account]
@@ -171,22 +171,22 @@ def disclosed(holding: Holding, entries: Sequence[Entry], policies: dict[str, Ga
     spent = {name: sum(entry.cost for entry in entries if entry.account == name) for name in policies}
     budget = {name: policies[name].disclosed(units) for name, units in spent.items() if policies[name].disclosed(units)}
     notes = (
-        "The intruder knows everybody's keys and the range of values (prior); who knows values besides learns more.",
+        "The intruder knows everyone's keys and the range of values (prior); one who also knows values learns more.",
         *(policy.notes()[-1] for policy in policies.values()),
     )
     return LedgerDisclosure(columns, budget, notes)
 
 
 def _add(systems: dict[str, _System], holding: Holding, policy: GatePolicy, statistic: Statistic, answer: dict[str, Any]) -> None:
-    """Add an answer to the system of its column or condition, where it is linear in unknown values."""
+    """Add an answer to the system of its column or condition, if it is linear in unknown values."""
     selection = holding.select(statistic)
     if selection.indicator:
         parts = _parts(statistic.condition)
-        secret = [part for part in parts if part.columns <= set(holding.sensitive)]
+        sensitive = [part for part in parts if part.columns <= set(holding.sensitive)]
         open_ = [part for part in parts if part.columns <= set(holding.key)]
-        if len(secret) + len(open_) < len(parts):
+        if len(sensitive) + len(open_) < len(parts):
             return
-        name = " AND ".join(sorted(part.sql(str, repr) for part in secret))
+        name = " AND ".join(sorted(part.sql(str, repr) for part in sensitive))
         members, sizes, n = holding.atoms_where(All(tuple(open_))), holding.sizes, 1
     elif selection.function in _TELLING and selection.members is not None and str(selection.column) in holding.sensitive:
         name, members, sizes = str(selection.column), selection.members, selection.sizes
@@ -214,7 +214,7 @@ def _ends(answer: dict[str, Any], bound: float) -> tuple[float, float]:
 
 
 def _prior(holding: Holding, name: str) -> tuple[float, float]:
-    """Return the range that values are known to lie in."""
+    """Return the range in which values are known to lie."""
     if name not in holding.cells.amounts:
         return 0.0, 1.0
     amounts = holding.cells.amounts[name]
@@ -222,7 +222,7 @@ def _prior(holding: Holding, name: str) -> tuple[float, float]:
 
 
 def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDisclosure:
-    """Solve for the interval of every atom, class by class of atoms in the same answers."""
+    """Solve for the interval of every atom; atoms in the same answers form a class."""
     there = np.flatnonzero(system.sizes > 0)
     sizes = system.sizes[there]
     table = np.stack([members[there] for members in system.sets])
@@ -243,7 +243,7 @@ def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDiscl
 def _extremes(
     classes: NDArray[np.bool_], sums: NDArray[np.float64], bottom: NDArray[np.float64], top: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the greatest sum of every class; of many classes, of the narrowest ones only."""
+    """Return the least and the greatest sum of every class; if there are many, only those of the narrowest."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 

@@ -1,4 +1,4 @@
-"""A protected door to a table: questions in, answers or refusals out, and a ledger that remembers them all."""
+"""The gate to a table: questions in, answers or refusals out, and a ledger that records them all."""
 
 from __future__ import annotations
 
@@ -34,34 +34,35 @@ _LONGEST_NAME = 100
 
 @checked_arguments
 class Gate:
-    """A protected door to a table.
+    """Protected access to a table, for people who may not see its records.
 
     Parameters
     ----------
     data
         A path, a built-in data set's name, a data frame, or a table in an engine.
     ledger
-        The file that remembers what was answered; made where there is none, with its secret key beside it.
+        The file that records what was answered; if there is none, it is created, with its secret key beside it.
     policy
         A policy or its name ("open", "restriction", "differential", "sticky", "records", "camouflage"); or policies by column,
         with the one for all others under "*".
     key, sensitive
-        The columns that conditions may be on, and those to protect. No key: all columns that are not sensitive.
+        The columns that conditions may use, and those to protect. Without a key, all columns that are not sensitive.
     bounds
-        The least and the greatest value that a record may have, by sensitive column; known without looking at the data.
+        The least and the greatest value that a record can have, by sensitive column, known without looking at the data.
     values
-        The values of key columns, declared where groups must not depend on the data.
+        The declared values of key columns, if groups must not depend on the data.
     nulls
-        "error": sensitive columns with nulls are refused. "drop": records without a value do not count in sums and averages.
+        "error": sensitive columns with nulls are refused. "drop": records without a value are not counted in sums and averages.
     person, contribution
-        The column that says whose record it is, and how many records of one person count: for differential privacy.
+        For differential privacy: the column that says whose record it is, and how many records of one person count.
     key_file
-        The ledger's secret key, where it is not beside the ledger.
+        The ledger's secret key, if it is not beside the ledger.
     dialect
-        The SQL dialect of questions; None: most are understood.
+        The SQL dialect of questions; None accepts what most dialects have in common.
     shared
-        A ledger of budgets (`unveil.mechanisms.PrivacyLedger`), open or its path, that releases and other gates spend from too:
-        what differential privacy answers is written there as well, and refused where it would exceed that budget.
+        A ledger of budgets (`unveil.mechanisms.PrivacyLedger`), open or as a path, from which releases and other gates also
+        spend: the losses of differentially private answers are recorded there too, and an answer that would exceed that budget is
+        refused.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Gate:
     >>> gate.close(); folder.cleanup()
     """
 
-    def __init__(  # noqa: PLR0913 - what a gate is, said once
+    def __init__(  # noqa: PLR0913 - a public door
         self,
         data: Data,
         *,
@@ -100,7 +101,7 @@ class Gate:
         )  # fmt: skip
         self._policies = _policies(policy, self._holding)
         if shared is not None and not all(one.losses("count") for one in self._policies.values()):
-            raise ArgumentError("only differential privacy spends from a shared ledger: other policies answer at no stated loss.")
+            raise ArgumentError("only differential privacy spends from a shared ledger: other policies state no loss.")
         self._values = {name: tuple(some) for name, some in (values or {}).items()}
         self._dialect = dialect
         self.ledger = Ledger(ledger, key_file)
@@ -116,7 +117,7 @@ class Gate:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The columns that conditions may be on."""
+        """The columns that conditions may use."""
         return self._holding.key
 
     @property
@@ -126,7 +127,7 @@ class Gate:
 
     @property
     def records(self) -> int:
-        """How many records there are; not for analysts."""
+        """The number of records; not for analysts."""
         return self._holding.records
 
     @property
@@ -136,19 +137,19 @@ class Gate:
 
     @checked_arguments
     def ask(self, question: str | Inquiry, *, analyst: str = "analyst") -> Answer:
-        """Answer a question, or refuse it; either is in the ledger before it is given.
+        """Answer a question or refuse it; either is recorded in the ledger first.
 
         Parameters
         ----------
         question
-            SQL, or what `unveil.queries.count`, `total` and `average` make.
+            SQL, or a question built by `unveil.queries.count`, `total` or `average`.
         analyst
-            Who asks: a label on the command line, proved by a token at a served gate.
+            Who asks: on the command line a mere label, at a served gate proved by a token.
 
         Raises
         ------
         QuestionError
-            If the question is not understood or not allowed, whatever the data holds.
+            If the question is not understood or not allowed, whatever the data is.
         LedgerError
             If the ledger cannot be read or written, or its chain is broken.
         """
@@ -157,7 +158,7 @@ class Gate:
             return self._answered(*self._selections(question), analyst)
 
     def _answered(self, inquiry: Inquiry, selections: Sequence[Selection], analyst: str) -> Answer:
-        """Decide, write and only then answer; of groups, those that are refused are left out without a trace."""
+        """Decide, record and only then answer; refused groups are left out without a trace."""
         try:
             with self.ledger.book() as book:
                 self._catch_up(book)
@@ -177,7 +178,7 @@ class Gate:
 
     @checked_arguments
     def explain(self, question: str | Inquiry, *, analyst: str = "analyst") -> Explanation:
-        """Say what a question would cost, without spending, asking or writing anything.
+        """Estimate what a question would cost, without asking it, spending or recording anything.
 
         Parameters
         ----------
@@ -211,7 +212,7 @@ class Gate:
         return Explanation(tuple(rows), budget, tuple(note for policy in used.values() for note in policy.notes()))
 
     def spent(self, analyst: str | None = None) -> dict[str, dict[str, float]]:
-        """Return what was spent of each policy's account, by analyst, and in all under "*"."""
+        """Return what was spent from each policy's account, by analyst, and in total under "*"."""
         named = {policy.name: policy for policy in self._policies.values()}
         totals: dict[str, dict[str, float]] = {}
         for entry in self.history():
@@ -222,11 +223,11 @@ class Gate:
         return totals if analyst is None else {analyst: totals.get(analyst, dict.fromkeys(named, 0.0))}
 
     def history(self, analyst: str | None = None) -> list[Entry]:
-        """Return the ledger's rows, of all analysts or of one, with its chain checked."""
+        """Check the ledger's chain, and return its entries for all analysts or for one."""
         return self.ledger.history(analyst)
 
     def attack(self) -> LedgerDisclosure:
-        """Find out what all answers together disclose: for every atom the interval they leave, as a Discrimination Rate.
+        """Compute what all answers together disclose: for every atom the interval they leave, as a Discrimination Rate.
 
         Returns
         -------
@@ -251,7 +252,7 @@ class Gate:
         return inquiry
 
     def _selections(self, question: str | Inquiry) -> tuple[Inquiry, list[Selection]]:
-        """Return the numbers that a question asks for, each with what it is about."""
+        """Return the numbers that a question asks for, each with the records it is about."""
         inquiry = self._read(question)
         if inquiry.by and self._closed(inquiry):
             declared = self._declared(inquiry)
@@ -261,12 +262,12 @@ class Gate:
         return inquiry, [self._holding.select(one) for one in inquiry.statistics(groups)]
 
     def _closed(self, inquiry: Inquiry) -> bool:
-        """Whether which groups there are is protected too."""
+        """Whether it is also protected which groups there are."""
         policies = [self._policy_of(one.column, inquiry.where.columns) for one in inquiry.aggregates]
         return any(policy.closed_groups for policy in policies)
 
     def _declared(self, inquiry: Inquiry) -> list[tuple[tuple[str, Any], ...]]:
-        """Return the groups that were declared; none where a column's values were not."""
+        """Return the declared groups; none if the values of a column were not declared."""
         if any(name not in self._values for name in inquiry.by):
             return []
         groups: list[tuple[tuple[str, Any], ...]] = [()]
@@ -275,7 +276,7 @@ class Gate:
         return groups
 
     def _decide(self, book: Book, selections: Sequence[Selection], analyst: str) -> tuple[list[Number], list[Entry]]:
-        """Decide about every number and write it down; a question whose whole price is not covered is refused as a whole."""
+        """Decide about every number and record it; a question whose full price is not covered is refused as a whole."""
         marks = [self._mark(one) for one in selections]
         known = {mark: entry for mark in marks if (entry := book.equal(mark)) is not None}
         short = self._unaffordable(book, selections, marks, known, analyst)
@@ -312,7 +313,7 @@ class Gate:
         known: Mapping[str, Entry],
         analyst: str,
     ) -> dict[str, str]:
-        """Return the policies whose budget does not cover all that is new in a question, with the reason."""
+        """Return the policies whose budget does not cover the new numbers of a question, with the reason."""
         prices: dict[str, int] = {}
         losses: dict[str, list[PrivacyLoss]] = {}
         new = {mark: one for mark, one in zip(marks, selections, strict=True) if mark not in known}
@@ -332,7 +333,7 @@ class Gate:
         return short
 
     def _shares(self, losses: Sequence[PrivacyLoss]) -> bool:
-        """Whether the shared ledger, if there is one, covers losses, which are then written there."""
+        """Whether the shared ledger, if there is one, covers the losses, which are then recorded there."""
         if self._shared is None or not losses:
             return True
         try:
@@ -342,19 +343,19 @@ class Gate:
         return True
 
     def _catch_up(self, book: Book) -> None:
-        """Let the policies know what other processes answered."""
+        """Inform the policies of what other processes answered."""
         for entry in book.news():
             if entry.decision == "answered":
                 selection = self._holding.select(Statistic.read(entry.question))
                 self._keeper(self._policy(selection)).accept(selection)
 
     def _forget(self) -> None:
-        """Start over from the ledger: what was decided and not written must not count."""
+        """Start over from the ledger: decisions that were not recorded must not count."""
         self._keepers = {}
         self.ledger.forget()
 
     def _mark(self, selection: Selection) -> str:
-        """Return what equal questions share: the set where sets are public, else the words of the question."""
+        """Return what equal questions have in common: the set if sets are public, otherwise the wording of the question."""
         policy = self._policy(selection)
         by_set = policy.by_set and not selection.indicator
         content = selection.mark() if by_set else selection.statistic.written().encode(errors="surrogatepass")
@@ -364,11 +365,11 @@ class Gate:
         return self._policy_of(selection.statistic.aggregate.column, selection.statistic.condition.columns)
 
     def _policy_of(self, column: str | None, conditions: frozenset[str]) -> GatePolicy:
-        """Return the policy of the sensitive columns that a number is about; else the one for all others."""
+        """Return the policy of the sensitive columns that a number is about, or else the one for all others."""
         about = ({column} | conditions) & set(self._holding.sensitive)
         policies = {self._policies.get(str(name), self._policies["*"]) for name in about} or {self._policies["*"]}
         if len(policies) > 1:
-            raise QuestionError("the question is about columns of several policies at once; ask about one of them.")
+            raise QuestionError("the question is about columns with different policies; ask about one of them at a time.")
         return policies.pop()
 
     def _keeper(self, policy: GatePolicy) -> Keeper:
@@ -379,35 +380,35 @@ class Gate:
 
 def _policies(policy: str | GatePolicy | Mapping[str, str | GatePolicy], holding: Holding) -> dict[str, GatePolicy]:
     """Return the policies by column; "*" is for all others."""
-    given = {"*": policy} if isinstance(policy, str | GatePolicy) else dict(policy)
-    for name in given:
+    stated = {"*": policy} if isinstance(policy, str | GatePolicy) else dict(policy)
+    for name in stated:
         if name != "*" and name not in holding.sensitive:
             raise ArgumentError(
-                f"a policy is given for column {shown(name)}, which is not sensitive; those are: {listed(holding.sensitive)}."
+                f"column {shown(name)} has a policy, but is not one of the sensitive columns: {listed(holding.sensitive)}."
             )
-    if "*" not in given:
+    if "*" not in stated:
         raise ArgumentError('policies by column need one for all others, under "*".')
     policies: dict[str, GatePolicy] = {}
-    for name, one in given.items():
+    for name, one in stated.items():
         if isinstance(one, str):
             checked_word("policy", one, tuple(POLICIES))
         policies[name] = POLICIES[one]() if isinstance(one, str) else one
     by_name: dict[str, GatePolicy] = {}
     for one in policies.values():
         if by_name.setdefault(one.name, one) != one:
-            raise ArgumentError(f"the policy {one.name!r} is given with two settings; one gate has one of each.")
+            raise ArgumentError(f"the policy {one.name!r} is given with different settings; a gate has only one of each.")
     return policies
 
 
 def _bounds(name: str, pair: Sequence[float]) -> tuple[float, float]:
     if len(pair) != 2 or not float(pair[0]) < float(pair[1]) or not all(abs(float(end)) < 1e15 for end in pair):  # noqa: PLR2004
-        raise ArgumentError(f"the bounds of column {shown(name)} are two finite numbers, the lower one first.")
+        raise ArgumentError(f"the bounds of column {shown(name)} must be two finite numbers, the lower one first.")
     return float(pair[0]), float(pair[1])
 
 
 def _check_analyst(analyst: str) -> None:
     if not analyst.strip() or len(analyst) > _LONGEST_NAME or not analyst.isprintable() or analyst == "*":
-        raise ArgumentError(f"an analyst's name is a printable text of up to {_LONGEST_NAME} characters.")
+        raise ArgumentError(f"an analyst's name must be a printable text of up to {_LONGEST_NAME} characters.")
 
 
 def _budget(book: Book, policy: GatePolicy, analyst: str) -> dict[str, Any]:
@@ -417,7 +418,7 @@ def _budget(book: Book, policy: GatePolicy, analyst: str) -> dict[str, Any]:
 
 
 def _remembered(entry: Entry) -> Decision:
-    """Return the decision that a row holds."""
+    """Return the decision of an entry."""
     content = json.loads(entry.answer)
     return Decision(
         value=content.get("value"), low=content.get("low"), high=content.get("high"), error=content.get("error"),

@@ -1,4 +1,4 @@
-"""The data behind a gate: its atoms, the records that no question can tell apart, and what a question selects of them."""
+"""The data behind a gate: its atoms, that is, records that no question can tell apart, and which of them a question selects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_GROUPS = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What a number is about: a set of atoms, or, for a condition on a sensitive column, the records of each cell that meet it.
+    """What a number is about: a set of atoms or, for a condition on a sensitive column, the records of each cell that meet it.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Selection:
     hits
         For an indicator, how many records of each cell meet the condition.
     sizes
-        The records of each atom that count: those with a value in the column that is added up.
+        How many records of each atom count: those with a value in the column that is added up.
     in_cells
-        Whether the condition is on columns that tell cells apart, so that whole cells meet it.
+        Whether the condition is on columns that distinguish cells, so that whole cells meet it.
     """
 
     statistic: Statistic
@@ -66,18 +66,18 @@ class Selection:
 
     @property
     def indicator(self) -> bool:
-        """Whether the condition is on a sensitive column, so that the count is a sum of zeros and ones that are sensitive."""
+        """Whether the condition is on a sensitive column, so that the count is a sum of sensitive zeros and ones."""
         return self.hits is not None
 
     @property
     def size(self) -> int:
-        """The records in the set."""
+        """The number of records in the set."""
         if self.members is None:
             return int(0 if self.hits is None else self.hits.sum())
         return int(self.sizes[self.members].sum())
 
     def mark(self) -> bytes:
-        """Return a digest of the figure and the set that it is of."""
+        """Return a digest of the function, the column and the set."""
         content = np.packbits(self.members) if self.members is not None else self.hits
         what = f"{self.function}\0{self.statistic.aggregate.column}\0{self.indicator}\0".encode()
         return hashlib.sha256(what + (b"" if content is None else content.tobytes())).digest()
@@ -91,11 +91,11 @@ class Holding:
     data
         The table.
     key, sensitive
-        The columns that conditions may be on, and those to protect; no key: all others are.
+        The columns that conditions may use, and those to protect; without a key, all others.
     bounds
         Declared bounds of sensitive columns.
     nulls
-        "error": a sensitive column with nulls is refused. "drop": having no value is not sensitive, and such records do not
+        "error": a sensitive column with nulls is refused. "drop": the lack of a value is not sensitive, and such records do not
         count.
     person, contribution
         The column that says whose record it is, and how many records of one person count.
@@ -121,11 +121,11 @@ class Holding:
         if both := set(self.key) & set(self.sensitive):
             raise ArgumentError.key_is_sensitive(min(both))
         if not self.key:
-            raise ArgumentError("no column is left for conditions; name key columns besides the sensitive ones.")
+            raise ArgumentError("no column is left for conditions; name key columns in addition to the sensitive ones.")
         self.cells = tabulate(source, [*self.key, *([person] if person else [])], self.sensitive, bounds)
         if person and not self.cells.in_hand:
             raise UnsupportedDataError(
-                "a column of persons needs records in hand, and an engine gives cells; give a file or a frame."
+                "a column of persons requires records, but an engine provides only cells; give a file or a frame."
             )
         self.person, self.contribution = person, checked_count("contribution", contribution, least=1)
         self.place, self.records, self.bounds = source.place, self.cells.records, dict(bounds)
@@ -138,21 +138,21 @@ class Holding:
         self._amounts = cache(self._amounts_of)
 
     def _check_values(self, nulls: str) -> None:
-        """Refuse infinite numbers and, unless they are to be left out, nulls."""
+        """Refuse infinite numbers and, unless they should be dropped, nulls."""
         missing = {}
         for name, amounts in self.cells.amounts.items():
             if not np.isfinite(amounts.total).all():
-                raise UnsupportedDataError(f"column {shown(name)} holds infinite numbers; turn them into nulls.")
+                raise UnsupportedDataError(f"column {shown(name)} contains infinite numbers; turn them into nulls.")
             missing[name] = int(self.cells.n.sum() - amounts.present.sum())
         if nulls == "error" and any(missing.values()):
-            held = ", ".join(shown(name) for name, n in missing.items() if n)
+            columns = ", ".join(shown(name) for name, n in missing.items() if n)
             raise NullsError(
-                f"sensitive columns with nulls: {held}. Say nulls='drop' if everybody may know who has no value: such records "
-                "then do not count in sums and averages of that column."
+                f"sensitive columns contain nulls: {columns}. If everyone may know who has no value, give nulls='drop': such "
+                "records are then not counted in sums and averages of that column."
             )
 
     def over_atoms(self, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Return amounts per cell summed per atom; whole numbers exactly."""
+        """Return amounts per cell, summed per atom; sums of whole numbers are exact."""
         total = np.zeros(self.atoms, dtype=amounts.dtype)
         np.add.at(total, self.atom_of_cell, amounts)
         return total
@@ -175,7 +175,7 @@ class Holding:
             value = np.asarray(values)[self._atom_codes[column]]
             there = ~np.isnan(value)
             present, number = np.where(there, self.sizes, 0), np.where(there, value, 0.0)
-            with np.errstate(over="ignore"):  # infinite, as those of an engine are: such a column has no variance
+            with np.errstate(over="ignore"):  # infinite, as in an engine: such a column has no variance
                 return CellAmounts(present, number * self.sizes, number**2 * self.sizes, value, value)
         cells = self.cells.amounts[column]
         least, greatest = np.full(self.atoms, np.inf), np.full(self.atoms, -np.inf)
@@ -186,47 +186,47 @@ class Holding:
         return CellAmounts(present, self.over_atoms(cells.total), squares, least, greatest, bounded)
 
     def select(self, statistic: Statistic) -> Selection:
-        """Find what a number is about, and refuse columns where they may not be."""
+        """Return what a number is about, and refuse columns in places where they are not allowed."""
         aggregate, where = statistic.aggregate, statistic.condition
         open_columns = (*self.key, *self.sensitive)
         for name in sorted(where.columns):
             if name not in open_columns:
                 raise QuestionError.closed_column(name, "in a condition", self.key)
-        secret = where.columns & set(self.sensitive)
+        sensitive = where.columns & set(self.sensitive)
         if aggregate.column is not None:
             where = self._on_column(aggregate.function, aggregate.column, where)
-        if secret and aggregate.function != "count":
-            raise QuestionError.closed_column(min(secret), "in the condition of a sum or an average", self.key)
-        if secret:
+        if sensitive and aggregate.function != "count":
+            raise QuestionError.closed_column(min(sensitive), "in the condition of a sum or an average", self.key)
+        if sensitive:
             return Selection(statistic, None, self._hits(where), self.sizes, where.columns <= set(self.cells.columns))
         counted = aggregate.column is not None and aggregate.column in self.cells.amounts
         sizes = self.amounts(str(aggregate.column)).present if counted else self.sizes
         return Selection(statistic, self.atoms_where(where), None, sizes)
 
     def _on_column(self, function: str, column: str, where: Predicate) -> Predicate:
-        """Check the column of an aggregate; that of a count of values has to be there."""
+        """Check the column of an aggregate; a count of values requires that the value is present."""
         if column not in (*self.key, *self.sensitive):
             raise QuestionError.closed_column(column, "in an aggregate", (*self.key, *self.sensitive))
         if function != "count" and not self.numeric(column):
-            raise QuestionError(f"column {shown(column)} holds no numbers; it can be counted, not added up.")
+            raise QuestionError(f"column {shown(column)} contains no numbers; it can be counted, but not added up.")
         if column in self.cells.amounts:
             return where
         return All((where, Negated(Missing(column))))
 
     def atoms_where(self, where: Predicate) -> NDArray[np.bool_]:
         """Return the atoms that meet a condition on key columns."""
-        held, _ = where.truth(lambda name: (self.cells.columns[name].values, self._atom_codes[name]))
-        return np.array(np.broadcast_to(held, self.atoms))
+        true, _ = where.truth(lambda name: (self.cells.columns[name].values, self._atom_codes[name]))
+        return np.array(np.broadcast_to(true, self.atoms))
 
     def _hits(self, where: Predicate) -> NDArray[np.int64]:
-        """Return how many records of each cell meet a condition; on columns that are not in the cells, the engine says."""
+        """Return how many records of each cell meet a condition; for columns not in the cells, the engine counts them."""
         if not where.columns <= set(self.cells.columns):
             return self.cells.holding(where)
-        held, _ = where.truth(lambda name: (self.cells.columns[name].values, self.cells.columns[name].codes))
-        return np.where(np.broadcast_to(held, len(self.cells.n)), self.cells.n, 0)
+        true, _ = where.truth(lambda name: (self.cells.columns[name].values, self.cells.columns[name].codes))
+        return np.where(np.broadcast_to(true, len(self.cells.n)), self.cells.n, 0)
 
     def groups(self, by: Sequence[str], where: Predicate) -> list[tuple[tuple[str, Any], ...]]:
-        """Return the groups that the data has among the records that meet a condition on key columns."""
+        """Return the groups of the records that meet a condition on key columns."""
         if not by:
             return [()]
         on_keys = where.columns <= set(self.key)
@@ -234,5 +234,5 @@ class Holding:
         columns = [self.cells.columns[name].values for name in by]
         codes = np.unique(np.stack([self._atom_codes[name][kept] for name in by], axis=1), axis=0)
         if len(codes) > _MOST_GROUPS:
-            raise QuestionError(f"GROUP BY would make more than {_MOST_GROUPS:,} groups; group by fewer columns.")
+            raise QuestionError(f"GROUP BY would give more than {_MOST_GROUPS:,} groups; group by fewer columns.")
         return [tuple((name, values[at]) for name, values, at in zip(by, columns, row, strict=True)) for row in codes.tolist()]

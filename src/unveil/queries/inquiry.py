@@ -1,4 +1,4 @@
-"""Questions: aggregates over the records that meet a condition, in groups or not; and the single numbers that they ask for."""
+"""Questions: aggregates over the records that meet a condition, possibly in groups, and the single numbers they ask for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AGGREGATES", "Aggregate", "Inquiry", "Statistic", "average", "count"
 Function: TypeAlias = Literal["count", "sum", "avg", "var", "min", "max"]
 AGGREGATES: tuple[Function, ...] = ("count", "sum", "avg", "var", "min", "max")
 _MOST_NUMBERS = 20
-"""Aggregates of one question."""
+"""The most aggregates of one question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Aggregate:
     column: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is not an aggregate."""
+        """Refuse an unknown aggregate."""
         checked_word("aggregate", self.function, AGGREGATES)
         if self.column is None and self.function != "count":
             raise QuestionError(f"{self.function.upper()} needs a column.")
@@ -47,24 +47,24 @@ class Statistic:
 
     @property
     def condition(self) -> Predicate:
-        """The condition on the records, that on the group included."""
+        """The condition on the records, including that of the group."""
         within = [Missing(name) if value is None else Compared(name, "=", value) for name, value in self.group]
         return All((self.where, *within)) if within else self.where
 
     def written(self) -> str:
-        """Return it as text from which `read` makes it again; equal questions have equal texts."""
+        """Return it as a text that `read` turns back into it; equal questions have equal texts."""
         return json.dumps([self.aggregate.function, self.aggregate.column, self.condition.to_list()], ensure_ascii=False)
 
     @classmethod
     def read(cls, text: str) -> Statistic:
-        """Make a statistic from its text."""
+        """Return the statistic of a text."""
         function, column, where = json.loads(text)
         return cls(Aggregate(function, column), predicate_of(where))
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question: one or more aggregates, a condition, and the columns whose values make groups.
+    """A question: one or more aggregates, a condition, and the columns to group by.
 
     Attributes
     ----------
@@ -81,9 +81,9 @@ class Inquiry:
     by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a question for nothing, or for too much at once."""
+        """Refuse a question for no aggregate, or for too many at once."""
         if not 1 <= len(self.aggregates) <= _MOST_NUMBERS:
-            raise QuestionError(f"a question asks for 1 to {_MOST_NUMBERS} aggregates.")
+            raise QuestionError(f"a question must ask for 1 to {_MOST_NUMBERS} aggregates.")
 
     def statistics(self, groups: list[tuple[tuple[str, Any], ...]]) -> list[Statistic]:
         """Return the numbers it asks for, group by group."""

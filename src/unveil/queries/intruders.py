@@ -1,7 +1,7 @@
-"""Attacks on a gate by analysts who follow its rules: each is a program that asks, computes, and says how much it got.
+"""Attacks on a gate by analysts who follow its rules: each is a program that asks, computes, and returns how much it learnt.
 
-The intruder knows everybody's keys and asks under as many names as there are analysts. What is got is a share from 0 (no
-better than without asking) to 1 (every value that was aimed at). On the open gate every attack wins.
+The intruder knows everyone's keys and asks under several names. The success of an attack is a share from 0 (no better than
+without asking) to 1 (every targeted value). On the open gate, every attack succeeds.
 
 References
 ----------
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 __all__ = ["ATTACKS", "Door", "TrialPeople", "trial_door", "verdict_of"]
 
 _NEAR = 0.005
-"""A value is got when the guess is off by less than this share of it."""
+"""A value counts as learnt if the guess is off by less than this share of it."""
 _DEFENDED, _WON = 0.15, 0.9
 _HALF, _ZERO = 0.5, 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialPeople:
-    """People to attack: a number, a town, what they earn and whether they are sick."""
+    """People to attack: each has a number, a town, a salary, visits to the doctor, and may be sick."""
 
     pay: NDArray[np.float64]
     sick: NDArray[np.bool_]
 
     @classmethod
     def drawn(cls, people: int, seed: int) -> TrialPeople:
-        """Draw some."""
+        """Draw some people at random."""
         random = chance_of(seed=seed).draws("people")
         return cls(np.round(1000.0 + 8000.0 * random.random(people), 2), random.permutation(np.arange(people) % 2 == 0))
 
@@ -58,13 +58,13 @@ class TrialPeople:
 
     @property
     def visits(self) -> NDArray[np.int64]:
-        """How often each has seen a doctor: a whole number of a small range."""
+        """How often each has seen a doctor: whole numbers in a small range."""
         return np.asarray((self.pay * 100).astype(np.int64) % 13)
 
 
 @dataclass(slots=True)
 class Door:
-    """A gate as an intruder sees it, and the truth, to judge what they got."""
+    """A gate as an intruder sees it, and the truth, to judge what was learnt."""
 
     gate: Gate
     people: TrialPeople
@@ -79,7 +79,7 @@ class Door:
         return len(self.people.pay)
 
     def between(self, what: str, where: str = "", analyst: str | None = None) -> tuple[float, float] | None:
-        """Ask for one number; None where it is refused; both ends are the same where the answer is not an interval."""
+        """Ask for one number and return its ends, which are equal unless the answer is an interval; None if it is refused."""
         self.questions += 1
         name = analyst or self.names[self.questions % len(self.names)]
         text = f"SELECT {what} FROM people" + (f" WHERE {where}" if where else "")  # noqa: S608 - the gate reads it
@@ -89,12 +89,12 @@ class Door:
         return None if answer.value is None else (float(answer.value), float(answer.value))
 
     def ask(self, what: str, where: str = "", analyst: str | None = None) -> float | None:
-        """Ask for one number; None where it is refused; the middle where the answer is an interval."""
+        """Ask for one number and return it, or the middle of an interval; None if it is refused."""
         ends = self.between(what, where, analyst)
         return None if ends is None else (ends[0] + ends[1]) / 2.0
 
     def combined(self, terms: Iterable[tuple[float, str]]) -> float | None:
-        """Add sums of pay with signs; None where one is refused."""
+        """Add up sums of pay with signs; None if one is refused."""
         total = 0.0
         for sign, where in terms:
             answer = self.ask("SUM(pay)", where)
@@ -104,29 +104,29 @@ class Door:
         return total
 
     def targets(self, number: int = 12) -> list[int]:
-        """Return some people to aim at."""
+        """Return some people to target."""
         return [int(at) for at in self.random.permutation(self.size)[:number]]
 
-    def got(self, guesses: Mapping[int, float | None]) -> float:
-        """Return the share of people whose pay was found."""
+    def success(self, guesses: Mapping[int, float | None]) -> float:
+        """Return the share of people whose pay was learnt."""
         hits = [guess is not None and abs(guess / self.people.pay[at] - 1.0) < _NEAR for at, guess in guesses.items()]
         return float(np.mean(hits)) if hits else 0.0
 
 
 def _single(door: Door) -> float:
     """Ask for the sum over one person."""
-    return door.got({at: door.combined([(1.0, f"id = {at}")]) for at in door.targets()})
+    return door.success({at: door.combined([(1.0, f"id = {at}")]) for at in door.targets()})
 
 
 def _complement(door: Door) -> float:
-    """Take the sum over all others from the sum over all."""
-    return door.got({at: door.combined([(1.0, ""), (-1.0, f"id <> {at}")]) for at in door.targets()})
+    """Subtract the sum over all others from the sum over all."""
+    return door.success({at: door.combined([(1.0, ""), (-1.0, f"id <> {at}")]) for at in door.targets()})
 
 
 def _differencing(door: Door) -> float:
     """Take the difference of two large sets that differ in one person."""
     half = door.size // 2
-    return door.got(
+    return door.success(
         {at: door.combined([(1.0, f"id < {half} OR id = {at}"), (-1.0, f"id < {half} AND id <> {at}")]) for at in door.targets()}
     )
 
@@ -134,7 +134,7 @@ def _differencing(door: Door) -> float:
 def _tracker(door: Door) -> float:
     """Pad one person with a tracker T: q(C) = q(C or T) + q(C or not T) - q(T) - q(not T)."""
     inside, outside = "town = 'south'", "NOT town = 'south'"
-    return door.got(
+    return door.success(
         {
             at: door.combined(
                 [(1.0, f"id = {at} OR {inside}"), (1.0, f"id = {at} OR {outside}"), (-1.0, inside), (-1.0, outside)]
@@ -147,7 +147,7 @@ def _tracker(door: Door) -> float:
 def _double_tracker(door: Door) -> float:
     """Pad one person with two trackers, T within U: q(C) = q(U) + q(C or T) - q(T) - q(not (C and T) and U)."""
     small, large = f"id < {door.size // 3}", f"id < {2 * door.size // 3}"
-    return door.got(
+    return door.success(
         {
             at: door.combined(
                 [(1.0, large), (1.0, f"id = {at} OR {small}"), (-1.0, small), (-1.0, f"NOT (id = {at} AND {small}) AND {large}")]
@@ -170,7 +170,7 @@ def _sequence(door: Door) -> float:
         return 0.0
     known = _determined(np.array(rows))
     guesses, *_ = np.linalg.lstsq(np.array(rows), np.array(sums), rcond=None)
-    share = door.got(dict(enumerate(guesses.tolist())))
+    share = door.success(dict(enumerate(guesses.tolist())))
     return share if known else 0.0
 
 
@@ -182,15 +182,15 @@ def _determined(rows: NDArray[np.float64]) -> int:
 
 
 def _insider(door: Door) -> float:
-    """Know one's own pay, and find a neighbour's from a pair."""
-    half, got = door.size // 2, []
+    """Use one's own pay, and the sum of a pair, to find a neighbour's."""
+    half, shares = door.size // 2, []
     for own in door.targets():
         other = (own + 1) % door.size
         both = door.combined(
             [(1.0, f"id < {half} OR id IN ({own}, {other})"), (-1.0, f"id < {half} AND id NOT IN ({own}, {other})")]
         )
-        got.append(door.got({other: None if both is None else both - float(door.people.pay[own])}))
-    return float(np.mean(got))
+        shares.append(door.success({other: None if both is None else both - float(door.people.pay[own])}))
+    return float(np.mean(shares))
 
 
 def _collusion(door: Door) -> float:
@@ -200,11 +200,11 @@ def _collusion(door: Door) -> float:
         large = door.ask("SUM(pay)", f"id < {half} OR id = {at}", "eve")
         small = door.ask("SUM(pay)", f"id < {half} AND id <> {at}", "mallory")
         guesses[at] = None if large is None or small is None else large - small
-    return door.got(guesses)
+    return door.success(guesses)
 
 
 def _extremes(door: Door) -> float:
-    """Halve the set that holds the greatest value until one person is left."""
+    """Halve the set that contains the greatest value until one person is left."""
     top = door.ask("MAX(pay)")
     if top is None:
         return 0.0
@@ -213,11 +213,11 @@ def _extremes(door: Door) -> float:
         middle = (low + high) // 2
         upper = door.ask("MAX(pay)", f"id >= {middle} AND id < {high}")
         low, high = (middle, high) if upper is not None and np.isclose(upper, top) else (low, middle)
-    return door.got({low: top})
+    return door.success({low: top})
 
 
 def _averaging(door: Door, times: int = 24) -> float:
-    """Ask for a count again and again, in other words, and average the noise away, or intersect the intervals."""
+    """Ask for a count again and again in different words, and average the noise away, or intersect the intervals."""
     return _gain(door, lambda where, at: door.between("COUNT(*)", f"{where} AND id < {door.size + at}"), times)
 
 
@@ -233,7 +233,7 @@ def _splitting(door: Door) -> float:
 
 
 def _gain(door: Door, ask: Callable[[str, int], tuple[float, float] | None], times: int = 24) -> float:
-    """Return how much nearer all answers together are to the truth than one of them, over counts of the sick."""
+    """Return how much closer to the truth all answers together are than a single one, for counts of the sick."""
     one, together = [], []
     for start in range(4):
         where = f"sick = 'yes' AND id >= {start}"
@@ -250,7 +250,7 @@ def _gain(door: Door, ask: Callable[[str, int], tuple[float, float] | None], tim
 
 
 def _denial(door: Door) -> float:
-    """Ask about single people, and see whether refusals depend on values: a table of people who earn otherwise is queried too."""
+    """Ask about single people, and see whether refusals depend on values, by also asking a table with other salaries."""
     other = TrialPeople(door.people.pay[::-1].copy(), door.people.sick)
     twin = Door(door.again(other), other, door.again, door.random)
     guesses: dict[int, float | None] = {}
@@ -260,7 +260,7 @@ def _denial(door: Door) -> float:
             guesses[at], answer = door.ask("SUM(pay)", where, "eve"), twin.ask("SUM(pay)", where, "eve")
             if (guesses[at] is None) != (answer is None):
                 return 1.0
-    return door.got(guesses)
+    return door.success(guesses)
 
 
 _SMUGGLED = (
@@ -287,11 +287,11 @@ def _smuggling(door: Door) -> float:
             guesses.append(door.gate.ask(text, analyst="eve").value)
         except QuestionError:
             continue
-    return max(door.got({3: guess}) for guess in guesses)
+    return max(door.success({3: guess}) for guess in guesses)
 
 
 def _reconstruction(door: Door, times: int = 4) -> float:
-    """Ask how many of random sets are sick, and find the zeros and ones that fit best, by linear programming."""
+    """Ask how many people in random sets are sick, and find the zeros and ones that fit best, by linear programming."""
     from scipy.optimize import linprog
 
     rows, counts = [], []
@@ -314,7 +314,7 @@ def _reconstruction(door: Door, times: int = 4) -> float:
 
 
 def _whole_numbers(door: Door) -> float:
-    """Ask for many sums of whole numbers of a small range, and find those that fit, by integer programming."""
+    """Ask for many sums of whole numbers in a small range, and find numbers that fit, by integer programming."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     rows, sums = [], []
@@ -362,35 +362,35 @@ ATTACKS: Mapping[str, Callable[[Door], float]] = {
 
 
 def trial_door(policy: Callable[[TrialPeople], GatePolicy], folder: Path, *, people: int = 30, seed: int = 1) -> Door:
-    """Return the door of a fresh gate over people who are drawn.
+    """Return the door of a new gate to people who are drawn at random.
 
     Parameters
     ----------
     policy
-        Makes the policy from the people, of whom a release may be made.
+        Returns the policy for the people, for instance with a release of them.
     folder
         Where the ledgers go.
     people, seed
         How many people, and which; the ledger's key follows from the seed too, so that a trial can be repeated.
     """
-    made = TrialPeople.drawn(people, seed)
+    drawn = TrialPeople.drawn(people, seed)
 
     def opened(some: TrialPeople) -> Gate:
         place, key = folder / f"gate-{len(list(folder.iterdir()))}.db", folder / "key"
         key.write_text(f"the key of a trial, {seed}")
         limits = {"pay": (0.0, 10_000.0), "visits": (0.0, 12.0)}
-        secret, table = ["pay", "sick", "visits"], frame_of(some.table)
-        return Gate(table, ledger=place, policy=policy(some), sensitive=secret, bounds=limits, key_file=key)
+        sensitive, table = ["pay", "sick", "visits"], frame_of(some.table)
+        return Gate(table, ledger=place, policy=policy(some), sensitive=sensitive, bounds=limits, key_file=key)
 
-    return Door(opened(made), made, opened, chance_of(seed=seed).draws("intruder"))
+    return Door(opened(drawn), drawn, opened, chance_of(seed=seed).draws("intruder"))
 
 
-def verdict_of(got: float) -> str:
-    """Return what is said about a policy from which an attack got a share of what it aimed at.
+def verdict_of(success: float) -> str:
+    """Return the verdict about a policy, from the success of an attack on it.
 
     Examples
     --------
-    >>> [verdict_of(got) for got in (0.0, 0.4, 1.0)]
+    >>> [verdict_of(success) for success in (0.0, 0.4, 1.0)]
     ['defended', 'limited', 'not defended']
     """
-    return "defended" if got <= _DEFENDED else "limited" if got < _WON else "not defended"
+    return "defended" if success <= _DEFENDED else "limited" if success < _WON else "not defended"

@@ -1,7 +1,7 @@
-"""Linear algebra modulo a prime of 50 bits, compiled: the loops under the audit.
+"""The compiled loops of the audit: linear algebra modulo a prime of 50 bits.
 
-Products of two residues do not fit into 64 bits. The quotient is taken in floating point, which is off by at most one, and the
-remainder in integers that wrap around; so every residue is exact.
+The product of two residues does not fit into 64 bits. The quotient is computed in floating point, which is off by at most one,
+and the remainder in integers that wrap around; so every residue is exact.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["bordered", "column_sums", "drawn_prime", "inverse", "ratios", "row_s
 
 _BITS = 50
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-"""They decide for every number below 3 * 10**24."""
+"""The bases of the primality test, which is exact for every number below 3 * 10**24."""
 _REDUCED = 8192
 """Sums of this many residues fit into 64 bits."""
 
 
 def drawn_prime() -> int:
-    """Return a prime of 50 bits, drawn from the operating system: nobody can choose questions that it divides."""
+    """Return a prime of 50 bits, drawn from the operating system, so that nobody can choose questions that it divides."""
     while True:
         number = secrets.randbits(_BITS - 1) | (1 << (_BITS - 1)) | 1
         if _is_prime(number):
@@ -79,10 +79,10 @@ def sum_over(vector: Any, chosen: Any, prime: Any) -> Any:
 
 @compiled
 def ratios(first: Any, second: Any, prime: Any) -> Any:
-    """Return first / second for every entry, and the prime itself where second is zero; all inverses come from one."""
+    """Return first / second for every entry, and the prime itself where second is zero; one inversion gives all inverses."""
     share = 1.0 / np.float64(prime)
     quotients = np.full(len(first), prime, dtype=np.int64)
-    # products of all entries before each
+    # for each entry, the product of all entries before it
     before = np.empty(len(first), dtype=np.int64)
     running = np.int64(1)
     for at in range(len(first)):
@@ -96,7 +96,7 @@ def ratios(first: Any, second: Any, prime: Any) -> Any:
             back = _times(back, power, prime, share)
         power = _times(power, power, prime, share)
         exponent >>= 1
-    # backwards: the inverse of each entry from that of the product up to it
+    # backwards: the inverse of each entry follows from that of the product up to it
     for at in range(len(first) - 1, -1, -1):
         if second[at] != 0:
             quotients[at] = _times(first[at], _times(back, before[at], prime, share), prime, share)

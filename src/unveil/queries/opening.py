@@ -1,4 +1,4 @@
-"""A gate from what a project file says and what a call adds to it; what is said in the call wins."""
+"""Gates that are described by a project file and by the arguments of a call, which take precedence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT = "restriction"
 
 
 def project_policies(project: Project | None, policy: str | None, settings: Mapping[str, Any]) -> dict[str, GatePolicy]:
-    """Return the policies by column: those of the project, unless the call names one, which is then for all columns."""
+    """Return the policies by column: those of the project, unless the call names one, which then applies to all columns."""
     section = None if project is None else project.query
     if policy is not None:
         same = section is not None and section.policy == policy
@@ -33,7 +33,7 @@ def project_policies(project: Project | None, policy: str | None, settings: Mapp
             same = column.policy == general and not column.settings
             policies[name] = policies["*"] if same else policy_of(column.policy, column.settings)
         elif column.settings:
-            raise ArgumentError(f"the project sets options for the gate's column {name!r}, but no policy for it.")
+            raise ArgumentError(f"the project has settings for the gate's column {name!r}, but no policy for it; name one.")
     return policies
 
 
@@ -46,18 +46,18 @@ def open_gate(
     settings: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Gate:
-    """Open a gate as a project file describes it, with what the call adds.
+    """Open a gate as a project file describes it, with further arguments of the call.
 
     Parameters
     ----------
     data, ledger
         The table and the ledger.
     project
-        The project, whose section `query` has the policies, bounds and values, and whose roles hold unless columns are named.
+        The project, whose section `query` has the policies, bounds and values, and whose roles apply unless columns are named.
     policy, settings
-        A policy for all columns, and settings of it.
+        A policy for all columns, and its settings.
     options
-        Further arguments of `Gate`, such as `key`, `sensitive` and `bounds`; None: as the project says.
+        Further arguments of `Gate`, such as `key`, `sensitive` and `bounds`; for None, the project decides.
     """
     section = None if project is None else project.query
     columns = section.columns if section else {}

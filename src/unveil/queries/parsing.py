@@ -1,7 +1,7 @@
-"""SQL to a question: the tree that sqlglot reads is translated node by node, and any node that is not on the list is refused.
+"""The parser of questions in SQL: the tree of sqlglot is translated node by node, and any node not on the list is refused.
 
-Nothing of the text reaches an engine. A node is accepted only with the parts that are named for it here, so that a clause that
-sqlglot knows and this list does not (a window, a join, a sample, a cast, a hint) is refused, not overlooked.
+No part of the text reaches an engine. A node is accepted only with the parts that are listed for it here, so that a clause that
+sqlglot knows but this list does not (a window, a join, a sample, a cast, a hint) is refused and not overlooked.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def inquiry_of_sql(text: str, names: Sequence[str], dialect: str | None = None) 
     names
         The table's columns.
     dialect
-        The dialect that sqlglot reads it in; None: its own, which takes in most.
+        The dialect in which sqlglot reads it; None for its own, which covers most of SQL.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def inquiry_of_sql(text: str, names: Sequence[str], dialect: str | None = None) 
 
 
 def condition_of_sql(text: str, names: Sequence[str], dialect: str | None = None) -> Predicate:
-    """Read a condition as it would be behind WHERE.
+    """Read a condition as it would be written after WHERE.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def condition_of_sql(text: str, names: Sequence[str], dialect: str | None = None
 
 
 def _statement(text: str, dialect: str | None) -> Any:
-    """Parse a text that holds one SELECT and no comments."""
+    """Parse a text that contains one SELECT and no comments."""
     try:
         import sqlglot
         from sqlglot import exp
@@ -73,12 +73,12 @@ def _statement(text: str, dialect: str | None) -> Any:
     try:
         reading = sqlglot.Dialect.get_or_raise(dialect)
     except ValueError:
-        raise QuestionError("the dialect is none that sqlglot knows; name one such as duckdb, postgres, mysql, spark.") from None
+        raise QuestionError("sqlglot does not know this dialect; name one such as duckdb, postgres, mysql, spark.") from None
     try:
         commented = _has_comment(text, reading.tokenize(text))
         trees = [tree for tree in sqlglot.parse(text, dialect=reading) if tree is not None]
-    except Exception:  # noqa: BLE001 - besides its own errors, the parser trips over some texts
-        raise QuestionError("the question is no SQL that can be read; look at its brackets, quotes and key words.") from None
+    except Exception:  # noqa: BLE001 - besides its own errors, the parser fails in other ways on some texts
+        raise QuestionError("the question cannot be read as SQL; check its brackets, quotes and keywords.") from None
     if commented:
         raise QuestionError.not_allowed("a comment")
     if len(trees) != 1:
@@ -89,7 +89,7 @@ def _statement(text: str, dialect: str | None) -> Any:
 
 
 def _has_comment(text: str, tokens: Sequence[Any]) -> bool:
-    """Return whether there is a comment: one that a token carries, or a text between the tokens, where a comment was dropped."""
+    """Return whether there is a comment: attached to a token, or dropped, which leaves text between the tokens."""
     ends = [0, *(token.end + 1 for token in tokens)]
     starts = [*(token.start for token in tokens), len(text)]
     between = (text[end:start] for end, start in zip(ends, starts, strict=True))
@@ -101,7 +101,7 @@ def _named(node: Any) -> str:
 
 
 class _Reader:
-    """Translates the nodes of one statement; every method accepts one kind of node, with the parts it names."""
+    """Translates the nodes of one statement; every method accepts one kind of node with certain parts."""
 
     def __init__(self, names: Sequence[str]) -> None:
         from sqlglot import exp
@@ -130,7 +130,7 @@ class _Reader:
                 raise QuestionError.not_allowed(f"{part.strip('_').upper()} in {_named(node)}")
 
     def table(self, clause: Any) -> None:
-        """Accept one table by its plain name, which is not looked at: there is one table."""
+        """Accept one table by a plain name, which is ignored, as there is only one table."""
         exp = self._exp
         if clause is None:
             raise QuestionError("the question has no FROM; name the table.")
@@ -148,11 +148,11 @@ class _Reader:
         self.only(clause, "expressions")
         by = tuple(self._column(node, "in GROUP BY") for node in clause.expressions)
         if not by or len(set(by)) < len(by):
-            raise QuestionError("GROUP BY names columns, each once.")
+            raise QuestionError("GROUP BY must name columns, each once.")
         return by
 
     def selected(self, node: Any, by: Sequence[str]) -> Aggregate | None:
-        """Return an aggregate of the list of SELECT; a column that groups are made of is there by right."""
+        """Return an aggregate of the SELECT list; None for a column of GROUP BY, which is allowed there."""
         exp = self._exp
         if type(node) is exp.Alias:
             self.only(node, "this", "alias")
@@ -178,14 +178,14 @@ class _Reader:
         return self._condition(clause.this)
 
     def _condition(self, node: Any) -> Predicate:
-        read = self._conditions.get(type(node))
-        if read is None:
+        translate = self._conditions.get(type(node))
+        if translate is None:
             raise QuestionError.not_allowed(f"{_named(node)} in WHERE")
         self._depth += 1
         if self._depth > _DEEPEST:
             raise QuestionError.not_allowed("too many nested conditions")
         try:
-            return read(node)
+            return translate(node)
         finally:
             self._depth -= 1
 
@@ -222,7 +222,7 @@ class _Reader:
         return Missing(column)
 
     def _column(self, node: Any, place: str) -> str:
-        """Return a column by its plain name: as it is written or, if it is not quoted, whatever its case."""
+        """Return a column by its plain name; unless it is quoted, the case may differ."""
         exp = self._exp
         if type(node) is not exp.Column:
             raise QuestionError.not_allowed(f"{_named(node)} {place}")
@@ -251,7 +251,7 @@ class _Reader:
         if type(node) is exp.Cast and node.to.this == exp.DataType.Type.DATE and type(node.this) is exp.Literal:
             return self._date(node)
         if type(node) is not exp.Literal:
-            raise QuestionError.not_allowed(f"{_named(node)} where a constant stands")
+            raise QuestionError.not_allowed(f"{_named(node)} in the place of a constant")
         self.only(node, "this", "is_string")
         return str(node.this) if node.is_string else _number(str(node.this))
 
@@ -266,7 +266,7 @@ class _Reader:
 def _number(text: str) -> int | float | Decimal:
     """Read a number: whole ones exactly, others as the nearest floating point number."""
     if len(text) > _MOST_DIGITS:
-        raise QuestionError(f"a number has more than {_MOST_DIGITS} digits.")
+        raise QuestionError(f"a number may have at most {_MOST_DIGITS} digits.")
     try:
         return int(text)
     except ValueError:

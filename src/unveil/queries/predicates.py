@@ -1,7 +1,7 @@
-"""Conditions on columns: frozen, evaluated on the values of a count table in SQL's three-valued logic, and compiled to SQL.
+"""Conditions on columns, evaluated on the values of a count table in SQL's three-valued logic, or compiled to SQL.
 
-A comparison with a null is neither true nor false, and neither is its negation. Texts compare letter by letter (code points),
-whatever the language; numbers as numbers, dates as dates. A constant has to fit the column's values: nothing is converted.
+A comparison with a null is neither true nor false, and neither is its negation. Texts are compared by code points, whatever the
+language; numbers as numbers, dates as dates. A constant must have the type of the column's values: nothing is converted.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["All", "AnyOf", "ColumnRef", "Compared", "Known", "Missing", "Negated", "Predicate", "Truth", "col", "predicate_of"]
 
 Truth: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.bool_]]"
-"""Where a condition holds, and where it does not; where it is neither, a null leaves it open."""
+"""Where a condition is true, and where it is false; elsewhere a null leaves it open."""
 Known: TypeAlias = "Callable[[str], tuple[Sequence[Any], NDArray[Any]]]"
-"""Gives a column's distinct values, and for each cell the position of its value among them."""
+"""Returns a column's distinct values, and for each cell the position of its value among them."""
 Written: TypeAlias = Callable[[str], str]
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -49,11 +49,11 @@ class Predicate:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns it asks about."""
+        """The columns it uses."""
         raise NotImplementedError
 
     def truth(self, known: Known) -> Truth:
-        """Return for every cell whether the condition holds, and whether it does not."""
+        """Return for every cell whether the condition is true, and whether it is false."""
         raise NotImplementedError
 
     def sql(self, column: Written, text: Written) -> str:
@@ -61,7 +61,7 @@ class Predicate:
         raise NotImplementedError
 
     def to_list(self) -> list[Any]:
-        """Return the condition as plain values, from which `predicate_of` makes it again."""
+        """Return the condition as plain values, which `predicate_of` turns back into it."""
         raise NotImplementedError
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -69,7 +69,7 @@ class Predicate:
         return All((self, other))
 
     def __or__(self, other: Predicate) -> Predicate:
-        """Return the condition that one of both holds."""
+        """Return the condition that at least one of both holds."""
         return AnyOf((self, other))
 
     def __invert__(self) -> Predicate:
@@ -77,8 +77,8 @@ class Predicate:
         return Negated(self)
 
     def __bool__(self) -> bool:
-        """Refuse `and`, `or` and chained comparisons, which Python would take apart."""
-        raise QuestionError("conditions are combined with &, | and ~, each in brackets; `and`, `or`, `not` do not work on them.")
+        """Refuse `and`, `or` and chained comparisons, which Python would evaluate separately."""
+        raise QuestionError("combine conditions with &, | and ~, each in brackets; `and`, `or` and `not` do not work on them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class Compared(Predicate):
     constant: Any
 
     def __post_init__(self) -> None:
-        """Refuse an unknown comparison, and constants that compare with nothing."""
+        """Refuse an unknown comparison, and constants that cannot be compared."""
         if self.sign not in _OPERATORS:
-            raise QuestionError("a comparison is one of =, <>, <, <=, >, >=.")
+            raise QuestionError("a comparison must be one of =, <>, <, <=, >, >=.")
         if not isinstance(self.constant, str | int | float | Decimal | date):
             raise QuestionError(f"column {shown(self.column)} is compared with something that is not a text, number or date.")
         if isinstance(self.constant, float) and not math.isfinite(self.constant):
@@ -122,7 +122,7 @@ class Compared(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class Missing(Predicate):
-    """The condition that a column holds a null, which is always true or false."""
+    """The condition that a column is null, which is always true or false."""
 
     column: str
 
@@ -157,10 +157,10 @@ class _Several(Predicate):
 
 @dataclass(frozen=True, slots=True)
 class All(_Several):
-    """The condition that all of several hold; of none: always."""
+    """The condition that all of several hold; without any, it always holds."""
 
     def truth(self, known: Known) -> Truth:
-        """Return true where all are, false where one is."""
+        """Return true where all are true, false where one is false."""
         held, not_held = zip(*(part.truth(known) for part in self.parts), strict=True) if self.parts else ((), ())
         return reduce(np.logical_and, held, np.array([True])), reduce(np.logical_or, not_held, np.array([False]))
 
@@ -178,7 +178,7 @@ class AnyOf(_Several):
     """The condition that at least one of several holds."""
 
     def truth(self, known: Known) -> Truth:
-        """Return true where one is, false where all are."""
+        """Return true where one is true, false where all are false."""
         held, not_held = zip(*(part.truth(known) for part in self.parts), strict=True) if self.parts else ((), ())
         return reduce(np.logical_or, held, np.array([False])), reduce(np.logical_and, not_held, np.array([True]))
 
@@ -193,13 +193,13 @@ class AnyOf(_Several):
 
 @dataclass(frozen=True, slots=True)
 class Negated(Predicate):
-    """The condition that another is false; where a null leaves that open, so is this."""
+    """The condition that another is false; if a null leaves that open, so is this."""
 
     part: Predicate
 
     @property
     def columns(self) -> frozenset[str]:
-        """Those of the other."""
+        """The columns of the other."""
         return self.part.columns
 
     def truth(self, known: Known) -> Truth:
@@ -208,7 +208,7 @@ class Negated(Predicate):
         return not_held, held
 
     def sql(self, column: Written, text: Written) -> str:
-        """Return the condition behind NOT."""
+        """Return the condition after NOT."""
         return f"(NOT {self.part.sql(column, text)})"
 
     def to_list(self) -> list[Any]:
@@ -223,11 +223,11 @@ class ColumnRef:
     name: str
 
     def __eq__(self, constant: object) -> Predicate:  # type: ignore[override]
-        """Return the condition that the column equals a constant; None: that it is null."""
+        """Return the condition that the column equals a constant, or for None that it is null."""
         return Missing(self.name) if constant is None else Compared(self.name, "=", constant)
 
     def __ne__(self, constant: object) -> Predicate:  # type: ignore[override]
-        """Return the condition that the column differs from a constant; None: that it is not null."""
+        """Return the condition that the column differs from a constant, or for None that it is not null."""
         return Negated(Missing(self.name)) if constant is None else Compared(self.name, "<>", constant)
 
     __hash__ = None  # type: ignore[assignment]
@@ -298,7 +298,7 @@ _CONSTANTS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _plain(constant: Any) -> tuple[str, Any]:
-    """Return a constant as JSON holds it, with its type."""
+    """Return a constant as a JSON value, with its type."""
     if isinstance(constant, Decimal):
         return "decimal", str(constant)
     if isinstance(constant, date):
@@ -321,7 +321,7 @@ def _kind(value: Any) -> str:
 
 
 def _fitting(column: str, constant: Any, values: Sequence[Any]) -> Any:
-    """Return a constant in the type of a column's values, or refuse it; a text stands for a date where there are dates."""
+    """Return a constant in the type of a column's values, or refuse it; a text may stand for a date in a column of dates."""
     kinds = {_kind(value) for value in values if value is not None}
     if not kinds or kinds == {_kind(constant)}:
         if any(isinstance(value, Decimal) for value in values) and isinstance(constant, float):

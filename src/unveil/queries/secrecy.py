@@ -1,4 +1,4 @@
-"""Draws that follow from the ledger's secret: the same whenever the gate is opened, and unknown to everybody without the key."""
+"""Random draws that follow from the ledger's secret: the same whenever the gate is opened, and unknown without the key."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["draws_of", "share_of"]
 
 
 def draws_of(secret: bytes) -> np.random.Generator:
-    """Return random numbers that follow from a secret."""
+    """Return a random generator that follows from a secret."""
     return Chance("key", _key=secret).draws("gate")
 
 
 def share_of(secret: bytes, content: bytes) -> float:
-    """Return a number from 0 to 1, 1 not included, that follows from a secret and some content and looks random without it."""
+    """Return a number from 0 to 1 (exclusive) that follows from a secret and some content, and looks random without it."""
     digest = hmac.digest(secret, hashlib.sha256(content).digest(), "sha256")
     return int.from_bytes(digest[:8], "big") / 2.0**64

@@ -1,4 +1,4 @@
-"""The policies of a gate, each in its own file. To add one: a file, and a line in `POLICIES`."""
+"""The policies of a gate, each in its own file. To add one, write a file and a line in `POLICIES`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ POLICIES: dict[str, type[GatePolicy]] = {
 
 @checked_arguments
 def policy_of(name: str, settings: Mapping[str, Any]) -> GatePolicy:
-    """Return a policy by its name, with settings; None among them: the default.
+    """Return a policy by its name, with settings; a setting of None means its default.
 
     Examples
     --------

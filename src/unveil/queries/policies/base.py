@@ -1,4 +1,4 @@
-"""The base of every policy: what it offers, what a number costs, and its decision. Each is one file, registered by one line."""
+"""The base of all policies: what they offer, what a number costs, and their decisions. Each is one file and one line."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 __all__ = ["REASONS", "Decision", "GatePolicy", "Keeper", "Secret", "exact", "refused"]
 
 Secret: TypeAlias = Callable[[str], bytes]
-"""Gives a secret for a purpose; the same one whenever the ledger is opened."""
+"""Returns the secret for a purpose, which is the same whenever the ledger is opened."""
 
 REASONS: Mapping[str, str] = {
-    "size": "the set, or what is left without it, holds too few records",
-    "audit": "together with earlier answers it would determine somebody's value, or tie two people's",
-    "indicator": "counting by a sensitive column adds up sensitive values of zero and one, which exact answers cannot protect",
-    "aggregate": "this policy does not offer this aggregate; COUNT, SUM and AVG are offered by every policy",
-    "bounds": "no bounds are declared for the column; declare the least and the greatest value that a record may have",
-    "budget": "the budget of the analyst or of the data does not cover it",
-    "limit": "the analyst, or all together, have asked as many questions as the policy allows",
-    "group-keys": "the groups are not declared, and which ones the data holds is not public; declare the values of the columns",
+    "size": "the set, or its complement, has too few records",
+    "audit": "together with earlier answers, it would determine someone's value, or tie those of two people",
+    "indicator": "a count by a sensitive column is a sum of sensitive zeros and ones, which exact answers cannot protect",
+    "aggregate": "the policy does not offer this aggregate; every policy offers COUNT, SUM and AVG",
+    "bounds": "no bounds are declared for the column; declare the least and the greatest value that a record can have",
+    "budget": "it would exceed the budget of the analyst or of the data",
+    "limit": "the analyst, or all analysts together, have asked as many questions as the policy allows",
+    "group-keys": "the groups are not declared, and it is not public which ones the data has; declare the values of the columns",
 }
-"""Why a number is refused; none of them depends on a sensitive value."""
+"""Why a number is refused; no reason depends on a sensitive value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a policy decides about one number.
+    """The decision of a policy about one number.
 
     Attributes
     ----------
     reason
-        Why it is refused; empty: it is answered.
+        Why it is refused; empty if it is answered.
     value
         The number, exact or with noise.
     low, high
-        The interval that holds the exact number, where that is what is answered.
+        The interval that contains the exact number, if the answer is one.
     error
         The standard error of noise.
     notes
-        What belongs to the record in the ledger besides, such as the coalition audit; the analyst does not get it.
+        Further facts for the ledger, such as the coalition audit; the analyst does not get them.
     """
 
     reason: str = ""
@@ -60,7 +60,7 @@ class Decision:
     error: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
 
-    def given(self) -> dict[str, Any]:
+    def answer(self) -> dict[str, Any]:
         """Return what the analyst gets."""
         error = {} if self.error is None else {"error": self.error}
         if self.low is not None:
@@ -68,8 +68,8 @@ class Decision:
         return {"value": jsonable(self.value), **error}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the ledger keeps: the notes are the steward's."""
-        return {**self.given(), **({"notes": jsonable(self.notes)} if self.notes else {})}
+        """Return what the ledger keeps, including the notes, which are for the steward."""
+        return {**self.answer(), **({"notes": jsonable(self.notes)} if self.notes else {})}
 
 
 def refused(reason: str) -> Decision:
@@ -78,10 +78,10 @@ def refused(reason: str) -> Decision:
 
 
 class Keeper(Protocol):
-    """A policy at work on some data."""
+    """A policy applied to some data."""
 
     def offers(self, selection: Selection) -> str:
-        """Return why numbers of this kind are never answered; empty: they may be."""
+        """Return why numbers of this kind are never answered; empty if they may be."""
 
     def price(self, selection: Selection) -> int:
         """Return what a number costs, in whole units of the policy's account."""
@@ -93,53 +93,53 @@ class Keeper(Protocol):
         """Remember an answer that another process gave."""
 
     def accuracy(self, selection: Selection) -> float | None:
-        """Return how far off an answer is at most, in 95 of 100 cases; None: not known before."""
+        """Return how far off an answer is at most, in 95 of 100 cases; None if that is not known in advance."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """The settings of a policy; a subclass adds its own, and says how it works."""
+    """The settings of a policy; a subclass adds its own, and defines how it works."""
 
     name: ClassVar[str] = ""
     unit: ClassVar[str] = "questions"
     units: ClassVar[int] = 1
-    """Whole units of the account in one of what is shown."""
+    """How many whole units of the account make one of the unit that is shown."""
     exhausted: ClassVar[str] = "limit"
     closed_groups: ClassVar[bool] = False
-    """Whether groups have to be declared, as which ones the data holds is protected too."""
+    """Whether groups have to be declared, because it is also protected which ones the data has."""
     by_set: ClassVar[bool] = False
-    """Whether an equal set is an equal question: only where sets are public. Else that two sets are equal would be given away."""
+    """Whether equal sets make equal questions. Only if sets are public: otherwise the equality of two sets would be revealed."""
     weakness: ClassVar[str] = ""
-    """What the policy does not protect against, in a line."""
+    """What the policy does not protect against, in one line."""
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
-        """Return the policy at work on some data."""
+        """Return the policy applied to some data."""
         raise NotImplementedError
 
     @property
     def limits(self) -> tuple[int | None, int | None]:
-        """The most that one analyst, and all together, may take of the account."""
+        """The most that one analyst, and all together, may spend."""
         return None, None
 
     @property
     def discloses_values(self) -> bool:
-        """Whether answers exclude values: exact ones, intervals and bounded noise do; unbounded noise and a release do not."""
+        """Whether answers rule out values: exact ones, intervals and bounded noise do; unbounded noise and a release do not."""
         return True
 
     def noise_bound(self, holding: Holding, selection: Selection) -> float:  # noqa: ARG002 - for policies with noise
-        """Return how far an answer is off at most."""
+        """Return how far off an answer is at most."""
         return 0.0
 
     def disclosed(self, units: int) -> dict[str, Any]:  # noqa: ARG002 - for policies with a budget
-        """Return what so much of the account amounts to, in the terms of the field."""
+        """Return what an amount of the account means, in the terms of the field."""
         return {}
 
     def losses(self, function: str) -> tuple[PrivacyLoss, ...]:  # noqa: ARG002 - for policies of differential privacy
-        """Return the losses of differential privacy of one number; none: the policy knows no such thing."""
+        """Return the losses of differential privacy of one number; empty if the policy has none."""
         return ()
 
     def guarantee(self) -> dict[str, Any]:
-        """Return what the limits amount to, in the terms of the field."""
+        """Return what the limits mean, in the terms of the field."""
         return {}
 
     def notes(self) -> tuple[str, ...]:
@@ -147,16 +147,16 @@ class GatePolicy:
         return (f"Not defended by the policy {self.name!r}: {self.weakness}",)
 
     def settings(self) -> dict[str, Any]:
-        """Return all that a ledger is bound to."""
+        """Return the settings that a ledger is bound to."""
         return {"policy": self.name, **{name: jsonable(value) for name, value in asdict(self).items()}}
 
     def spent(self, units: int) -> float:
-        """Return an amount of the account as it is shown."""
+        """Return an amount of the account in the unit that is shown."""
         return units if self.units == 1 else units / self.units
 
 
 def exact(holding: Holding, selection: Selection) -> float | int | None:
-    """Compute a number as it is; None where it has no value, as the average of nothing."""
+    """Compute the exact number; None if it has no value, such as the average of nothing."""
     if selection.members is None:
         return selection.size
     if selection.column is None:
@@ -168,7 +168,7 @@ def exact(holding: Holding, selection: Selection) -> float | int | None:
 
 
 def _variance(amounts: CellAmounts, members: NDArray[np.bool_], n: int) -> float | None:
-    """Return the variance; None of one value, and where a square is beyond what a number can hold."""
+    """Return the variance; None for a single value, or if a square is too large for a number."""
     squares = float(amounts.squares[members].sum())
     mean = amounts.total[members].sum().item() / n
     return max(squares - n * mean * mean, 0.0) / (n - 1) if n > 1 and math.isfinite(squares) else None

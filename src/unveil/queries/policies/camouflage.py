@@ -1,22 +1,22 @@
-r"""Camouflage: an interval that always holds the exact answer, without chance and without a limit of questions.
+r"""The policy of camouflage: intervals that always contain the exact answer, without randomness and without a limit on questions.
 
-**Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights :math:`\gamma_j >
-0, \sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and the greatest
-of the k sums: the exact one is their weighted average, so it lies between. Answers depend on the vectors alone; any other
-point of their hull could be the data. A least or greatest value is answered by its own least and greatest over the hull, where
-every atom has one value. A hull of few vectors holds hardly any point of whole numbers besides the data, so
-values are first moved at random by up to half of the step that they are multiples of: then every point of the hull is near to
-data that could be. Where a value lies in its interval is drawn, as a value always in the middle would be given away; and so
-is the width, as one in proportion to the value would give that away.
+**Sums and averages.** The values a are hidden among k vectors :math:`P^1, \dots, P^k` with secret weights :math:`\gamma_j > 0,
+\sum_j \gamma_j = 1` such that :math:`\sum_j \gamma_j P^j = a`. A sum over a set is answered by the least and the greatest of the
+k sums: the exact one is their weighted average, so it lies between them. Answers depend on the vectors alone; any other point of
+their hull could be the data. If every atom has one value, a least or greatest value is answered by its own minimum and maximum
+over the hull. A hull of few vectors contains hardly any point of whole numbers besides the data, so values are first moved at
+random by up to half of the step that they are multiples of: then every point of the hull is close to possible data. The position
+of a value in its interval is random, as a value that is always in the middle would be given away; and so is the width, as a width
+in proportion to the value would give the value away.
 
 **Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l records
-with different values, near in their keys; the interval is the least and the greatest count over all cyclic exchanges of the
-values within each group. The answers would be the same had the values been exchanged, so any value of the group could be
-anybody's. A value held by more than one record in l occurs more than once in a group. No answer is an exact count: an interval of
-one number is widened by one, to a side that follows from a secret and the set, so that asking in other words gains nothing.
+with different values and similar keys; the interval is the least and the greatest count over all cyclic exchanges of the values
+within each group. The answers would be the same if the values had been exchanged, so any value of a group could belong to any of
+its members. A value of more than one record in l occurs more than once in a group. No answer is an exact count: an interval of
+one number is widened by one, on a side that follows from a secret and the set, so that rephrasing gains nothing.
 
-Not against insiders: anyone who knows k - 1 values, and has found the vectors out, recovers all others. The coalition audit in
-every answer says what one insider leaves.
+It does not protect against insiders: anyone who knows k - 1 values, and has found out the vectors, recovers all others. The
+coalition audit of every answer says how much of the intervals is left for one insider.
 
 References
 ----------
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Camouflage", "camouflaged", "step_of"]
 
 _CHUNK = 64
-"""Records next to each other in key order, among which groups are made; more where one value is too frequent for that."""
+"""How many adjacent records in key order are divided into groups; more if one value is too frequent for that."""
 _SAMPLE = 200
 _HALVINGS = 60
 _EXTREMES = ("min", "max")
@@ -56,19 +56,19 @@ _EXTREMES = ("min", "max")
 
 @dataclass(frozen=True, slots=True)
 class Camouflage(GatePolicy):
-    """Answer by intervals that hold the exact number.
+    """Answer by intervals that contain the exact number.
 
     Attributes
     ----------
     vectors
-        The number k of vectors that hide the values.
+        The number of vectors that hide the values.
     width
-        How wide the interval of one record's value is, as a share of the value or, for small ones, of the median value.
+        The width of the interval of one record's value, as a share of the value or, for small values, of the median value.
     diversity
-        The least number l of records in a group, for counts by a sensitive column; all hold different values, unless one is held
-        by more than one record in l.
+        The least number l of records in a group, for counts by a sensitive column; all have different values, unless more than
+        one record in l has the same value.
     k
-        The least size of a set, and of what is left without it, whose exact count is given.
+        The least size of a set and of its complement for an exact count.
 
     Examples
     --------
@@ -82,7 +82,9 @@ class Camouflage(GatePolicy):
     k: int = 5
     name: ClassVar[str] = "camouflage"
     by_set: ClassVar[bool] = True
-    weakness: ClassVar[str] = "insiders: anyone who knows some values narrows the others, and k - 1 insiders recover them all."
+    weakness: ClassVar[str] = (
+        "insiders: anyone who knows some values narrows the others down, and k - 1 insiders recover them all."
+    )
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -92,7 +94,7 @@ class Camouflage(GatePolicy):
         checked_count("k", self.k, least=1)
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
-        """Return the policy at work."""
+        """Return the policy applied to the data."""
         return _Camouflaged(self, holding, secret)
 
 
@@ -104,11 +106,11 @@ def camouflaged(
     Parameters
     ----------
     values, sizes
-        The sum of each atom, and its records.
+        The sum of each atom, and its number of records.
     policy
-        How many vectors, and how wide.
+        The number of vectors, and the width.
     random
-        Where the draws come from.
+        The random generator.
 
     Examples
     --------
@@ -143,13 +145,13 @@ def step_of(values: NDArray[np.float64]) -> float:
 
 
 def _placed(draws: NDArray[np.float64], weights: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """Return places from 0 to 1, both taken in every column, whose weighted averages are drawn, not near the middle."""
+    """Return places from 0 to 1, with both ends in every column, whose weighted averages are random, not near the middle."""
     low, high = draws.min(0), draws.max(0)
     places = (draws - low) / (high - low)
     margin = 1.5 * float(weights.max())
     aims = margin + (1.0 - 2.0 * margin) * random.random(draws.shape[1])
     least, most = np.full(draws.shape[1], -6.0), np.full(draws.shape[1], 6.0)
-    for _ in range(_HALVINGS):  # a power of the places, which keeps 0 and 1; the average falls as it grows
+    for _ in range(_HALVINGS):  # a power of the places keeps 0 and 1; the average falls as the power grows
         middle = (least + most) / 2.0
         above = weights @ places ** np.exp(middle) > aims
         least, most = np.where(above, middle, least), np.where(above, most, middle)
@@ -167,11 +169,11 @@ class _Camouflaged:
             return "aggregate"
         if not selection.indicator:
             return ""
-        secret = selection.statistic.condition.columns & set(self._holding.sensitive)
-        return "indicator" if len(secret) > 1 or not self._holding.cells.in_hand else ""
+        sensitive = selection.statistic.condition.columns & set(self._holding.sensitive)
+        return "indicator" if len(sensitive) > 1 or not self._holding.cells.in_hand else ""
 
     def _extreme(self, selection: Selection) -> bool:
-        """Whether it is a least or greatest value, and every atom has one value at most: the vectors hide sums of atoms."""
+        """Whether it is a least or greatest value and every atom has at most one value, as the vectors hide sums of atoms."""
         return selection.function in _EXTREMES and not (selection.sizes > 1).any()
 
     def price(self, selection: Selection) -> int:  # noqa: ARG002
@@ -193,7 +195,7 @@ class _Camouflaged:
         return self._hulled(selection, size) if size else refused("size")
 
     def _hulled(self, selection: Selection, size: int) -> Decision:
-        """Answer by the least and the greatest result over the hull of the vectors."""
+        """Answer with the least and the greatest result over the hull of the vectors."""
         name, records = str(selection.column), size
         vectors, _, audit = self._hidden(name)
         members = np.flatnonzero(selection.sizes * np.asarray(selection.members, dtype=np.int64))
@@ -204,7 +206,7 @@ class _Camouflaged:
         else:
             sums = chosen.sum(axis=1)
             truth, low, high = float(self._holding.amounts(name).total[members].sum()), sums.min(), sums.max()
-        if not low <= truth <= high:  # as values were moved; the end is not the exact result
+        if not low <= truth <= high:  # because values were moved; the end must not be the exact result
             beyond = 0.05 + share_of(self._secret("ends"), selection.mark())
             low, high = min(low, truth - beyond * (high - low)), max(high, truth + beyond * (high - low))
         if name in self._holding.bounds:
@@ -233,7 +235,7 @@ class _Camouflaged:
         condition = selection.statistic.condition
         name = next(iter(condition.columns & set(self._holding.sensitive)))
         groups = self._groups(name)
-        if groups is None:  # one value only: to refuse would say so
+        if groups is None:  # there is only one value, and a refusal would reveal it
             return Decision(low=0, high=self._holding.records)
         order, start, size = groups
         columns, place = self._holding.cells.columns, np.arange(len(order))
@@ -241,8 +243,8 @@ class _Camouflaged:
         for shift in range(int(size.max())):
             other = start + (place - start + shift) % size
             codes = columns[name].codes[order[other]]
-            held, _ = condition.truth(partial(_exchanged, columns, order, name, codes))
-            counts.append(np.add.reduceat(np.broadcast_to(held, len(order)).astype(np.int64), np.unique(start)))
+            true, _ = condition.truth(partial(_exchanged, columns, order, name, codes))
+            counts.append(np.add.reduceat(np.broadcast_to(true, len(order)).astype(np.int64), np.unique(start)))
         table = np.stack(counts)
         low, high = int(table.min(axis=0).sum()), int(table.max(axis=0).sum())
         if low == high:
@@ -254,8 +256,8 @@ class _Camouflaged:
 def _extremes_of(vectors: NDArray[np.float64], function: str) -> tuple[float, float]:
     """Return the least and the greatest "max" (or "min") of a point's coordinates, over all points of a hull.
 
-    The greatest is a convex function, so that it is greatest at a vector; where it is least, a linear program in the weights
-    says.
+    The maximum is a convex function, so it is greatest at one of the vectors; where it is least follows from a linear program in
+    the weights.
     """
     from scipy.optimize import linprog
 
@@ -271,21 +273,21 @@ def _extremes_of(vectors: NDArray[np.float64], function: str) -> tuple[float, fl
 
 
 def _exchanged(
-    columns: Mapping[str, Coded], order: NDArray[np.int64], secret: str, codes: NDArray[Any], name: str
+    columns: Mapping[str, Coded], order: NDArray[np.int64], sensitive: str, codes: NDArray[Any], name: str
 ) -> tuple[Sequence[Any], NDArray[Any]]:
     """Return a column in the order of groups, the sensitive one with its values exchanged."""
     column = columns[name]
-    return column.values, codes if name == secret else column.codes[order]
+    return column.values, codes if name == sensitive else column.codes[order]
 
 
 def _grouped(
     atoms: NDArray[np.int64], codes: NDArray[np.int64], diversity: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the records group by group, the first place of each one's group, and its size; None: there is one value only.
+    """Return the records group by group, the first place of each one's group, and its size; None if there is only one value.
 
-    Groups are made among the same number of records next to each other: the smallest of 64, 128, ... for which no value is much
-    more frequent anywhere than it is in all. In each such chunk records are sorted by value and dealt out in turn to as many
-    groups as there are l records, or as there are records without the most frequent value; so every group holds different values.
+    Groups are formed within chunks of adjacent records, of the smallest size of 64, 128, ... for which no value is much more
+    frequent in a chunk than overall. The records of a chunk are sorted by value and dealt out in turn to as many groups as it has
+    multiples of l records, or as it has records without the most frequent value; so every group has different values.
     """
     records, size = len(codes), _CHUNK
     greatest = float(np.bincount(codes).max()) / records
@@ -314,10 +316,10 @@ def _grouped(
 
 
 def _coalition(vectors: NDArray[np.float64], values: NDArray[np.float64], random: np.random.Generator) -> dict[str, Any]:
-    """Return what is left of the width of others' intervals for one insider who knows his value and the vectors.
+    """Return how much of the width of others' intervals is left for an insider who knows one value and the vectors.
 
-    The weights that fit one known value form a polytope whose corners mix two vectors at most, so that the least and the greatest
-    value of every other record are found among the mixtures of pairs.
+    The weights that are consistent with one known value form a polytope whose corners mix at most two vectors, so the least and
+    the greatest value of every other record are found among the mixtures of pairs.
     """
     k, n = vectors.shape
     chosen = random.permutation(n)[:_SAMPLE]

@@ -1,14 +1,14 @@
-r"""Differential privacy: every number with noise, and a budget of zero-concentrated differential privacy for all together.
+r"""The policy of differential privacy: noise for every number, and a budget of zero-concentrated differential privacy for all.
 
-Two tables are neighbours when one holds one person's records more than the other. A number with noise for epsilon is
-:math:`\rho = \epsilon^2 / 2` concentrated; rho adds up over adaptively chosen questions, and a question is refused when the sum
-would exceed the budget of the analyst or that of the data, which analysts share since they may share answers. The budget
-rho amounts to :math:`(\epsilon, \delta)` with
+Two tables are neighbours if one has the records of one more person than the other. A number with noise for epsilon is
+:math:`\rho = \epsilon^2 / 2` concentrated; rho adds up over adaptively chosen questions, and a question is refused if the sum
+would exceed the budget of the analyst or that of the data, which all analysts share since they may share answers. The budget
+rho corresponds to :math:`(\epsilon, \delta)` with
 
 .. math:: \epsilon = \rho + 2 \sqrt{\rho \ln(1 / \delta)}
 
 Bounds of sums are declared, never taken from the data. Noise comes from OpenDP, and sums are whole multiples of a power of two,
-so that no rounding error adds to them.
+so that they have no rounding error.
 
 References
 ----------
@@ -76,7 +76,7 @@ class Differential(GatePolicy):
     units: ClassVar[int] = _NANO
     exhausted: ClassVar[str] = "budget"
     closed_groups: ClassVar[bool] = True
-    weakness: ClassVar[str] = "what is true of a group is learnt, no matter who is in the data; a large budget protects little."
+    weakness: ClassVar[str] = "facts about groups are learnt, no matter who is in the data; a large budget protects little."
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -89,7 +89,7 @@ class Differential(GatePolicy):
 
     @property
     def limits(self) -> tuple[int | None, int | None]:
-        """The budgets in whole units: rounded down, as prices are rounded up."""
+        """The budgets in whole units, rounded down, while prices are rounded up."""
         own = self.rho / 2.0 if self.analyst_rho is None else self.analyst_rho
         return math.floor(own * _NANO), math.floor(self.rho * _NANO)
 
@@ -100,7 +100,7 @@ class Differential(GatePolicy):
 
     @property
     def discloses_values(self) -> bool:
-        """Return that none is excluded, as the noise has no bound."""
+        """Return False: as the noise has no bound, no value is ruled out."""
         return False
 
     def disclosed(self, units: int) -> dict[str, Any]:
@@ -109,25 +109,25 @@ class Differential(GatePolicy):
         return {"rho": rho, "epsilon": epsilon_of(rho, self.delta), "delta": self.delta}
 
     def losses(self, function: str) -> tuple[PrivacyLoss, ...]:
-        """Return the losses of one number: two halves for an average."""
+        """Return the losses of one number; two halves for an average."""
         parts = 2 if function == "avg" else 1
         each = self.epsilon / parts
         return ((PrivacyLoss("concentrated", each**2 / 2.0) if self.noise == "gaussian" else PrivacyLoss("pure", each)),) * parts
 
     def notes(self) -> tuple[str, ...]:
-        """Say whom it protects."""
+        """Return whom it protects, and what it does not protect against."""
         return (
             "Neighbouring tables differ in the records of one person; without a column of persons, in one record.",
             *GatePolicy.notes(self),
         )
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
-        """Return the policy at work."""
+        """Return the policy applied to the data."""
         return _Noisy(self, holding, secret)
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """Return the epsilon that a budget of rho keeps to, but for a probability of delta.
+    """Return the epsilon that a budget of rho guarantees, except with probability delta.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 class _Noisy:
     def __init__(self, policy: Differential, holding: Holding, secret: Secret) -> None:
         self._policy, self._holding = policy, holding
-        self._epsilon = math.nextafter(float(policy.epsilon), 0.0)  # not above what is paid for, which is exact
+        self._epsilon = math.nextafter(float(policy.epsilon), 0.0)  # not above the price, which is exact
         self._most = holding.contribution
         self._counted = _counted(holding, secret)
         self._sizes = holding.over_atoms(np.where(self._counted, holding.cells.n, 0))
@@ -156,7 +156,7 @@ class _Noisy:
         return math.ceil(rho * _NANO)
 
     def accept(self, selection: Selection) -> None:
-        """Remember nothing: the ledger holds what was spent."""
+        """Remember nothing: the ledger has what was spent."""
 
     def decide(self, selection: Selection) -> Decision:
         epsilon = self._epsilon
@@ -170,7 +170,7 @@ class _Noisy:
         return self._average(selection, steps, (middle, grid, most))
 
     def accuracy(self, selection: Selection) -> float | None:
-        """Return the distance that noise keeps within in 95 of 100 cases; for an average it depends on the count."""
+        """Return the distance within which noise stays in 95 of 100 cases; for an average it depends on the count."""
         if selection.function == "avg":
             return None
         scale, unit = self._most / self._epsilon, 1.0
@@ -191,7 +191,7 @@ class _Noisy:
         return self._sizes if amounts is None else self._holding.over_atoms(np.where(self._counted, amounts.present, 0))
 
     def _steps(self, selection: Selection) -> tuple[int, float, float, int]:
-        """Return a bounded sum in steps of its grid, the middle of the bounds, the grid, and the most that a person adds."""
+        """Return a bounded sum in steps of its grid, the middle of the bounds, the grid, and the most that a person can add."""
         name = str(selection.column)
         low, high = self._holding.bounds[name]
         grid = grid_of((low, high))
@@ -202,7 +202,7 @@ class _Noisy:
         return int(steps), (low + high) / 2.0, grid, self._most * math.ceil(max(abs(low), abs(high)) / grid)
 
     def _average(self, selection: Selection, steps: int, scale: tuple[float, float, int]) -> Decision:
-        """Divide the noisy sum of differences from the middle of the bounds by the noisy count; cut to the bounds."""
+        """Divide the noisy sum of differences from the middle of the bounds by the noisy count; clip to the bounds."""
         middle, grid, _ = scale
         low, high = self._holding.bounds[str(selection.column)]
         n, centre = self._records(selection), round(middle / grid)
@@ -221,7 +221,7 @@ class _Noisy:
         return float(value), math.sqrt(2.0) * spent.scale
 
     def _noise(self, value: int, epsilon: float, most: int) -> tuple[int, float]:
-        """Add whole noise; return its standard error too."""
+        """Add whole noise, and also return its standard error."""
         if self._policy.noise == "gaussian":
             (whole,), error = concentrated([value], math.nextafter(epsilon**2 / 2.0, 0.0), most)
             return whole, error
@@ -231,7 +231,7 @@ class _Noisy:
 
 
 def _counted(holding: Holding, secret: Secret) -> NDArray[np.bool_]:
-    """Return which cells count: of each person at most this many records, chosen once for all questions."""
+    """Return which cells count: at most `contribution` records of each person, chosen once for all questions."""
     if holding.person is None:
         return np.ones(len(holding.cells.n), dtype=bool)
     persons = holding.cells.columns[holding.person].codes.astype(np.int64)

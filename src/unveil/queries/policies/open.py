@@ -1,4 +1,4 @@
-"""Exact answers to everything: no protection, for comparison and for what attacks are measured against."""
+"""The open policy: exact answers to everything, without protection, as a baseline for attacks."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Open(GatePolicy):
 
     name: ClassVar[str] = "open"
     by_set: ClassVar[bool] = True
-    weakness: ClassVar[str] = "everything: each attack wins."
+    weakness: ClassVar[str] = "everything: every attack succeeds."
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - nothing is secret here
-        """Return the policy at work."""
+        """Return the policy applied to the data."""
         return _Opened(holding)
 
 

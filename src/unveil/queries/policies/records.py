@@ -1,7 +1,7 @@
-"""Perturbed records: the questions are answered, exactly, from a release of the data that some mechanism has made.
+"""The policy of perturbed records: questions are answered exactly, from a release of the data.
 
-What protects is the mechanism. Whatever the questions, and however many, nobody learns more than the release holds, so there is
-nothing to refuse and nothing to count; and anyone who may publish the release may as well do that.
+The mechanism that made the release is what protects. Whatever the questions, and however many, nobody learns more than the
+release contains, so there is nothing to refuse and nothing to count; whoever may publish the release may as well do so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PerturbedRecords(GatePolicy):
     Attributes
     ----------
     release
-        The protected records: a path, a frame, or whatever a gate takes; with the columns of the data.
+        The protected records: a path, a frame, or any other data, with the columns of the original.
 
     Examples
     --------
@@ -34,25 +34,25 @@ class PerturbedRecords(GatePolicy):
 
     release: Any = field(default=None, repr=False)
     name: ClassVar[str] = "records"
-    weakness: ClassVar[str] = "whatever the mechanism that made the release does not defend."
+    weakness: ClassVar[str] = "whatever the mechanism that made the release does not protect against."
 
     def __post_init__(self) -> None:
         """Refuse a policy without records."""
         if self.release is None:
-            raise ArgumentError("the policy 'records' answers from a release; name one that a mechanism has made.")
+            raise ArgumentError("the policy 'records' answers from a release; name one that was made by a mechanism.")
 
     @property
     def discloses_values(self) -> bool:
-        """Return that none is excluded: the values are others'."""
+        """Return False: the values of the release are not those of the data."""
         return False
 
     def settings(self) -> dict[str, Any]:
-        """Return which release it is, where that can be said."""
+        """Return which release it is, if it has a name."""
         place = os.fspath(self.release) if isinstance(self.release, str | os.PathLike) else "a data frame"
         return {"policy": self.name, "release": str(place)}
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - nothing is drawn here
-        """Return the policy at work: the release is opened in the roles of the data."""
+        """Return the policy applied to the data; the release is opened with the roles of the data."""
         released = Holding(self.release, key=holding.key, sensitive=holding.sensitive, bounds={}, nulls="drop")
         return _Released(released)
 

@@ -1,12 +1,13 @@
-"""Exact answers or none: a set has to be large enough, and no sequence of sums may determine anybody's value.
+"""The policy of restriction: exact answers or none. A set must be large enough, and no sequence of sums may determine a value.
 
-Size control looks at the set and at what is left without it. Alone it falls to trackers, so the audit looks at all sums that were
-answered together, to all analysts, since they may share what they got.
+Size control checks the set and its complement. Alone it is defeated by trackers, so the audit considers all answered sums
+together, for all analysts, since they may share their answers.
 
-A refusal depends on the sets alone and never on a value, so that nobody learns a value from being refused. That holds for values
-that could be any number. Where values are known to lie between bounds, a sum at the bound gives everybody away, and no audit of
-sets sees that. Whole numbers of a small range follow from fewer sums than there are people, so fewer are answered of them. Counts
-by a sensitive column, and sums of a column of two values, are sums of zeros and ones, and are therefore refused.
+A refusal depends on the sets alone and never on a value, so that nobody learns a value from a refusal. The guarantee is for
+values that could be any number. If values are known to lie between bounds, a sum at a bound gives everyone away, and no audit of
+sets can detect that. Whole numbers in a small range follow from fewer sums than there are people, so fewer of their sums are
+answered. Counts by a sensitive column, and sums of a column with two values, are sums of zeros and ones, and are therefore
+refused.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ __all__ = ["Restriction"]
 
 _TWO = 2
 _PAIR = 3
-"""The least number that keeps a record and a pair of records from being determined."""
+"""The least k that keeps single records and pairs of records from being determined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restriction(GatePolicy):
-    """Answer exactly where the set and its complement hold at least k records and no value can be determined.
+    """Answer exactly if the set and its complement have at least k records and no value can be determined.
 
     Attributes
     ----------
     k
-        The least size of a set and of its complement, at least 3. Sums that follow from answers together are held to it as
-        well, as far as they are of one atom or of two.
+        The least size of a set and of its complement, at least 3. It also applies to sums over one or two atoms that follow from
+        several answers together.
     share
-        The most independent sums that are answered of a column, as a share of the atoms.
+        The most independent sums of a column that are answered, as a share of the atoms.
 
     Examples
     --------
@@ -59,8 +60,8 @@ class Restriction(GatePolicy):
         checked_count("k", self.k, least=_PAIR)
         checked_number("share", self.share, above=0.0, most=1.0)
 
-    def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - its primes are drawn afresh
-        """Return the policy at work."""
+    def keeper(self, holding: Holding, secret: Secret) -> Keeper:  # noqa: ARG002 - its primes are drawn anew
+        """Return the policy applied to the data."""
         return _Restricted(holding, self)
 
 
@@ -103,10 +104,10 @@ class _Restricted:
         return audit.follows(members) if audit.rank >= self._most(name, len(members)) else audit.add(members)
 
     def _most_of(self, name: str, atoms: int) -> float:
-        """Return how many independent sums of a column are answered at most.
+        """Return the most independent sums of a column that are answered.
 
-        Whole numbers of b bits have n b bits; a sum over a random half tells b + log2(n) / 2 of them. As many may be answered as
-        leave b: then more than one solution in whole numbers is left, and on average as many as one value may have.
+        n whole numbers of b bits have n b bits; a sum over a random half reveals b + log2(n) / 2 of them. As many are answered as
+        leave b bits: then more than one solution in whole numbers is left, on average as many as there are values.
         """
         amounts = self._holding.amounts(name)
         most = self._share * atoms

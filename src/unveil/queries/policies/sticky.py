@@ -1,13 +1,13 @@
-"""Sticky noise: the same records get the same noise, whatever the wording of the question, and however often it is put.
+"""The policy of sticky noise: the same records get the same noise, however a question is worded and however often it is asked.
 
-Every record has a secret key; the keys of a set's records are added up, and the sum decides the noise. So repeating and
-rephrasing a question about the *same set* gain nothing. Asking about other sets does: the noise of the two halves of many
-different splits averages out, and enough counts reconstruct the data. So there is a limit of questions, and this is no
+Every record has a secret key; the keys of a set's records are added up, and the sum determines the noise. So repeating or
+rephrasing a question about the *same set* gains nothing. Asking about other sets does: over many different splits of a set into
+two halves the noise averages out, and enough counts reconstruct the data. Therefore questions are limited, and this is not
 differential privacy.
 
-The noise of a count is whole, of mean 0 and variance V, at most D in size, never turns a count negative, and leaves 0 as it is;
-of all such distributions it has the greatest entropy, so nobody can guess it better. A sum gets noise of that size times the
-largest value that the declared bounds allow, spread out evenly between whole numbers: whole noise would often be none.
+The noise of a count is a whole number with mean 0 and variance V, at most D in size; it never makes a count negative, and leaves
+0 unchanged. Of all such distributions it has the greatest entropy, which makes it the hardest to guess. A sum gets noise of that
+size times the largest value that the declared bounds allow, spread evenly between whole numbers, as whole noise would often be 0.
 
 References
 ----------
@@ -40,7 +40,7 @@ _LARGEST = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Sticky(GatePolicy):
-    """Answer with noise that depends on the set of records alone.
+    """Answer with noise that depends only on the set of records.
 
     Attributes
     ----------
@@ -69,23 +69,23 @@ class Sticky(GatePolicy):
         checked_count("largest", self.largest, least=1, most=1000)
         checked_number("variance", self.variance, above=0.0)
         if self.variance >= self.largest:
-            raise ArgumentError("the variance has to be below the greatest size of the noise, or a count of 1 has no such noise.")
+            raise ArgumentError("the variance must be below the greatest size of the noise; a count of 1 could not have it.")
         checked_count("questions", self.questions, least=1)
         checked_count("analyst_questions", self.analyst_questions, least=1)
 
     @property
     def limits(self) -> tuple[int | None, int | None]:
-        """The questions that are allowed."""
+        """How many questions are allowed, to each analyst and to all."""
         return self.analyst_questions, self.questions
 
     def noise_bound(self, holding: Holding, selection: Selection) -> float:
-        """Return the greatest noise of a count, or of a sum; an average is off by more, as its count is."""
+        """Return the greatest noise of a count or of a sum; an average has no bound, as its count is noisy too."""
         if selection.column is None:
             return float(self.largest)
         return math.inf if selection.function == "avg" else (self.largest + 0.5) * max(map(abs, holding.bounds[selection.column]))
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
-        """Return the policy at work."""
+        """Return the policy applied to the data."""
         return _Stuck(self, holding, secret)
 
 
@@ -95,7 +95,7 @@ def noise_table(count: int, variance: float, largest: int) -> NDArray[np.float64
 
     .. math:: p_d \propto e^{a d + b d^2}, \qquad d = -\min(n, D), \dots, D
 
-    with a and b such that the mean is 0 and the variance V: the greatest entropy under these conditions.
+    with a and b such that the mean is 0 and the variance V, which gives the greatest entropy under these conditions.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def noise_table(count: int, variance: float, largest: int) -> NDArray[np.float64
     features = np.stack([steps, steps**2 - variance])
 
     def dual(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the logarithm of the partition function, which is convex and least where both conditions hold."""
+        """Return the logarithm of the partition function, which is convex and minimal where both conditions hold."""
         powers = weights @ features
         top = float(powers.max())
         shares = np.exp(powers - top)
@@ -164,7 +164,7 @@ class _Stuck:
         return unit * 2.0 * math.sqrt(self._policy.variance)
 
     def _spread(self, selection: Selection) -> float:
-        """Return the noise of a sum, in units of the largest value: whole noise and, besides, up to a half."""
+        """Return the noise of a sum, in units of the largest value: whole noise plus up to a half."""
         whole = self._noise(selection, self._policy.largest, f"sum {selection.column}")
         return whole + share_of(self._secret, f"spread {selection.column}\0{self._key(selection)}".encode()) - 0.5
 
