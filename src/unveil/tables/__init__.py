@@ -1,7 +1,7 @@
 """Frequency and magnitude tables: what they give away, and how they are protected.
 
-`table` makes one; `attack_table` says who can compute what; `suppress`, the roundings and the other methods protect it; `audit`
-says whether what somebody published is safe.
+`table` builds one; `attack_table` says who can compute what; `suppress`, the roundings and the other methods protect it; `audit`
+says whether a published table is safe.
 """
 
 from __future__ import annotations

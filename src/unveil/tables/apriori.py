@@ -1,4 +1,4 @@
-"""Decisions made beforehand on single cells: published or not whatever the rules say, at which cost, to which level."""
+"""Decisions made beforehand about single cells: whether they are published whatever the rules say, their costs and levels."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Cell = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Apriori:
-    """Decisions on single cells, by their codes.
+    """Decisions about single cells, by their codes.
 
     Attributes
     ----------
     sensitive, safe
-        Cells that are sensitive, or are not (a waiver), whatever the rules say.
+        Cells that are sensitive, or not (a waiver), whatever the rules say.
     published
         Cells that must be published.
     cost
-        What single cells cost.
+        The cost of single cells.
     level, width
-        How far below and above single cells must stay open, and how wide in all.
+        How far below and above its value a cell must stay uncertain, and how wide its interval must be.
     bounds
-        What everybody knows of single cells beforehand.
+        What everyone knows about single cells beforehand.
     """
 
     sensitive: frozenset[Cell] = frozenset()
@@ -47,7 +47,7 @@ class Apriori:
     bounds: dict[Cell, tuple[float, float]] = field(default_factory=dict)
 
     def masks(self, table: CrossTable) -> dict[str, NDArray[np.bool_]]:
-        """Return which cells of a table are decided on, in the words of a problem."""
+        """Return which cells of a table are decided, as the masks of a problem."""
         return {
             "primary": _mask(table, self.sensitive),
             "safe": _mask(table, self.safe | self.published),
@@ -55,7 +55,7 @@ class Apriori:
         }
 
     def joined(self, later: Apriori) -> Apriori:
-        """Return these decisions with later ones, which hold where both speak of a cell."""
+        """Return these decisions together with later ones, which take precedence."""
         decided = later.sensitive | later.safe | later.published
         return Apriori(
             (self.sensitive - decided) | later.sensitive,

@@ -1,8 +1,9 @@
-"""Who can compute what from a table: the attacks of outsiders, of contributors, and of those who compare tables.
+"""Who can compute what from a table? The attacks of outsiders, of contributors, and of those who compare tables.
 
-external: a cell of one contributor is that contributor's value. internal: of two contributors each computes the other's value.
-dominance: anyone who makes up most of a cell bounds all others. group disclosure: all of a class have one category. differencing:
-cells that no table shows follow from those that the tables show. insider: who is alone in a suppressed cell computes another.
+external: a cell of one contributor is that contributor's value. internal: each of two contributors can compute the other's value.
+dominance: a contributor who makes up most of a cell can bound all others. group disclosure: all members of a class have the same
+category. differencing: cells that no table shows follow from those that the tables show. insider: the only contributor of a
+suppressed cell can compute another.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _SMALL = 3
 
 @dataclass(frozen=True, slots=True)
 class CellAttack:
-    """What somebody can compute from one cell.
+    """What someone can compute from one cell.
 
     Attributes
     ----------
@@ -55,18 +56,18 @@ class CellAttack:
     cell
         The cell, by its number.
     who
-        Who computes.
+        Who computes it.
     learns
         What is computed.
     low, high
-        The bounds they reach.
+        The bounds they obtain.
     n
-        The contributors of the cell.
+        The number of contributors of the cell.
     share
         The share of the largest contributor; None in a frequency table.
     rate_before, rate_after
-        Bounds of the Discrimination Rate that they gain on what they compute: from the table published whole, and as it is
-        published; None: undefined.
+        Bounds of the Discrimination Rate for what they compute, from the whole table and from the table as published; None if
+        undefined.
     """
 
     attack: str
@@ -82,7 +83,7 @@ class CellAttack:
 
     @property
     def succeeds(self) -> bool:
-        """Whether they learn as much from what is published as from the whole table."""
+        """Whether they learn as much from the published table as from the whole one."""
         if self.rate_before is None or self.rate_after is None:
             return self.high - self.low <= NARROW * max(1.0, abs(self.high))
         return self.rate_after[0] >= self.rate_before[1] - NARROW
@@ -97,16 +98,16 @@ class TableAttack(Result):
     table
         The table.
     found
-        What can be computed, cell by cell.
+        The successful attacks, cell by cell.
     rate_before, rate_after
-        Bounds of the Discrimination Rate of the other dimensions for the sensitive one: of the table published whole, and as it
-        is published; None: undefined.
+        Bounds of the Discrimination Rate of the other dimensions for the sensitive one, for the whole table and for the table as
+        published; None if undefined.
     sensitive
         The sensitive dimension.
     prevented
-        What could be computed from the table published whole and cannot as it is published, with the bounds that are left.
+        What could be computed from the whole table but not from the table as published, with the bounds that are left.
     protected
-        Whether cells are suppressed, so that what is published is less than the whole table.
+        Whether cells are suppressed, so that less than the whole table is published.
     """
 
     table: CrossTable
@@ -177,7 +178,7 @@ class TableAttack(Result):
             figures.append(Figure("Discrimination Rate, as published", _bounds(self.rate_after), "outer bounds"))
         tables = tuple(self._shown(name, [one for one in self.found if one.attack == name]) for name in kinds)
         if self.prevented:
-            figures.append(Figure("prevented", len(self.prevented), "attacks on the whole table that fail on what is published"))
+            figures.append(Figure("prevented", len(self.prevented), "attacks on the whole table that fail on the published one"))
             tables = (*tables, self._shown("prevented", self.prevented, named=True))
         lead = f"{counted(len(self.found), 'finding')}." if self.found else "No cell falls to these attacks."
         return View(f"Attack on the table of {in_line(self.table.names, ' x ')}", tuple(figures), tables, lead=lead)
@@ -203,10 +204,10 @@ class TableAttack(Result):
 _MEANING = {
     "external": "cells of one contributor",
     "internal": "cells of two contributors",
-    "dominance": "cells that one contributor dominates",
-    "group disclosure": "classes that are in one category",
-    "differencing": "cells that no table shows and that follow from those shown",
-    "insider": "suppressed cells that somebody who is alone in another can compute",
+    "dominance": "cells dominated by one contributor",
+    "group disclosure": "classes whose members are all in one category",
+    "differencing": "cells that no table shows but that follow from those shown",
+    "insider": "suppressed cells that the only contributor of another cell can compute",
 }
 
 
@@ -231,25 +232,25 @@ def attack_table(
     coalition: int = 0,
     **options: Any,
 ) -> TableAttack:
-    """Say who can compute what from a table.
+    """Attack a table: who can compute what from it?
 
     Parameters
     ----------
     data
         A table, a table with suppressed cells, or the records and the columns of a table.
     by, value, holding, hierarchies, **options
-        As for `table`, where records are given.
+        As for `table`, if records are given.
     sensitive
-        The dimension whose categories are sensitive; none: the last.
+        The dimension whose categories are sensitive; by default the last one.
     share
-        From which share of a cell, in per cent, a contributor dominates it.
+        The share of a cell, in per cent, from which a contributor dominates it.
     coalition
-        How many members of a class share what they know about themselves (group disclosure).
+        For group disclosure: how many members of a class share what they know about themselves.
 
     Returns
     -------
     TableAttack
-        What can be computed from which cell, and the Discrimination Rate before and after.
+        What can be computed from which cell, and the Discrimination Rate before and after suppression.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def attack_table(
     protected = data if isinstance(data, SuppressedTable) else None
     if isinstance(data, PerturbedTable):
         raise ArgumentError(
-            "these attacks compute with exact figures, and those of this table were changed; `compare_tables` says how near its "
+            "these attacks require exact figures, but those of this table were changed; `compare_tables` says how close its "
             "sensitive cells still are."
         )
     if isinstance(data, SuppressedTable):
@@ -274,7 +275,7 @@ def attack_table(
             raise ArgumentError("no dimension is named; name the columns that span the table (`by`).")
         known = inspect.signature(build).parameters
         if unknown := [name for name in options if name not in known]:
-            raise ArgumentError(f"a table takes no {quoted(unknown[0])}; it takes: {listed(list(known))}.")
+            raise ArgumentError(f"a table does not take {quoted(unknown[0])}; it takes: {listed(list(known))}.")
         table = build(data, by, value=value, holding=holding, hierarchies=hierarchies, **options)
     axis = GroupRule(sensitive, coalition).axis(table)
     count = table.n.astype(np.float64)
@@ -292,7 +293,7 @@ def attack_table(
 
 
 def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what is known about every count: intervals where counts were protected, else nothing of what is suppressed."""
+    """Return what is known about every count: intervals if counts were protected, otherwise nothing about suppressed ones."""
     count = protected.table.n.astype(np.float64)
     if protected.on == "count" and protected.exact:
         return np.maximum(protected.low, 0.0), np.minimum(protected.high, float(protected.table.made.records))
@@ -321,11 +322,11 @@ class _Attacks:
         self.classes = whole, whole if protected is None else ClassRates(table, axis, *self.counts)
 
     def on(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
-        """Return the attacks that succeed where some cells are shown."""
+        """Return the attacks that succeed on the cells that are shown."""
         return [*self._contributors(shown), *self._groups(shown), *self._differences(shown)]
 
     def insiders(self, protected: SuppressedTable) -> list[CellAttack]:
-        """Return what contributors who are alone in a suppressed cell can compute."""
+        """Return what the only contributors of suppressed cells can compute."""
         gains = TableGains(self.table, protected, protected.on)
         worth = self.table.amounts(protected.on)
         return [
@@ -344,12 +345,12 @@ class _Attacks:
         ]
 
     def left(self, attack: CellAttack) -> CellAttack:
-        """Return what is left of an attack that succeeds on the whole table only: the interval, and its rate."""
+        """Return what is left of an attack that succeeds only on the whole table: the interval, and its rate."""
         cell = attack.cell
         if attack.attack == "group disclosure":
             low, high = self.counts
             bounds = self.classes[1].rate(cell, among=False)
-            top = bounds and (bounds[0], 1.0 if self.coalition else bounds[1])  # who shares what they know may learn more
+            top = bounds and (bounds[0], 1.0 if self.coalition else bounds[1])  # a coalition may learn more
             return replace(attack, low=float(low[cell]), high=float(high[cell]), rate_after=top)
         contribution = attack.attack in ("internal", "dominance")
         reached = self._unseen(cell) if attack.attack == "differencing" else self.gains.cell(cell)
@@ -361,13 +362,13 @@ class _Attacks:
         return replace(attack, low=reached.low, high=reached.high, rate_after=rate)
 
     def _others(self, cell: int, reached: Reached) -> Reached:
-        """Return what the largest contributor knows of the others: of values of either sign, nothing from a sum."""
+        """Return what the largest contributor knows about the others: nothing, if values may have either sign."""
         if self.table.signed or self.table.top is None:
             return Reached(-math.inf, math.inf, "outer")
         return reached.less(float(self.table.top[cell, 0]))
 
     def _unseen(self, cell: int) -> Reached:
-        """Return what single sums say of a cell that no table shows."""
+        """Return what single sums say about a cell that no table shows."""
         if self.unseen is None:
             hidden = np.zeros(len(self.part), dtype=bool) if self.protected is None else self.protected.suppressed
             self.unseen = self._unknowns(self.part & ~hidden)
@@ -375,47 +376,47 @@ class _Attacks:
         at = int(np.searchsorted(unknown, cell))
         return Reached(float(low[at]), float(high[at]), "outer")
 
-    def _found(self, attack: str, cell: int, learns: str, reached: Reached, part: float | None) -> CellAttack:
-        """Return an attack on what is shown; published whole, the table says the same."""
+    def _attack(self, attack: str, cell: int, learns: str, reached: Reached, part: float | None) -> CellAttack:
+        """Return an attack on a cell that is shown; the whole table would say the same."""
         contribution = attack in ("internal", "dominance")
-        who = "the largest contributor" if contribution else "anybody"
+        who = "the largest contributor" if contribution else "anyone"
         rates = [rate(cell, reached, contribution=contribution) for rate in (self.gains.whole, self.gains.published)]
         return CellAttack(attack, cell, who, learns, reached.low, reached.high, int(self.table.units[cell]), part, *rates)
 
     def _contributors(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
-        """Return the external, internal and dominance attacks on the cells that are shown."""
+        """Return the external, internal and dominance attacks on the shown cells."""
         table, attacks = self.table, []
         for cell in np.flatnonzero(shown & (table.units == 1)).tolist():
             worth = float(table.n[cell] if table.value is None else table.value[cell])
             learns = "that there is one such contributor" if table.value is None else "the contributor's value"
-            attacks.append(self._found("external", cell, learns, Reached(worth, worth), 1.0 if self.on_value else None))
+            attacks.append(self._attack("external", cell, learns, Reached(worth, worth), 1.0 if self.on_value else None))
         if table.value is None or table.top is None or table.size is None:
             return attacks
         first = table.top[:, 0]
         for cell in np.flatnonzero(shown & (table.units == 2)).tolist():  # noqa: PLR2004 - two contributors
             rest = float(table.size[cell] - first[cell])
             part = float(first[cell] / table.size[cell]) if table.size[cell] else None
-            attacks.append(self._found("internal", cell, "the other's value", Reached(rest, rest), part))
+            attacks.append(self._attack("internal", cell, "the other's value", Reached(rest, rest), part))
         dominated = shown & (table.units >= _SMALL) & (table.size > 0) & (100 * first >= self.share * table.size)
         for cell in np.flatnonzero(dominated).tolist():
             rest = float(table.size[cell] - first[cell])
             part = float(first[cell] / table.size[cell])
-            attacks.append(self._found("dominance", cell, "each other's value", Reached(0.0, rest), part))
+            attacks.append(self._attack("dominance", cell, "each other's value", Reached(0.0, rest), part))
         return attacks
 
     def _groups(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
-        """Return the classes of which all members have one category."""
-        table, learns = self.table, "the category of everybody in the class"
+        """Return the classes whose members all have the same category."""
+        table, learns = self.table, "the category of everyone in the class"
         marked = GroupRule(table.names[self.axis], self.coalition).primary(table) & shown & (table.n > 0)
         attacks = []
         for cell in np.flatnonzero(marked).tolist():
             n = int(table.n[cell])
             rates = [one.rate(cell, among=True) for one in self.classes]
-            attacks.append(CellAttack("group disclosure", cell, "anybody", learns, float(n), float(n), n, None, *rates))
+            attacks.append(CellAttack("group disclosure", cell, "anyone", learns, float(n), float(n), n, None, *rates))
         return attacks
 
     def _differences(self, shown: NDArray[np.bool_]) -> list[CellAttack]:
-        """Return the cells of few contributors that no table shows and that follow from those published."""
+        """Return the cells with few contributors that no table shows but that follow from those published."""
         table = self.table
         if table.shown is None:
             return []
@@ -425,12 +426,12 @@ class _Attacks:
         cells = unknown[determined | narrow]
         few = cells[~table.shown[cells] & (table.units[cells] > 0) & (table.units[cells] < _SMALL)]
         return [
-            self._found("differencing", cell, "the cell", Reached(float(worth[cell]), float(worth[cell])), None)
+            self._attack("differencing", cell, "the cell", Reached(float(worth[cell]), float(worth[cell])), None)
             for cell in few.tolist()
         ]
 
     def _unknowns(self, shown: NDArray[np.bool_]) -> _Unknowns:
-        """Return the cells that are not shown, what single sums say of them, and which all sums together determine."""
+        """Return the cells that are not shown, what single sums say about them, and which of them all sums together determine."""
         table = self.table
         unknown = np.flatnonzero(~shown)
         matrix = equations(table.dimensions)[:, unknown].tocsr()

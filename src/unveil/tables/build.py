@@ -1,4 +1,4 @@
-"""A table from anything that can be counted: its cells with their records, sums and largest contributions, margins included."""
+"""The construction of a table from any data: its cells with their records, sums and largest contributions, and its margins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["leaves_of", "table"]
 
 
 @checked_arguments
-def table(  # noqa: PLR0913 - what a table is made of
+def table(  # noqa: PLR0913 - a public door
     data: Data,
     by: Names,
     *,
@@ -49,36 +49,37 @@ def table(  # noqa: PLR0913 - what a table is made of
     total: str = TOTAL,
     top: int = 5,
 ) -> CrossTable:
-    """Make a frequency table, or a magnitude table, of records.
+    """Build a frequency table, or a magnitude table, of records.
 
     Parameters
     ----------
     data
-        A path, a built-in data set's name, a data frame, a database table, or counts (of a value: those that carry its amounts).
+        A path, a built-in data set's name, a data frame, a database table, or counts (for a value, counts with its amounts).
     by
         The columns that span the table, one dimension each.
     value
-        The column whose sum is in each cell; none: a frequency table.
+        The column whose sum is in each cell; without one, a frequency table.
     holding
-        A column that says which records belong to one contributor; none: every record is one.
+        A column that says which records belong to one contributor; without one, every record is a contributor.
     request
-        A column of true and false: who asked for protection (for the request rule).
+        A column of true and false that says who requested protection (for the request rule).
     hierarchies
         The groups above a column's values: a `Hierarchy`, a file (ARX CSV, tau-Argus ``.hrc``), a list of levels and codes as
-        sdcTable has them, or a list of several of these, whose groups need not be nested.
+        in sdcTable, or a list of several of these, whose groups need not be nested.
     margins
         Whether totals are part of the table.
     tables
-        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None: the
+        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None for the
         one over all dimensions.
     signed
-        Whether the value may be negative; contributions are then ranked by their size.
+        Whether the value may be negative; contributions are then ranked by their absolute value.
     nulls, weights
-        The null policy, and a column of weights: a contribution is then the weight times the value, and counts as known exactly.
+        The null policy, and a column of weights: a contribution is then the weight times the value, and is taken to be known
+        exactly.
     total
         The code of a margin that no hierarchy names.
     top
-        How many of the largest contributions are kept for each cell: a rule that looks at n contributors needs n.
+        How many of the largest contributions are kept for each cell: a rule about n contributors needs n.
 
     Returns
     -------
@@ -95,22 +96,22 @@ def table(  # noqa: PLR0913 - what a table is made of
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
     source = open_source(data)
-    with source.held():  # all questions are about the same records, where an engine grants that
-        there = _there(data, source, names, Contribution(value, weights, holding, request), top, nulls)
+    with source.held():  # all queries see the same records, if the engine guarantees that
+        there = _amounts_at_source(data, source, names, Contribution(value, weights, holding, request), top, nulls)
         counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
         spans = counted.columns[: len(names)]
-        trees = chosen(hierarchies or {}, names)
-        dimensions = tuple(_dimension(one, trees.get(one.name, ()), total if margins else None) for one in spans)
+        by_dimension = chosen(hierarchies or {}, names)
+        dimensions = tuple(_dimension(one, by_dimension.get(one.name, ()), total if margins else None) for one in spans)
         shape_of(dimensions)
         leaves = [
-            dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
+            dimension.leaf_of(one.values, by_dimension[one.name][0] if one.name in by_dimension else None)[one.codes]
             for dimension, one in zip(dimensions, spans, strict=True)
         ]
         rows = _Rows.read(counted, dimensions, leaves, None if there is not None else (value, holding, request))
         below = rows.x is not None and bool((rows.x < 0).any()) if there is None else value is not None and there.negative
         if below and not signed:
             raise TableError(
-                f"column {shown(value)} has negative values; say so (`signed`), and contributions are ranked by size."
+                f"column {shown(value)} has negative values; give `signed`, and contributions are ranked by absolute value."
             )
         return CrossTable(
             dimensions=dimensions,
@@ -122,10 +123,10 @@ def table(  # noqa: PLR0913 - what a table is made of
         )
 
 
-def _there(
+def _amounts_at_source(
     data: Data, source: Source, names: Sequence[str], what: Contribution, top: int, nulls: str
 ) -> Contributions | Holdings | None:
-    """Return what is known about the amounts where the data is; None: its records are to be read."""
+    """Return the amounts as computed where the data is; None if its records have to be read."""
     if what.holding is not None:
         return holdings(source, names, what, nulls)
     if nulls == "category" and what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:
@@ -134,7 +135,7 @@ def _there(
 
 
 def _grouped(read: CodedTable) -> CodedTable:
-    """Return the combinations of records that are not counted yet: there are fewer of them, if no value tells them apart."""
+    """Return the distinct combinations of records that are not counted yet, if there are fewer of them than records."""
     sizes = [len(one.values) for one in read.columns]
     if read.n is not None or read.weights is not None or math.prod(sizes) > read.records:
         return read
@@ -145,7 +146,7 @@ def _grouped(read: CodedTable) -> CodedTable:
 
 
 def _known(data: Data, names: Sequence[str], value: str) -> Contributions | None:
-    """Return what the cells of a count table amount to; None: it is none, or does not carry the value."""
+    """Return the amounts of the cells of a count table; None if it is not a count table, or lacks the value."""
     if not isinstance(data, Counts) or value not in data.amounts:
         return None
     counts = data.over(names)
@@ -166,31 +167,31 @@ def leaves_of(
 ) -> tuple[list[Any], list[NDArray[np.int64]]]:
     """Return the name of every record, and the leaf it belongs to along each dimension."""
     counted = tallied(data, [*by, record], nulls=nulls)
-    trees = chosen(hierarchies, by)
+    by_dimension = chosen(hierarchies, by)
     *spans, names = counted.columns
     leaves = [
-        dimension.leaf_of(one.values, trees[one.name][0] if one.name in trees else None)[one.codes]
+        dimension.leaf_of(one.values, by_dimension[one.name][0] if one.name in by_dimension else None)[one.codes]
         for dimension, one in zip(dimensions, spans, strict=True)
     ]
     times = np.ones(len(names.codes), dtype=np.int64) if counted.n is None else counted.n
-    held = [names.values[code] for code in names.codes.tolist()]
-    return [name for name, n in zip(held, times.tolist(), strict=True) for _ in range(n)], [
+    of_row = [names.values[code] for code in names.codes.tolist()]
+    return [name for name, n in zip(of_row, times.tolist(), strict=True) for _ in range(n)], [
         np.repeat(one, times) for one in leaves
     ]
 
 
 def _columns(names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None) -> list[str]:
-    """Return the columns to be read, each named once."""
+    """Return the columns to read, each named once."""
     if not names:
         raise ArgumentError("no dimension is named; name the columns that span the table (`by`).")
     columns = [*names, *(one for one in (value, holding, request) if one is not None)]
     for name in columns:
         if columns.count(name) > 1 or name == weights:
             raise ArgumentError(
-                f"column {shown(name)} is named twice; it can be one of dimension, value, holding, request, weights."
+                f"column {shown(name)} is named twice; it can be only one of dimension, value, holding, request, weights."
             )
     if (holding is not None or request is not None) and value is None and request is not None:
-        raise ArgumentError("a request for protection is about a value; name the column of values.")
+        raise ArgumentError("a request for protection concerns a value; name the column of values.")
     return columns
 
 
@@ -202,7 +203,7 @@ def _dimension(column: Coded, hierarchies: Sequence[Hierarchy], total: str | Non
 
 
 def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[str]] | None) -> NDArray[np.bool_] | None:
-    """Return the cells of the linked tables; a dimension that a table lacks is at its total."""
+    """Return the cells of the linked tables; a table without some dimension has its total there."""
     if tables is None:
         return None
     known = [one.name for one in dimensions]
@@ -213,7 +214,9 @@ def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[s
         chosen_codes: list[Any] = []
         for one in dimensions:
             if one.name not in names and one.root is None:
-                raise TableError(f"dimension {shown(one.name)} has no total, and a linked table without it needs one.")
+                raise TableError(
+                    f"dimension {shown(one.name)} has no total, but a linked table without this dimension needs one."
+                )
             chosen_codes.append(np.arange(len(one)) if one.name in names else np.array([one.root]))
         kept[np.ix_(*chosen_codes)] = True
     return kept.ravel()
@@ -228,17 +231,17 @@ class _Rows:
     dimensions
         The dimensions of the table.
     leaves
-        For each dimension the leaf of every row.
+        For each dimension, the leaf of every row.
     cell
         The inner cell of every row.
     n
-        The records of every row.
+        The number of records of every row.
     x
         The contribution of one of its records; None in a frequency table.
     holder
-        The contributor, by number; None: every record is one.
+        The contributor, by number; None if every record is one.
     asked
-        Whether the contributor asked for protection.
+        Whether the contributor requested protection.
     """
 
     dimensions: tuple[Classification, ...]
@@ -257,7 +260,7 @@ class _Rows:
         leaves: Sequence[NDArray[np.int64]],
         named: tuple[str | None, str | None, str | None] | None,
     ) -> _Rows:
-        """Put the columns that were counted into their places; an engine that has value, holding and request keeps them."""
+        """Read the counted columns; an engine that has value, holding and request keeps them."""
         value, holding, request = named or (None, None, None)
         rest = {one.name: one for one in counted.columns[len(dimensions) :]}
         rows = len(leaves[0])
@@ -278,7 +281,7 @@ class _Rows:
         return (np.rint(sums).astype(np.int64) if whole else sums).reshape(shape)
 
     def amounts(self, there: Contributions | Holdings | None, top: int) -> dict[str, Any]:
-        """Return the amounts of all cells, from the rows or from what an engine has."""
+        """Return the amounts of all cells, from the rows or from an engine."""
         if isinstance(there, Holdings):
             return self.by_engine(there, top)
         if there is not None:
@@ -286,7 +289,7 @@ class _Rows:
         return self.by_record(top) if self.holder is None else self.by_holding(top)
 
     def by_record(self, top: int) -> dict[str, Any]:
-        """Return the amounts of all cells where every record is a contributor."""
+        """Return the amounts of all cells if every record is a contributor."""
         inner_n = self.summed(self.n)
         n = rolled_up(self.dimensions, inner_n).ravel()
         holder = alone_in(self.dimensions, inner_n)
@@ -303,7 +306,7 @@ class _Rows:
         return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": requests}
 
     def by_amounts(self, there: Contributions) -> dict[str, Any]:
-        """Return the amounts of all cells from those that an engine computed for the inner ones."""
+        """Return the amounts of all cells from those that were computed at the source for the inner ones."""
         known = self.by_record(1)
         shape = tuple(len(one.leaves) for one in self.dimensions)
 
@@ -317,7 +320,7 @@ class _Rows:
         return {**known, "value": value, "size": size, "top": over_all(there.top), "asked": requests}
 
     def by_engine(self, there: Holdings, top: int) -> dict[str, Any]:
-        """Return the amounts of all cells as an engine computes them, which knows the contributors."""
+        """Return the amounts of all cells as computed by an engine, which knows the contributors."""
         above = []
         for dimension, leaves, ranks in zip(self.dimensions, self.leaves, there.ranks, strict=True):
             codes = _above(dimension)
@@ -341,23 +344,23 @@ class _Rows:
         return columns if there.what.request is None else {**columns, "asked": placed(cells.asked)}
 
     def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
-        """Return the largest contributions of the inner cells, of which each row has `n` of one size."""
+        """Return the largest contributions of the inner cells; each row has `n` contributions of one size."""
         shape = tuple(len(one.leaves) for one in self.dimensions)
         times = np.minimum(n, top)
         return ranked(np.repeat(cell, times), np.repeat(size, times), int(np.prod(shape)), top).reshape(*shape, top)
 
     def by_holding(self, top: int) -> dict[str, Any]:
-        """Return the amounts of all cells where several records may be of one contributor.
+        """Return the amounts of all cells if several records may belong to one contributor.
 
-        A contributor may lie in several inner cells, so each cell, margins included, is summed by contributor first.
+        A contributor may lie in several inner cells, so each cell, including margins, is first summed by contributor.
         """
         holder_of = self.holder if self.holder is not None else np.arange(len(self.n))
         cell, row = self._expanded()
         x = np.zeros(len(self.n)) if self.x is None else self.x * self.n
         size = int(np.prod([len(one) for one in self.dimensions]))
-        pair, (found_cells, holders) = group([cell, holder_of[row]], [size, int(holder_of.max()) + 1])
+        pair, (cells_of_pairs, holders) = group([cell, holder_of[row]], [size, int(holder_of.max()) + 1])
         sums = np.bincount(pair, weights=x[row])
-        cells = found_cells.astype(np.int64)
+        cells = cells_of_pairs.astype(np.int64)
         units = np.bincount(cells, minlength=size)
         holder = np.full(size, -1, dtype=np.int64)
         alone = units[cells] == 1
@@ -374,7 +377,7 @@ class _Rows:
         return columns
 
     def _expanded(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return every row once for each cell that it belongs to: the cell, and the row."""
+        """Return every row once for each cell it belongs to, as cells and rows."""
         row = np.arange(len(self.n))
         cell = np.zeros(len(self.n), dtype=np.int64)
         for dimension, leaves in zip(self.dimensions, self.leaves, strict=True):

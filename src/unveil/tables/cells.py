@@ -34,9 +34,9 @@ __all__ = [
 ]
 
 MOST_CELLS = 2_000_000
-"""A table of more cells is refused: nobody reads it, and the work would not end."""
+"""A table with more cells is refused: nobody would read it, and the work would not end."""
 _ROUNDED = 1e-6
-"""How far, as a share, a total may lie from the sum of its parts: figures are written with few digits."""
+"""How far, as a share, a total may be from the sum of its parts, as figures are written with few digits."""
 
 
 def shape_of(dimensions: Sequence[Classification]) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ def shape_of(dimensions: Sequence[Classification]) -> tuple[int, ...]:
     shape = tuple(len(one) for one in dimensions)
     if math.prod(shape) > MOST_CELLS:
         raise TableError(
-            f"the table would have {math.prod(shape):,} cells, and at most {MOST_CELLS:,} can be worked on; take fewer "
+            f"the table would have {math.prod(shape):,} cells, but at most {MOST_CELLS:,} can be handled; use fewer "
             "dimensions, or coarser ones."
         )
     return shape
@@ -66,7 +66,7 @@ def cell_of(dimensions: Sequence[Classification], by: Sequence[str]) -> int:
     places = []
     for dimension, code in zip(dimensions, by, strict=True):
         if code not in dimension.place:
-            raise TableError(f"there is a code of dimension {dimension.name!r} that the table does not have.")
+            raise TableError(f"a code of dimension {dimension.name!r} does not occur in the table.")
         places.append(dimension.place[code])
     return int(np.ravel_multi_index(places, shape_of(dimensions)))
 
@@ -85,7 +85,7 @@ def equations(dimensions: Sequence[Classification], kept: NDArray[np.bool_] | No
     dimensions
         The dimensions.
     kept
-        The cells that the table has; an equation with any other is left out. None: all.
+        The cells that the table has; an equation with any other cell is left out. None for all.
     """
     numbers = grid(dimensions)
     rows, columns, signs, first = [], [], [], 0
@@ -106,7 +106,7 @@ def equations(dimensions: Sequence[Classification], kept: NDArray[np.bool_] | No
 
 
 def misfit(matrix: sp.csr_matrix, value: NDArray[np.float64]) -> tuple[int, float, int] | None:
-    """Return a cell that keeps a table from adding up, by how much, and how many equations it does not explain; None: none does.
+    """Return a cell that keeps a table from adding up, by how much, and how many other equations fail; None if all add up.
 
     Parameters
     ----------
@@ -122,13 +122,13 @@ def misfit(matrix: sp.csr_matrix, value: NDArray[np.float64]) -> tuple[int, floa
         part = matrix[row]
         for cell, sign in zip(part.indices.tolist(), part.data.tolist(), strict=True):
             times.setdefault((cell, round(float(rest[row] / sign), 6)), []).append(row)
-    # the cell that explains most; of several the first total, since who made the file sees it as one
+    # the cell that explains most; of several the first total, since the author of the file sees it as one
     (cell, difference), rows = max(times.items(), key=lambda one: (len(one[1]), matrix[one[1][0], one[0][0]] < 0, -one[0][0]))
     return cell, difference, len(wrong) - len(rows)
 
 
 def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDArray[Any]:
-    """Return amounts of all cells from those of the inner ones, which add; one axis per dimension, others may follow."""
+    """Return the amounts of all cells, summed from those of the inner ones; one axis per dimension, others may follow."""
     sums = inner
     for axis, dimension in enumerate(dimensions):
         moved = np.moveaxis(sums, axis, 0)
@@ -141,14 +141,14 @@ def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDAr
 
 
 def alone_in(dimensions: Sequence[Classification], inner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for every cell of one record a number for that record, the same in all its cells; -1 for other cells.
+    """Return for every cell with a single record a number for that record, the same in all its cells; -1 for other cells.
 
     Parameters
     ----------
     dimensions
         The dimensions.
     inner
-        The records of the inner cells.
+        The number of records of the inner cells.
     """
     place = np.arange(inner.size).reshape(inner.shape)
     return np.where(rolled_up(dimensions, inner).ravel() == 1, rolled_up(dimensions, inner * place).ravel(), -1)
@@ -157,7 +157,7 @@ def alone_in(dimensions: Sequence[Classification], inner: NDArray[np.int64]) -> 
 def largest(dimensions: Sequence[Classification], inner: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the largest contributions of all cells, largest first along the last axis, from those of the inner cells.
 
-    Right only where every contributor lies in one inner cell.
+    This is correct only if every contributor lies in one inner cell.
     """
     tops = inner
     top = inner.shape[-1]

@@ -1,7 +1,7 @@
-"""The codes along one dimension of a table: the values of a column, the groups above them, and which group adds up from which.
+"""The codes along one dimension of a table: the values of a column, the groups above them, and how the groups add up.
 
 Codes are kept from the top down, a group before its members. A classification may have several hierarchies over the same
-values, whose groups need not be nested in one another; every one of them gives equations.
+values, whose groups need not be nested in one another; each of them gives equations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "TOTAL", "Classification"]
 
 TOTAL = "Total"
-"""The code of the margin, where no hierarchy names it."""
+"""The code of the margin, if no hierarchy names it."""
 MISSING = "(missing)"
 """The code of a null."""
 
@@ -41,9 +41,9 @@ class Classification:
     depth
         How far each code is below the top.
     leaves
-        The positions of the codes that are no groups.
+        The positions of the codes that are not groups.
     sums
-        For each group the position of its code and those of the codes that add up to it.
+        For each group, the position of its code and those of the codes that add up to it.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Classification:
 
     @cached_property
     def members(self) -> tuple[NDArray[np.int64], ...]:
-        """For each code the leaves below it, by their rank among the leaves."""
+        """For each code, the leaves below it, by their rank among the leaves."""
         known = {at: frozenset([rank]) for rank, at in enumerate(self.leaves)}
         parts = dict(reversed(self.sums))
 
@@ -76,7 +76,7 @@ class Classification:
 
     @cached_property
     def root(self) -> int | None:
-        """The position of the code that covers all leaves; None where there is none."""
+        """The position of the code that covers all leaves; None if there is none."""
         covering = [at for at, some in enumerate(self.members) if len(some) == len(self.leaves) and len(self.leaves) > 0]
         return covering[0] if covering and (len(self.leaves) > 1 or covering[0] not in self.leaves) else None
 
@@ -95,26 +95,28 @@ class Classification:
             return cls(name, tuple(codes), (0,) * len(codes), tuple(range(len(codes))), ())
         if total in codes:
             raise TableError(
-                f"column {shown(name)} has a value that is written as the total ({shown(total)}); choose another word for that."
+                f"column {shown(name)} has a value that is written like the total ({shown(total)}); choose another total."
             )
         leaves = tuple(range(1, len(codes) + 1))
         return cls(name, (total, *codes), (0, *(1,) * len(codes)), leaves, ((0, leaves),))
 
     @classmethod
     def of(cls, name: str, hierarchies: Sequence[Hierarchy], *, null: bool = False, total: str | None = TOTAL) -> Classification:
-        """Return the codes of one hierarchy or several over the same leaves; a null is below the total."""
+        """Return the codes of one or several hierarchies over the same leaves; a null is directly below the total."""
         rows = [_rooted(one, total) for one in hierarchies]
         leaves = [row[0] for row in rows[0]]
         for other in rows[1:]:
             if {row[0] for row in other} != set(leaves):
-                raise HierarchyError(f"the hierarchies of column {shown(name)} have different leaves; each needs all of them.")
-        hierarchy = _Tree(name, leaves, null=null)
+                raise HierarchyError(
+                    f"the hierarchies of column {shown(name)} have different leaves; each must contain all of them."
+                )
+        hierarchy = _Groups(name, leaves, null=null)
         for one in rows:
             hierarchy.add(one)
         return hierarchy.classification(total)
 
     def leaf_of(self, values: Sequence[Any], hierarchy: Hierarchy | None) -> NDArray[np.int64]:
-        """Return for each value of the column the rank of its leaf."""
+        """Return the rank of the leaf of each value of the column."""
         if hierarchy is None:
             rank = {self.codes[at]: rank for rank, at in enumerate(self.leaves)}
             return np.array([rank[_code(value)] for value in values], dtype=np.int64)
@@ -134,22 +136,22 @@ def _code(value: Any) -> str:
 
 def _refuse_twins(name: str, codes: Sequence[str]) -> None:
     if len(set(codes)) < len(codes):
-        raise TableError(f"column {shown(name)} has values that are written alike, such as 1 and '1'; make them one type.")
+        raise TableError(f"column {shown(name)} has values that are written alike, such as 1 and '1'; convert them to one type.")
 
 
 def _rooted(hierarchy: Hierarchy, total: str | None) -> list[tuple[str, ...]]:
-    """Return the rows of a hierarchy, each ending in one root; the margin is added where there is none."""
+    """Return the rows of a hierarchy, each ending in one root; the margin is added if there is no root."""
     if len({row[-1] for row in hierarchy.labels}) == 1 or total is None:
         return list(hierarchy.labels)
     return [(*row, total) for row in hierarchy.labels]
 
 
-class _Tree:
-    """Groups of leaves, by their code; a code that stands for two different groups is refused."""
+class _Groups:
+    """Groups of leaves by their code; a code for two different groups is refused."""
 
     def __init__(self, name: str, leaves: Sequence[str], *, null: bool) -> None:
         self.name, self.leaves = name, [*leaves, *([MISSING] if null and MISSING not in leaves else [])]
-        self.held: dict[str, frozenset[str]] = {leaf: frozenset([leaf]) for leaf in self.leaves}
+        self.leaves_of: dict[str, frozenset[str]] = {leaf: frozenset([leaf]) for leaf in self.leaves}
         self.parts: dict[str, list[tuple[str, ...]]] = {}
         self.tops: list[str] = []
 
@@ -177,9 +179,9 @@ class _Tree:
         self.tops += [code for code in dict.fromkeys(row[-1] for row in rows) if code not in self.tops]
 
     def _hold(self, code: str, leaves: frozenset[str]) -> None:
-        if self.held.setdefault(code, leaves) != leaves:
+        if self.leaves_of.setdefault(code, leaves) != leaves:
             raise HierarchyError(
-                f"hierarchy of column {shown(self.name)}: a code stands for two different groups of values; give each "
+                f"hierarchy of column {shown(self.name)}: one code stands for two different groups of values; give each "
                 "group a code of its own."
             )
 
@@ -197,7 +199,7 @@ class _Tree:
         return Classification(self.name, tuple(order), tuple(order.values()), leaves, sums)
 
     def _walk(self, code: str, depth: int, order: dict[str, int]) -> None:
-        """Give the codes below one, each after the groups that hold it."""
+        """List the codes below one, each after the groups that contain it."""
         if code in order:
             return
         order[code] = depth
@@ -215,13 +217,13 @@ def of_levels(name: str, levels: Sequence[tuple[int, str]]) -> Hierarchy:
     (('small', 'Total'), ('large', 'Total'))
     """
     if not levels:
-        raise HierarchyError(f"hierarchy of column {shown(name)}: there are no codes in it.")
+        raise HierarchyError(f"hierarchy of column {shown(name)}: it has no codes.")
     path: list[str] = []
     chains: list[list[str]] = []
     for at, (level, code) in enumerate(levels):
         if level > len(path) + 1 or level < 1:
             raise HierarchyError(
-                f"hierarchy of column {shown(name)}: entry {at + 1:,} stands more than one level below the one before."
+                f"hierarchy of column {shown(name)}: entry {at + 1:,} is more than one level below the previous one."
             )
         path[level - 1 :] = [code]
         if at + 1 == len(levels) or levels[at + 1][0] <= level:
@@ -231,14 +233,14 @@ def of_levels(name: str, levels: Sequence[tuple[int, str]]) -> Hierarchy:
 
 
 def chosen(hierarchies: Mapping[str, Any], names: Sequence[str]) -> dict[str, tuple[Hierarchy, ...]]:
-    """Return the hierarchies of each dimension; one that is for no dimension is refused."""
+    """Return the hierarchies of each dimension; a hierarchy of anything else is refused."""
     if strange := [name for name in hierarchies if name not in names]:
         raise TableError(f"there is a hierarchy for {listed(strange)}, but the dimensions are: {listed(names)}.")
     return {name: _several(name, one) for name, one in hierarchies.items()}
 
 
 def _several(name: str, spec: Any) -> tuple[Hierarchy, ...]:
-    """Return one hierarchy or several: ready made, by their file, or as a list of levels and codes."""
+    """Return one or several hierarchies, given as such, by their file, or as a list of levels and codes."""
     if isinstance(spec, Hierarchy):
         return (spec,)
     if isinstance(spec, list | tuple) and spec and not isinstance(spec[0], list | tuple):

@@ -1,7 +1,7 @@
-"""Which protection of a table costs what, and what does it leave exposed? Suppressed and perturbed tables on one scale.
+"""What does each protection of a table cost, and what does it leave exposed? Suppressed and perturbed tables on one scale.
 
-Loss: the cells that are not published and their share of the whole, how far the published figures lie from the true ones, and
-whether cells keep their ranks. Risk: the sensitive cells that can be computed too closely, or whose figures lie nearer to the
+Loss: the cells that are not published and their share of the whole, how far the published figures are from the true ones, and
+whether cells keep their ranks. Risk: the sensitive cells that can be computed too closely, or whose figures are closer to the
 true ones than their rule allows, and the Discrimination Rate of the table.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["ProtectedTable", "TableComparison", "TableFigures", "compare_tables"]
 
 ProtectedTable: TypeAlias = SuppressedTable | PerturbedTable | CrossTable | PublishedTable
-"""A table as it would be published, whatever made it."""
+"""A table as it would be published, however it was protected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class TableFigures:
     Attributes
     ----------
     lost, lost_share
-        The cells that are not published, and their share of the sum over all inner cells and totals.
+        The number of cells that are not published, and their share of the sum over all inner cells and totals.
     deviation, largest
-        How far the published figures lie from the true ones, on average and at most.
+        How far the published figures are from the true ones, on average and at most.
     ranks
-        How far cells keep their ranks: Spearman's correlation over the published cells; None: undefined.
+        How far cells keep their ranks: Spearman's correlation over the published cells; None if undefined.
     sensitive, exposed
-        The sensitive cells, and those that can be computed too closely, or whose figure is unchanged or nearer to the true one
-        than the rule allows; None: no rule was given.
+        The number of sensitive cells, and of those that can be computed too closely, or whose figure is unchanged or closer to
+        the true one than the rule allows; None if no rule was given.
     rate
-        Bounds of the Discrimination Rate for the last dimension; None: undefined, or no counts are published.
+        Bounds of the Discrimination Rate for the last dimension; None if undefined, or if no counts are published.
     """
 
     lost: int
@@ -122,7 +122,7 @@ class TableComparison(Result):
         )
         note = (
             "Value lost: the share of all figures that is not published. Ranks kept: Spearman's correlation of the published "
-            "cells. Exposed: sensitive cells that can be computed too closely, or whose figure is unchanged or nearer to the "
+            "cells. Exposed: sensitive cells that can be computed too closely, or whose figure is unchanged or closer to the "
             "true one than the rule allows."
         )
         return View(f"Protections of the table of {in_line(self.table.names, ' x ')}", (), (Table(names, rows, note=note),))
@@ -146,9 +146,9 @@ def compare_tables(
     protected
         Its protections, by name.
     rules
-        Which cells are sensitive; none: those of the first suppressed table.
+        Which cells are sensitive; by default by the rules of the first suppressed table.
     attacker, insiders
-        What is known beforehand, as for `suppress`.
+        What attackers know beforehand, as for `suppress`.
 
     Examples
     --------
@@ -168,11 +168,11 @@ def compare_tables(
 
 
 def _published(name: str, table: CrossTable, one: ProtectedTable) -> tuple[NDArray[np.float64], NDArray[np.bool_], Any]:
-    """Return the figures that a protection publishes, which cells it hides, and what the figures are."""
+    """Return the figures that a protection publishes, which cells it hides, and whether the figures are counts or values."""
     nothing = np.zeros(len(table.n), dtype=bool)
     dimensions = one.dimensions if isinstance(one, CrossTable | PublishedTable) else one.table.dimensions
     if [codes.codes for codes in dimensions] != [codes.codes for codes in table.dimensions]:
-        raise ArgumentError(f"the table {shown(name)} has other dimensions or codes than the original.")
+        raise ArgumentError(f"the table {shown(name)} has dimensions or codes that differ from those of the original.")
     if isinstance(one, PublishedTable):
         return one.figure, one.suppressed, one.on
     if isinstance(one, SuppressedTable):
@@ -207,7 +207,7 @@ def _figures(
 def _risk(
     table: CrossTable, figure: NDArray[np.float64], hidden: NDArray[np.bool_], aim: Aim, rules: tuple[TableRule, ...]
 ) -> tuple[int, int]:
-    """Return the sensitive cells, and how many of them are exposed."""
+    """Return the number of sensitive cells, and how many of them are exposed."""
     problem = posed(table, rules, aim)
     gone = hidden[problem.cells]
     change = figure[problem.cells] - problem.value
@@ -218,12 +218,12 @@ def _risk(
         findings = audited(replace(problem, primary=problem.primary & gone), gone, depth="enough")
         exposed += int(findings.exposed.sum())
     elif gone.any():
-        raise TableError("a table with cells both suppressed and changed cannot be attacked here.")
+        raise TableError("a table with both suppressed and changed cells cannot be attacked here.")
     return int(problem.primary.sum()), exposed
 
 
 def _ranks(true: NDArray[np.float64], figure: NDArray[np.float64]) -> float | None:
-    """Return Spearman's correlation; None where all cells are alike."""
+    """Return Spearman's correlation; None if all cells are equal."""
     a, b = rankdata(true), rankdata(figure)
     if len(a) < 2 or a.std() == 0 or b.std() == 0:  # noqa: PLR2004 - two make a rank
         return None
@@ -231,7 +231,7 @@ def _ranks(true: NDArray[np.float64], figure: NDArray[np.float64]) -> float | No
 
 
 def _rate(table: CrossTable, figure: NDArray[np.float64], hidden: NDArray[np.bool_], aim: Aim) -> tuple[float, float] | None:
-    """Return bounds of the rate of what is published; of suppressed cells only their outer bounds from single equations."""
+    """Return bounds of the rate of what is published; suppressed cells have their outer bounds from single equations."""
     from unveil.tables.propagation import propagated
 
     lower, upper = np.maximum(figure, 0.0), np.maximum(figure, 0.0)

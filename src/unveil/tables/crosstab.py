@@ -1,4 +1,4 @@
-"""A table as people read it: the last dimension across, the others down, groups before their members, which are indented."""
+"""The crosstab of a table: the last dimension across, the others down, groups before their members, which are indented."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["crosstab", "crosstab_rows"]
 _MOST_ROWS = 200
 _MOST_COLUMNS = 40
 _INDENT = "\u2007"
-"""A space as wide as a digit, which neither terminal nor browser folds."""
+"""A space as wide as a digit, which neither terminals nor browsers collapse."""
 
 
 def crosstab(
@@ -30,22 +30,22 @@ def crosstab(
     title: str = "",
     note: str = "",
 ) -> tuple[Table, ...]:
-    """Return the entries of all cells as one table to show; of very large ones the first rows and columns."""
+    """Return the entries of all cells as one table to show; for very large ones the first rows and columns."""
     header, rows = crosstab_rows(dimensions, entries, kept, indent=True)
     cut = []
     if len(rows) > _MOST_ROWS:
         cut.append(f"the first {_MOST_ROWS} of {len(rows):,} rows")
     if len(header) > _MOST_COLUMNS:
         cut.append(f"the first {_MOST_COLUMNS} of {len(header):,} columns")
-    said = " ".join([*([note] if note else []), *([f"Shown are {' and '.join(cut)}; a file has all."] if cut else [])])
+    notes = " ".join([*([note] if note else []), *([f"Shown are {' and '.join(cut)}; a file has all."] if cut else [])])
     shown = tuple(tuple(row[:_MOST_COLUMNS]) for row in rows[:_MOST_ROWS])
-    return (Table(tuple(header[:_MOST_COLUMNS]), shown, title=title, note=said),)
+    return (Table(tuple(header[:_MOST_COLUMNS]), shown, title=title, note=notes),)
 
 
 def crosstab_rows(
     dimensions: Sequence[Classification], entries: Sequence[Any], kept: NDArray[np.bool_] | None = None, *, indent: bool = False
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return the header and the rows of a crosstab; a cell that is not part of the table is None."""
+    """Return the header and the rows of a crosstab; cells that are not part of the table are None."""
     *down, across = dimensions
     width = len(across)
     header = [" / ".join(one.name for one in down) or across.name, *across.codes]
@@ -59,7 +59,7 @@ def crosstab_rows(
 
 
 def _label(down: Sequence[Classification], at: int, *, indent: bool) -> str:
-    """Return what comes before a row: the codes of its dimensions, the last one indented by its depth."""
+    """Return the label of a row: the codes of its dimensions, the last one indented by its depth."""
     if not down:
         return ""
     places = np.unravel_index(at, [len(one) for one in down])

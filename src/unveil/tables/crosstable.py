@@ -1,7 +1,7 @@
-"""A frequency or magnitude table: its cells, the equations between them, and how it shows itself.
+"""Frequency and magnitude tables: their cells, the equations between them, and how they are shown.
 
-The cells of a `CrossTable` hold the true figures. What may be published of them is another matter: `suppress`, `round` and the
-other methods return tables that say.
+The cells of a `CrossTable` contain the true figures. `suppress`, `round` and the other methods return tables that say which of
+them may be published.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ class CrossTable(Result):
     dimensions
         The codes along each dimension.
     n
-        The records of every cell, in row-major order of the codes.
+        The number of records of every cell, in row-major order of the codes.
     units
-        The contributors of every cell: its records, or its holdings where they are known.
+        The number of contributors of every cell: its records, or its holdings if they are known.
     value
         The sum of the value in every cell; None in a frequency table.
     size
-        The sum of the sizes of all contributions: of signed values not their sum.
+        The sum of the absolute values of all contributions, which for signed values is not their sum.
     top
         The largest contributions to every cell, largest first; None in a frequency table.
     asked
-        The largest contribution of someone who asked for protection.
+        The largest contribution of someone who requested protection.
     holder
-        The contributor of a cell that has one only, by number; -1 elsewhere.
+        The number of the only contributor of a cell; -1 elsewhere.
     shown
-        The cells that are part of what is published; None: all.
+        The cells that are part of the publication; None for all.
     signed
         Whether values may be negative.
     made
-        How the table was made.
+        The provenance of the table.
     """
 
     dimensions: tuple[Classification, ...]
@@ -90,7 +90,7 @@ class CrossTable(Result):
         return f"CrossTable({in_line(self.names, ' x ')}: {counted(len(self), 'cell')}, {counted(self.made.records, 'record')})"
 
     def amounts(self, on: str) -> NDArray[np.float64]:
-        """Return what is in the cells: the records, or the values."""
+        """Return what the cells contain: the numbers of records, or the values."""
         if on == "count":
             return self.n.astype(np.float64)
         if self.value is None:
@@ -98,7 +98,7 @@ class CrossTable(Result):
         return self.value
 
     def equations(self) -> sp.csr_matrix:
-        """Return the equations between the cells, one a row."""
+        """Return the equations between the cells, one per row."""
         return equations(self.dimensions, self.shown)
 
     def name_of(self, cell: int) -> str:
@@ -112,7 +112,7 @@ class CrossTable(Result):
         return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def suppress(self, rules: Any, **options: Any) -> SuppressedTable:
-        """Suppress sensitive cells, and others so that nobody can compute them; `unveil.tables.suppress` says more.
+        """Suppress sensitive cells, and others so that nobody can compute them; see `unveil.tables.suppress`.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class CrossTable(Result):
         return suppress(self, rules, **options)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the cells as plain objects, and how the table was made."""
+        """Return the cells as plain objects, and the provenance of the table."""
         values = [None] * len(self.n) if self.value is None else self.value.tolist()
         cells = self.cells
         rows = [
@@ -158,4 +158,4 @@ class CrossTable(Result):
 
 def _plain(value: float) -> float | int:
     """Return a whole number as an integer, so that it is shown as one."""
-    return int(value) if float(value).is_integer() and abs(value) < 1e15 else value  # noqa: PLR2004 - floats hold it exactly
+    return int(value) if float(value).is_integer() and abs(value) < 1e15 else value  # noqa: PLR2004 - exact as a float

@@ -1,12 +1,12 @@
-"""How long a pattern may be searched for and attacked: a time limit that every loop and every linear program below it looks at.
+"""Time limits for the search of a pattern and its attack, which every loop and every linear program below them checks.
 
-Whoever sets a limit says what is left when it has passed::
+Whoever sets a limit decides what happens when it has passed::
 
     with limited(seconds) as clock:
-        ...                # `check()` in every loop that lasts raises `OutOfTime` once the time is up
+        ...                # `check()` in every long loop raises `OutOfTime` once the time is up
     clock.expired          # whether anything was cut short
 
-A limit within another one ends with it at the latest.
+A limit within another one ends no later than the outer one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from contextvars import ContextVar
 __all__ = ["Clock", "OutOfTime", "check", "expire", "left", "limited"]
 
 
-class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best found so far is taken
+class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best result so far is used
     """The time is up."""
 
 
@@ -47,7 +47,7 @@ _CLOCK: ContextVar[Clock | None] = ContextVar("time limit of tables", default=No
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[Clock]:
-    """Let the block take so many seconds; None: no fewer than the block around it."""
+    """Limit the time of the block, in seconds; None for no limit of its own."""
     clock = Clock(math.inf if seconds is None else time.monotonic() + seconds, _CLOCK.get())
     token = _CLOCK.set(clock)
     try:
@@ -57,7 +57,7 @@ def limited(seconds: float | None) -> Iterator[Clock]:
 
 
 def left() -> float:
-    """Return the seconds that are left; infinity where there is no limit."""
+    """Return the seconds that are left; infinity if there is no limit."""
     clock = _CLOCK.get()
     return math.inf if clock is None or clock.end == math.inf else clock.end - time.monotonic()
 

@@ -1,4 +1,4 @@
-"""What can be computed exactly from a pattern: by everybody, and by those who are alone in a cell."""
+"""What can be computed exactly from a pattern, by everyone and by the only contributors of cells?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOBODY = -1
 
 
 def given_away(problem: CellProblem, suppressed: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return the sensitive cells that can be computed exactly, each with the insider who can (-1: everybody)."""
+    """Return the sensitive cells that can be computed exactly, each with the insider who can (-1 for everyone)."""
     cells = np.flatnonzero(suppressed)
     matrix = problem.equations[:, cells].tocsr()
     kind = directions(matrix[np.diff(matrix.indptr) > 0]).kind
@@ -37,7 +37,7 @@ def given_away(problem: CellProblem, suppressed: NDArray[np.bool_]) -> list[tupl
 
 
 def owners(problem: CellProblem) -> NDArray[np.int64]:
-    """Return for every cell who is alone in it; -1: nobody."""
+    """Return the only contributor of every cell; -1 if there is none."""
     owner = np.full(len(problem), _NOBODY, dtype=np.int64)
     for number, some in enumerate(problem.insiders):
         owner[some] = number

@@ -1,10 +1,10 @@
-"""What the equations give away exactly: Gaussian elimination modulo a prime, over the unknown cells.
+"""What do the equations give away exactly? Gaussian elimination modulo a prime, over the unknown cells.
 
-An attacker knows an unknown cell exactly if and only if it is 0 in every solution of the homogeneous equations. Two solutions
-drawn at random tell: with 2^61 - 1 values for every coordinate, what is 0 in both is 0 in all. And the only contributor of a
-cell s, who knows it, knows a cell i as well if and only if every solution has them in one proportion: if the two quotients of i
-and s agree. The draw only decides how sure that is (the chance of an error is below 10^-12); a cell that is not 0 is certainly
-not determined.
+An attacker can compute an unknown cell exactly if and only if it is 0 in every solution of the homogeneous equations. Two random
+solutions decide: with 2^61 - 1 values for every coordinate, what is 0 in both is 0 in all. And the only contributor of a cell s,
+who knows s, also knows a cell i if and only if every solution has both in the same proportion, that is, if the two quotients of i
+and s agree. Randomness only affects the certainty (the chance of an error is below 10^-12); a cell that is not 0 is certainly not
+determined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Directions:
     Attributes
     ----------
     kind
-        For every unknown a number: 0 if the equations determine it; equal numbers: who knows one of them knows the other.
+        For every unknown a number: 0 if the equations determine it; if two have equal numbers, whoever knows one knows the other.
     """
 
     def __init__(self, first: list[int], second: list[int]) -> None:
@@ -44,7 +44,7 @@ class Directions:
 
 
 def _quotient(a: int, b: int) -> int:
-    """Return a number of the line through 0 and (a, b): 0 for the origin, 1 for a = 0, else more."""
+    """Return a number that identifies the line through 0 and (a, b): 0 for the origin, 1 for a = 0, otherwise more."""
     if a == 0:
         return 0 if b == 0 else 1
     return 2 + b * pow(a, -1, PRIME) % PRIME
@@ -67,7 +67,7 @@ def directions(matrix: sp.csr_matrix) -> Directions:
 
 
 def eliminated(matrix: sp.csr_matrix, prime: int) -> tuple[list[int], list[dict[int, int]]]:
-    """Return the pivots in their order, each with its row modulo a prime, which holds no earlier pivot."""
+    """Return the pivots in order, each with its row modulo a prime, which contains no earlier pivot."""
     start = matrix.indptr
     rows: list[dict[int, int]] = [
         {int(c): int(v) % prime for c, v in zip(matrix.indices[a:b], matrix.data[a:b], strict=True)} for a, b in pairwise(start)
@@ -105,7 +105,7 @@ def _next_pivot(
     alone: list[int],
     queue: list[tuple[int, int]],
 ) -> tuple[int, int] | None:
-    """Choose a row and a column of it: a column that no other row holds, else the shortest row and its rarest column."""
+    """Choose a row and one of its columns: a column in no other row, or else the shortest row and its rarest column."""
     while alone:
         column = alone.pop()
         if len(where[column]) == 1:
@@ -130,7 +130,7 @@ def _cleared(
     queue: list[tuple[int, int]],
     prime: int,
 ) -> None:
-    """Take the pivot's column out of all other rows."""
+    """Eliminate the pivot's column from all other rows."""
     inverse = pow(row[column], -1, prime)
     for number in sorted(where[column]):
         other = rows[number]

@@ -1,7 +1,7 @@
-"""Is a pattern of suppressed cells safe? The attack on a table, and what it finds.
+"""Is a pattern of suppressed cells safe? The attack on a table, and its findings.
 
-For every suppressed cell the interval that an attacker can compute, from the published cells, the equations, what everybody knows
-beforehand and what those know who are alone in a cell. A sensitive cell is exposed if its interval is narrower than it needs.
+For every suppressed cell, the interval that an attacker can compute from the published cells, the equations, what everyone knows
+beforehand and what the only contributors of cells know. A sensitive cell is exposed if its interval is narrower than required.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 __all__ = ["Depth", "Findings", "audited"]
 
 Depth: TypeAlias = Literal["exact", "enough", "auto"]
-"""exact: every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by the number of cells."""
+"""exact: compute every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by their number."""
 _EXACT_UP_TO = 1_500
-"""Suppressed cells whose intervals are computed to their ends, unless set otherwise."""
+"""Up to this many suppressed cells, intervals are computed to their ends, unless set otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """What an attack on a pattern found, for the cells of a problem.
+    """The findings of an attack on a pattern, for the cells of a problem.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class Findings:
     low, high
         The interval of every suppressed cell.
     exact
-        Whether the intervals are those; else they are at least so wide.
+        Whether the intervals are exact; otherwise they are at least this wide.
     determined
         Which suppressed cells the equations determine.
     exposed
-        Which of them are exposed.
+        Which suppressed cells are exposed.
     insiders
-        What those can compute who are alone in a cell, by the number of the cell.
+        What the only contributors of cells can compute.
     """
 
     suppressed: NDArray[np.int64]
@@ -94,7 +94,7 @@ def audited(
 
 
 class _Need:
-    """What the suppressed cells need, in the order of the unknowns."""
+    """The protection that the suppressed cells need, in the order of the unknowns."""
 
     def __init__(self, problem: CellProblem, cells: NDArray[np.int64]) -> None:
         self._problem, self._cells = problem, cells
@@ -102,9 +102,9 @@ class _Need:
     def missed(
         self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
     ) -> NDArray[np.bool_]:
-        """Return which sensitive unknowns, of all or of some, are not as open as they need to be."""
+        """Return which sensitive unknowns, of all or of some, are not as uncertain as required."""
         return self._problem.exposed(low, high, self._cells if at is None else self._cells[at])
 
     def reach(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far from its value each of some unknowns has to be seen, with room to spare."""
+        """Return how far from its value each of some unknowns must be shown to move, with room to spare."""
         return 2 * self._problem.need(self._cells[at])

@@ -1,8 +1,8 @@
-"""Flows: ways in which the cells of a table can change together so that every equation still holds.
+"""Flows: changes of several cells of a table at once such that every equation still holds.
 
-A flow z with M z = 0 that moves a sensitive cell k by as much as it needs, and every other cell within what everybody knows,
-proves that an attacker cannot exclude the moved table, provided that every cell it moves is suppressed. The cheapest such flow
-names the cells to suppress with k.
+A flow z with M z = 0 that moves a sensitive cell k as far as required, and every other cell within the bounds that everyone
+knows, proves that an attacker cannot rule out the moved table, provided that every cell it moves is suppressed. The cheapest such
+flow names the cells to suppress together with k.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["Flow", "FlowProgram", "FlowTask", "Side", "likely", "tasks_of"]
 Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
 _AGAIN = 2
-"""How often a flow is sought again, with costs by the cell rather than by the amount moved."""
+"""How often a flow is improved, with costs per cell rather than per amount moved."""
 _LARGE = 3_000
-"""Among more cells one side and one repetition have to do, and flows are first sought among likely cells."""
+"""With more cells, one side and one repetition must suffice, and flows are first sought among likely cells."""
 _LIKELY = 4
-"""Of this many cells of an equation, the cheapest, a flow is first sought."""
+"""A flow is first sought among this many of the cheapest cells of every equation."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowTask:
-    """A cell that must stay open on one side by an amount, or on either."""
+    """A cell that must be able to move by an amount, to one side or to either."""
 
     cell: int
     side: Side
@@ -43,7 +43,7 @@ class FlowTask:
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """What moves, the cells that do, who is alone in some of these, and the tasks that it proves."""
+    """How far cells move, which cells do, the only contributors of some of these, and the tasks that the flow proves."""
 
     moves: NDArray[np.float64]
     cells: NDArray[np.int64]
@@ -51,22 +51,22 @@ class Flow:
     tasks: list[int] = field(default_factory=list)
 
     def serves(self, task: FlowTask) -> bool:
-        """Return whether the flow moves a cell as far as a task asks."""
+        """Return whether the flow moves a cell as far as a task requires."""
         moved = self.moves[task.cell]
         least = task.amount * (1 - 1e-9) - 1e-9
         return bool((task.side != "down" and moved >= least) or (task.side != "up" and -moved >= least))
 
 
 def tasks_of(problem: CellProblem, *, split: bool = True) -> list[FlowTask]:
-    """Return what has to be shown for every sensitive cell, the largest amounts first.
+    """Return the tasks for all sensitive cells, the largest amounts first.
 
     Parameters
     ----------
     problem
         The table and its needs.
     split
-        Whether a width that no side has the room for is required of both, each by its share: one flow shows one side. Else it
-        is required of both together, which is what the cell needs.
+        Whether a width for which neither side has room is split between both sides, each with its share, as one flow shows one
+        side. Otherwise it is required of both together, which is what the cell needs.
     """
     tasks = []
     for cell in np.flatnonzero(problem.primary).tolist():
@@ -85,14 +85,14 @@ def tasks_of(problem: CellProblem, *, split: bool = True) -> list[FlowTask]:
 
 
 def _wide(cell: int, width: float, above: float, below: float) -> list[FlowTask]:
-    """Return what makes an interval wide: one side where it has the room, else both, each by its share."""
+    """Return the tasks that make an interval wide: one side if it has the room, otherwise both, each with its share."""
     if above >= width or below >= width or above + below <= 0:
         return [FlowTask(cell, "either", width)]
     return [FlowTask(cell, "up", width * above / (above + below)), FlowTask(cell, "down", width * below / (above + below))]
 
 
 def likely(problem: CellProblem) -> NDArray[np.bool_] | None:
-    """Return the cells that cheap flows are made of in a large table: the cheapest of every equation; None: all may be."""
+    """Return the cells of which cheap flows consist in a large table, the cheapest of every equation; None for all cells."""
     if len(problem) <= _LARGE:
         return None
     chosen = problem.primary | problem.hidden
@@ -109,14 +109,14 @@ def likely(problem: CellProblem) -> NDArray[np.bool_] | None:
 
 
 class FlowProgram:
-    """The linear program of the cheapest flow, for one table; costs and forbidden cells change.
+    """The linear program of the cheapest flow for one table; costs and forbidden cells vary.
 
     Parameters
     ----------
     problem
         The table.
     within
-        The cells that may move; None: all that are not published in any case.
+        The cells that may move; None for all that need not be published.
     """
 
     def __init__(self, problem: CellProblem, within: NDArray[np.bool_] | None = None) -> None:
@@ -151,7 +151,7 @@ class FlowProgram:
         again: int = _AGAIN,
         either: bool = False,
     ) -> Flow | None:
-        """Return a cheap flow for a task; None where there is none.
+        """Return a cheap flow for a task; None if there is none.
 
         Parameters
         ----------
@@ -162,9 +162,9 @@ class FlowProgram:
         forbidden
             Cells that must not move.
         again
-            How often the costs are made those of the cells that move, not of the amounts.
+            How often to improve the flow with costs per cell instead of per amount.
         either
-            Whether the first side that has a flow will do, where a task may be met on either.
+            Whether the first side with a flow suffices, if a task may be met on either side.
         """
         sides = ("up", "down") if task.side == "either" else (task.side,)
         if self.number > _LARGE:
@@ -182,7 +182,7 @@ class FlowProgram:
         return None if best is None else best[1]
 
     def _turned(self, flow: Flow) -> bool:
-        """Return whether a flow can run the other way: then the other side has no cheaper one, as far as bounds go."""
+        """Return whether a flow can be reversed within the bounds: then the other side has no cheaper one."""
         moves = -flow.moves[self.columns]
         return bool(((moves <= self.rise) & (moves >= -self.fall)).all())
 
@@ -210,7 +210,7 @@ class FlowProgram:
         return None if best is None else self._flow(best[1])
 
     def extent(self, cell: int, side: str, forbidden: NDArray[np.int64]) -> tuple[float, Flow]:
-        """Return how far a cell can move to one side while others do not move, and the flow that shows it."""
+        """Return how far a cell can move to one side while some others do not move, and the flow that shows it."""
         at = int(self.place[cell])
         self._bound(at, side, 0.0, self.place[forbidden])
         pair = np.array([at, at + self.number])
@@ -223,7 +223,7 @@ class FlowProgram:
         return float(abs(moved[at])), self._flow(moved)
 
     def _bound(self, at: int, side: str, amount: float, forbidden: NDArray[np.int64]) -> None:
-        """Let one cell move by an amount, and some not at all."""
+        """Require one cell to move by an amount, and some not to move at all."""
         self.program.bounds(self._changed, np.zeros(len(self._changed)), self.limits[self._changed])
         still = np.concatenate([forbidden, forbidden + self.number])
         self.program.bounds(still, np.zeros(len(still)), np.zeros(len(still)))

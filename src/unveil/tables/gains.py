@@ -1,10 +1,10 @@
-r"""What one attack on a table gains: the Discrimination Rate of what the attacker sees for the figure that is attacked.
+r"""What does an attack on a table gain? The Discrimination Rate of what the attacker sees for the attacked figure.
 
-:math:`DR = 1 - H(X|Y)/H(X)`, with X the figure, each of its possible values as likely as any other, and Y what the attacker sees.
-Beforehand, X is any number from 0 to the total of the table, within the bounds that everybody knows; with Y, any number of the
+:math:`DR = 1 - H(X|Y)/H(X)`, with X the figure, all of whose possible values are equally likely, and Y what the attacker sees.
+Beforehand, X is any number from 0 to the total of the table, within the bounds that everyone knows; with Y, any number in the
 attacker's interval. So :math:`DR = 1 - \log_2 N_{left} / \log_2 N_{beforehand}`, with N the number of possible values: whole
-numbers, or steps of the last decimal that figures of the table have. 1: the figure is known. Where a total is suppressed, or
-an interval is only known to be at least or at most so wide, the rate lies between two bounds.
+numbers, or steps of the last decimal of the figures. 1 means that the figure is known. If a total is suppressed, or an interval
+is only known to be at least or at most so wide, the rate lies between two bounds.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 __all__ = ["Ends", "Reached", "TableGains", "bits", "step_of"]
 
 Ends: TypeAlias = Literal["exact", "inner", "outer"]
-"""Whether an interval is the attacker's, lies within it (it is at least so wide), or around it (it is at most so wide)."""
+"""Whether an interval is exactly the attacker's, lies within it, or around it."""
 _MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """An interval that an attacker reaches, and how well it is known."""
+    """An interval that an attacker can compute, and how well it is known."""
 
     low: float
     high: float
     ends: Ends = "exact"
 
     def less(self, own: float) -> Reached:
-        """Return what is left of a cell for somebody who takes their own contribution off; nothing is negative."""
+        """Return the interval after subtracting one's own contribution; nothing is negative."""
         return Reached(max(0.0, self.low - own), max(0.0, self.high - own), self.ends)
 
 
 def step_of(*amounts: NDArray[np.float64] | None) -> float:
-    """Return the step in which figures are written: 1, or the last decimal that one of them has."""
+    """Return the step in which figures are written: 1, or the last decimal of any of them."""
     figures = np.concatenate([one.ravel() for one in amounts if one is not None])
     for decimals in range(_MOST_DECIMALS):
         scaled = figures * 10**decimals
@@ -54,7 +54,7 @@ def step_of(*amounts: NDArray[np.float64] | None) -> float:
 
 
 def bits(low: float, high: float, step: float) -> float:
-    """Return the bits that are open about a figure between two bounds: the logarithm of the number of its possible values."""
+    """Return the uncertainty, in bits, about a figure between two bounds: the logarithm of the number of its possible values."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return math.inf
     first = math.ceil(low / step - 1e-9 * abs(low / step) - 1e-6)
@@ -63,16 +63,16 @@ def bits(low: float, high: float, step: float) -> float:
 
 
 class TableGains:
-    """The rates that attacks on the cells of one table gain.
+    """The Discrimination Rates of attacks on the cells of one table.
 
     Parameters
     ----------
     table
         The table.
     protected
-        The table as it is published; None: whole.
+        The table as published; None if it is published whole.
     on
-        What the figures are: counts or values.
+        Whether the figures are counts or values.
     """
 
     def __init__(self, table: CrossTable, protected: SuppressedTable | None, on: str) -> None:
@@ -90,7 +90,7 @@ class TableGains:
         self._published = self._totals()
 
     def cell(self, cell: int) -> Reached:
-        """Return what everybody can compute of a cell that is part of the table."""
+        """Return what everyone can compute about a cell of the table."""
         if self._protected is None or not self._hidden[cell]:
             return Reached(float(self._amounts[cell]), float(self._amounts[cell]))
         if not self._known:
@@ -100,15 +100,15 @@ class TableGains:
         )
 
     def whole(self, cell: int, reached: Reached, *, contribution: bool = False) -> tuple[float, float] | None:
-        """Return the rate of an attack on a cell of the table published whole; None: undefined."""
+        """Return the rate of an attack on a cell of the whole table; None if undefined."""
         return self._rate(cell, reached, (self._total, self._total), contribution=contribution)
 
     def published(self, cell: int, reached: Reached, *, contribution: bool = False) -> tuple[float, float] | None:
-        """Return bounds of the rate of an attack on a cell of the table as it is published; None: undefined."""
+        """Return bounds of the rate of an attack on a cell of the table as published; None if undefined."""
         return self._rate(cell, reached, self._published, contribution=contribution)
 
     def _totals(self) -> tuple[float, float]:
-        """Return the bounds between which everybody knows the total of the table to lie."""
+        """Return the bounds that everyone knows for the total of the table."""
         roots = [one.root for one in self._table.dimensions]
         if None not in roots:
             root = int(np.ravel_multi_index([at or 0 for at in roots], [len(one) for one in self._table.dimensions]))
@@ -139,7 +139,7 @@ class TableGains:
 
 
 def _share(left: float, before: float) -> float:
-    """Return which share of the bits that were open is gone."""
+    """Return the share of the initial uncertainty, in bits, that is gone."""
     if left <= 0:
         return 1.0 if before > 0 else 0.0
     return 0.0 if left >= before else 1 - left / before

@@ -1,9 +1,9 @@
-"""What those who are alone in a cell can compute: they know its value, and with it perhaps another cell.
+"""What can the only contributor of a cell compute, who knows its value, and perhaps another cell from it?
 
-For every sensitive cell and every contributor who is alone in some suppressed cells, the interval that is left where these
-cells are known must be as wide as the cell needs. Every table that cannot be excluded is kept: of two that err on the known cell
-to opposite sides, the mixture that has it right cannot be excluded by its owner. Most cells are settled so; for the rest there is
-a linear program per person.
+For every sensitive cell and every only contributor of some suppressed cells, the interval that is left if these cells are known
+must be as wide as required. Tables that cannot be ruled out are kept: of two that err on a known cell in opposite directions, the
+mixture that is right there cannot be ruled out by its owner. This settles most cells; for the rest there is one linear program
+per person.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ __all__ = ["Inference", "inferences", "spoiled"]
 
 _STILL = 1e-7
 _LARGE = 1_000
-"""Of more suppressed cells, moved tables inside of what is possible are drawn instead of corners: more, and faster."""
+"""With more suppressed cells, interior points are drawn as moved tables instead of corners: more cells move, and it is faster."""
 _DRAWN, _KEPT = 6, 48
-"""Tables that are drawn before anybody is looked at, and that are kept at most."""
+"""How many tables are drawn before anyone is examined, and how many are kept at most."""
 _AT_FIRST, _AT_ONCE = 16, 8
-"""In large tables: so many are drawn first, and so many more at once while that settles enough."""
+"""In large tables: how many are drawn first, and how many more at a time while that settles enough."""
 _ENOUGH = 0.7
-"""More tables are drawn as long as at most this share of what was open stays open."""
+"""More tables are drawn as long as at most this share of the open pairs stays open."""
 _REACHES = (2.0, 20.0, 200.0)
-"""How far cells are pushed in a drawn table, in units of what they need, in turn."""
+"""How far cells are pushed in successive drawn tables, in units of what they need."""
 _MOST_PAIRS = 100_000_000
-"""Pairs of a sensitive cell and an insider; of more, only what insiders know exactly is looked for."""
+"""With more pairs of a sensitive cell and an insider, only what insiders know exactly is determined."""
 _WIDTHS_UP_TO, _MOST_LEFT = 2_000, 2_000
-"""Of more sensitive cells, the same holds where mixtures leave more pairs than this unsettled."""
+"""The same applies with more sensitive cells than this, if mixtures leave more pairs than this unsettled."""
 _CHUNK = 8
-"""Mixtures that are looked at before cells that are settled are left out."""
+"""How many mixtures are examined before settled cells are removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """A cell that the only contributor of another one can compute too well, both by number, and the interval that is left."""
+    """A cell that the only contributor of another can compute too closely, both by number, and the interval that is left."""
 
     cell: int
     insider: int
@@ -57,7 +57,7 @@ class Inference:
 
 
 def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
-    """Return the sensitive cells that somebody who is alone in other cells can compute, one finding a cell.
+    """Return the sensitive cells that the only contributors of other cells can compute, one finding per cell.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
     suppressed
         The pattern.
     sought
-        The sensitive cells to look at: those that outsiders cannot compute.
+        The sensitive cells to examine: those that outsiders cannot compute.
     """
     number = int((sought & suppressed).sum())
     if number * len(problem.insiders) > _MOST_PAIRS:
@@ -83,7 +83,7 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
 
 
 def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
-    """Return what insiders can compute exactly: of very many cells, that is all that is looked for."""
+    """Return what insiders can compute exactly; with very many cells, only this is determined."""
     return [
         Inference(cell, int(problem.insiders[insider][0]), float(problem.value[cell]), float(problem.value[cell]))
         for cell, insider in given_away(problem, suppressed)
@@ -92,7 +92,7 @@ def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArra
 
 
 def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[FlowTask]) -> list[tuple[int, int]]:
-    """Return the tasks that are not met for somebody who is alone in a cell: the number of the task, and of that person."""
+    """Return the tasks that are not met against some insider: the number of the task, and of the insider."""
     sought = np.zeros(len(problem), dtype=bool)
     sought[[task.cell for task in tasks]] = True
     owner = {int(cell): number for number, some in enumerate(problem.insiders) for cell in some.tolist()}
@@ -101,7 +101,7 @@ def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence
 
 
 class _Attack:
-    """The tables that cannot be excluded, for one person after the other."""
+    """The tables that cannot be ruled out, for one person after the other."""
 
     def __init__(self, problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> None:
         self.problem = problem
@@ -124,7 +124,7 @@ class _Attack:
         self.kept: list[NDArray[np.float64]] = []
 
     def unsettled(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return who is left, by the cells they know, and with each the sensitive cells that no mixture shows to be open."""
+        """Return the remaining persons, by the cells they know, each with the sensitive cells that mixtures leave unsettled."""
         persons = [some for some in self.problem.insiders if (self.place[some] >= 0).any()]
         if not persons or not len(self.at):
             return []
@@ -139,7 +139,7 @@ class _Attack:
         return [(some, left) for some, left in pairs if len(left)]
 
     def by(self, known: NDArray[np.int64], left: NDArray[np.int64], insiders: frozenset[int]) -> list[Inference]:
-        """Return what somebody who knows some cells computes, except what others were found to compute already.
+        """Return what someone who knows some cells can compute, except what others can already compute.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class _Attack:
             The cells that this person knows.
         left
             The places of the sensitive cells that are not settled yet.
-        found
+        insiders
             The cells that others can compute.
         """
         mine = self._mine(known)
@@ -170,18 +170,18 @@ class _Attack:
         ]
 
     def _mine(self, known: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the places of the suppressed ones among some cells."""
+        """Return the places of the suppressed cells among some cells."""
         mine = self.place[known]
         return np.asarray(mine[mine >= 0])
 
     def _open(self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which of some of the cells sought are not known to be as open as they need to be."""
+        """Return which of some of the sought cells are not known to be as uncertain as required."""
         cells = self.sought[at]
         value = self.problem.value[cells]
         return at[self.problem.exposed(value + low[at], value + high[at], cells)]
 
     def _together(self, low: NDArray[np.float64], high: NDArray[np.float64], left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Push open cells at once, to one side and to the other, as long as that settles some; return those still open."""
+        """Push open cells together, to one side and to the other, as long as that settles some; return those still open."""
         while len(left) > 1:
             before = len(left)
             for sign in (1.0, -1.0):
@@ -192,7 +192,7 @@ class _Attack:
         return left
 
     def _draw(self, number: int) -> None:
-        """Keep moved tables with every cell sought pushed to a side at random, each as far as it needs some times over."""
+        """Draw and keep moved tables in which every sought cell is pushed to a random side, a multiple of what it needs."""
         for _ in range(number):
             signs = self.chance.choice([-1.0, 1.0], len(self.at))
             if not self.large:
@@ -205,7 +205,7 @@ class _Attack:
             self.program.bounds(self.at, lower, upper)
 
     def _pushed(self, at: NDArray[np.int64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how a table that cannot be excluded, with some cells as far to a side as they go, differs from the true one."""
+        """Push some cells as far to a side as possible; return the difference of that table from the true one."""
         self.program.costs(self.at[at], -signs)
         moved = self.program.interior() if self.large else self.program.solve()
         if moved is None:
@@ -219,7 +219,7 @@ class _Attack:
         np.maximum(high, moved[self.at], out=high)
 
     def _not_mixed(self, known: NDArray[np.int64], left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which cells sought no mixture of the tables kept shows to be open where some cells do not move."""
+        """Return which sought cells no mixture of the kept tables shows to be uncertain while the known cells do not move."""
         check()
         mine = self._mine(known)
         left = left[~np.isin(self.at[left], mine) & np.isin(self.group[self.at[left]], self.group[mine])]
@@ -241,13 +241,13 @@ class _Attack:
 
 
 def _mixtures(moves: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of tables and the shares in which they mix so that known cells, the columns, do not move."""
+    """Return pairs of tables and the shares of mixtures in which the known cells, the columns, do not move."""
     move = moves[:, 0]
     above, below = np.flatnonzero(move > _STILL), np.flatnonzero(move < -_STILL)
     still = np.flatnonzero(np.abs(move) <= _STILL)
     first, second = np.repeat(above, len(below)), np.tile(below, len(above))
     part = -move[second] / (move[first] - move[second])
-    order = np.random.default_rng(len(first)).permutation(len(first))  # neighbours are alike
+    order = np.random.default_rng(len(first)).permutation(len(first))  # neighbours are similar
     first, second = np.concatenate([still, first[order]]), np.concatenate([still, second[order]])
     part = np.concatenate([np.ones(len(still)), part[order]])
     theirs = part[:, None] * moves[first] + (1 - part)[:, None] * moves[second]

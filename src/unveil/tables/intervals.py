@@ -1,7 +1,8 @@
-"""What an attacker can compute of every suppressed cell: the interval between its least and its largest possible value.
+"""What can an attacker compute about every suppressed cell? The interval between its least and its largest possible value.
 
-min / max y_i subject to the equations and to what everybody knows beforehand. First what follows from single equations, then what
-the equations give away exactly, then linear programs, each of whose solutions widens the known part of every cell's interval.
+min / max y_i subject to the equations and to what everyone knows beforehand. First come the bounds from single equations, then
+what the equations determine exactly, then linear programs, each of whose solutions widens the known part of every cell's
+interval.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ __all__ = ["CellIntervals", "Unknowns", "intervals"]
 
 _TOUCHES = 1e-7
 _LARGE = 1_000
-"""Of more unknowns that hang together, points inside of what is possible are sought instead of corners."""
+"""With more connected unknowns, interior points are sought instead of corners."""
 _BEYOND = 1e3
-"""What is unbounded ends this many times above all that is known."""
+"""Unbounded values are limited to this multiple of all known figures."""
 _EXACT = 1e9
-"""Bounds that everybody knows are kept up to here: beyond, a solver's figures are too rough."""
+"""Known bounds are kept up to this size: beyond it, a solver is too imprecise."""
 
 
 class CellNeed(Protocol):
-    """How wide each interval must be: what is wide enough needs no more work."""
+    """How wide each interval must be: an interval that is wide enough needs no more work."""
 
     def missed(
         self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
@@ -42,12 +43,12 @@ class CellNeed(Protocol):
         """Return which unknowns, of all or of some, have intervals that are not wide enough."""
 
     def reach(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far from its point each of some unknowns has to be seen, at most."""
+        """Return how far from its point each of some unknowns must be shown to move, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unknowns:
-    """The suppressed cells as an attacker sees them: A y = b, l <= y <= u, and one solution of it."""
+    """The suppressed cells as an attacker sees them: A y = b, l <= y <= u, and one solution."""
 
     matrix: sp.csr_matrix
     right: NDArray[np.float64]
@@ -64,7 +65,7 @@ class Unknowns:
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
     ) -> Unknowns:
-        """Return the unknowns of a table whose true values are known to us."""
+        """Return the unknowns of a table whose true values we know."""
         matrix = equations[:, suppressed].tocsr()
         matrix = matrix[np.diff(matrix.indptr) > 0]
         point = value[suppressed]
@@ -75,7 +76,7 @@ class Unknowns:
         return len(self.point)
 
     def part(self, columns: NDArray[np.int64]) -> Unknowns:
-        """Return some of the unknowns, whose equations hold no others that are open."""
+        """Return some of the unknowns, whose equations contain no other open ones."""
         matrix = self.matrix[:, columns].tocsr()
         kept = np.diff(matrix.indptr) > 0
         matrix = matrix[kept]
@@ -84,7 +85,7 @@ class Unknowns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellIntervals:
-    """The interval of every unknown, and whether it is exact: else it is at least so wide."""
+    """The interval of every unknown, and whether it is exact; otherwise it is at least this wide."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -94,16 +95,16 @@ class CellIntervals:
 
 
 def intervals(unknowns: Unknowns, need: CellNeed | None = None, step: Callable[[int, int], None] | None = None) -> CellIntervals:
-    """Return what an attacker can compute of every unknown.
+    """Return what an attacker can compute about every unknown.
 
     Parameters
     ----------
     unknowns
         The suppressed cells as an attacker sees them.
     need
-        What says which intervals are wide enough; None: all are computed to their ends.
+        Decides which intervals are wide enough; None to compute all to their ends.
     step
-        Called with the number of unknowns that are done, and of all.
+        Called with the number of unknowns that are done, and the total.
     """
     low, high = unknowns.point.copy(), unknowns.point.copy()
     number = len(unknowns)
@@ -117,13 +118,13 @@ def intervals(unknowns: Unknowns, need: CellNeed | None = None, step: Callable[[
     finished = number - len(open_cells)
     for columns in components(unknowns.matrix, open_cells):
         search = _Search(unknowns.part(columns), outer_low[columns], outer_high[columns], need, columns)
-        low[columns], high[columns] = search.found(_counting(step, finished, number))
+        low[columns], high[columns] = search.intervals(_counting(step, finished, number))
         finished += len(columns)
     return CellIntervals(low, high, need is None, determined, known.kind)
 
 
 def _counting(step: Callable[[int, int], None] | None, before: int, number: int) -> Callable[[int], None]:
-    """Return what tells how many unknowns of a part are done."""
+    """Return a function that reports how many unknowns of a part are done."""
     return lambda done: None if step is None else step(before + done, number)
 
 
@@ -143,7 +144,7 @@ def components(matrix: sp.csr_matrix, columns: NDArray[np.int64]) -> list[NDArra
 
 
 class _Search:
-    """Linear programs over unknowns that hang together; every solution widens all intervals that it can."""
+    """Linear programs over connected unknowns; every solution widens all intervals that it can."""
 
     def __init__(
         self,
@@ -164,7 +165,7 @@ class _Search:
         self.need, self.columns = need, columns
         self.part = part
 
-    def found(self, step: Callable[[int], None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def intervals(self, step: Callable[[int], None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the intervals."""
         part, everything = self.part, np.arange(len(self.low))
         if len(self._open(0, everything)) or len(self._open(1, everything)):
@@ -176,11 +177,11 @@ class _Search:
             for side in (1, 0):
                 self._one_by_one(side, step)
         step(len(self.low))
-        far = self.far / 2  # beyond it, what single equations and everybody's knowledge say is all that is known
+        far = self.far / 2  # beyond it, only the bounds from single equations and known bounds apply
         return np.where(self.low <= -far, self.ends[0], self.low), np.where(self.high >= far, self.ends[1], self.high)
 
     def _open(self, side: int, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the unknowns, of some, whose lower (0) or upper (1) end is not reached yet, and has to be."""
+        """Return those of some unknowns whose lower (0) or upper (1) end is not reached yet, but must be."""
         if side:
             at = at[self.high[at] < self.outer_high[at] - self.touch[at]]
         else:
@@ -193,12 +194,12 @@ class _Search:
         need = self.need if len(self.low) > _LARGE else None
         solution = self.program.solve() if need is None else self._within_reach(at, need)
         if solution is None:
-            raise TableError("the equations of the table have no solution; the published figures contradict one another.")
+            raise TableError("the equations of the table have no solution: the published figures contradict one another.")
         np.minimum(self.low, solution, out=self.low)
         np.maximum(self.high, solution, out=self.high)
 
     def _within_reach(self, at: NDArray[np.int64], need: CellNeed) -> NDArray[np.float64] | None:
-        """Push unknowns no farther than they need: then more of them move."""
+        """Push unknowns no farther than required, so that more of them move."""
         lower, upper = np.maximum(self.part.lower[at], -self.far), np.minimum(self.part.upper[at], self.far)
         reach, point = need.reach(self.columns[at]), self.part.point[at]
         self.program.bounds(at, np.maximum(lower, point - reach), np.minimum(upper, point + reach))

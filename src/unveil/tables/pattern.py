@@ -1,7 +1,7 @@
-"""A pattern of suppressed cells with its proofs: for every task, flows over suppressed cells that show that it is met.
+"""Patterns of suppressed cells with their proofs: for every task, flows over suppressed cells that show that it is met.
 
-Somebody who is alone in a cell knows it, so for them a flow that moves it proves nothing. A task is met if for every such person
-there is a flow that does without their cells: if no person is common to all its flows.
+The only contributor of a cell knows it, so a flow that moves it proves nothing to them. A task is met if for every such insider
+there is a flow without their cells, that is, if no insider is common to all its flows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Pattern"]
 
 _LITTLE = 0.1
-"""What moving a cell that is suppressed already costs, as a share of suppressing a cheap one."""
+"""The cost of moving a cell that is already suppressed, as a share of the cost of suppressing a cheap one."""
 
 
 class Pattern:
-    """Suppressed cells and the flows that prove them enough."""
+    """Suppressed cells, and the flows that prove that they suffice."""
 
     def __init__(self, problem: CellProblem, program: FlowProgram, tasks: Sequence[FlowTask]) -> None:
         self.problem, self.program, self.tasks = problem, program, list(tasks)
@@ -39,7 +39,7 @@ class Pattern:
             self._tasks_at.setdefault(task.cell, []).append(number)
 
     def add(self, flow: Flow) -> None:
-        """Suppress what a flow moves, and note which tasks it serves."""
+        """Suppress the cells that a flow moves, and record which tasks it serves."""
         self.suppressed[flow.cells] = True
         number = len(self.flows)
         self.flows.append(flow)
@@ -52,14 +52,14 @@ class Pattern:
                 self.of_cell.setdefault(cell, []).append(number)
 
     def spoilers(self, task: int, without: int | None = None) -> frozenset[int] | None:
-        """Return the insiders for whom no flow proves a task; None: there is no flow at all.
+        """Return the insiders against whom no flow proves a task; None if there is no flow at all.
 
         Parameters
         ----------
         task
             The number of the task.
         without
-            A cell that is to be published: flows that move it do not count.
+            A cell that would be published: flows that move it do not count.
         """
         own = self.program.insider_of.get(self.tasks[task].cell)
         common: frozenset[int] | None = None
@@ -73,11 +73,11 @@ class Pattern:
         return None if common is None else common - {own}
 
     def met(self, task: int) -> bool:
-        """Return whether a task is proved for everybody."""
+        """Return whether a task is proved against everyone."""
         return self.spoilers(task) == frozenset()
 
     def publish(self, cell: int) -> None:
-        """Publish a cell again; the flows that move it prove nothing any more."""
+        """Publish a cell again; the flows that move it no longer prove anything."""
         for number in self.of_cell.pop(cell, []):
             flow = self.flows[number]
             if flow is not None:
@@ -85,7 +85,7 @@ class Pattern:
         self.suppressed[cell] = False
 
     def cells_of(self, insiders: frozenset[int]) -> NDArray[np.int64]:
-        """Return the cells in which some insiders are alone, and that could move."""
+        """Return the cells of which some insiders are the only contributors and that could move."""
         if not insiders:
             return np.zeros(0, dtype=np.int64)
         cells = np.concatenate([self.problem.insiders[number] for number in sorted(insiders)])

@@ -1,6 +1,6 @@
 """The protection problem: the cells, the equations between them, the attacker's bounds, and the need of each cell.
 
-Everything that protects or attacks works on this. The cells are those that are part of the table, renumbered.
+All protections and attacks work on it. Its cells are those that are part of the table, renumbered.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 __all__ = ["Aim", "CellProblem", "Insiders", "Zeros", "attacker_bounds", "posed"]
 
 Zeros: TypeAlias = Literal["publish", "suppress", "structural"]
-"""publish: an empty cell is shown; suppress: it is sensitive; structural: everybody knows that it must be empty."""
+"""publish: an empty cell is shown; suppress: it is sensitive; structural: everyone knows that it must be empty."""
 Insiders: TypeAlias = Literal["singletons", "none"]
 """singletons: the only contributor of a cell knows its value; none: nobody does."""
 
 NARROW = 1e-6
-"""An interval that is narrower, relative to the value, counts as the value itself."""
+"""An interval narrower than this, relative to the value, counts as exact."""
 _OPEN = 1e-3
-"""How wide, relative to the value, what must not be known exactly is made."""
+"""The width, relative to the value, that is required of a cell that must only not be known exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What protection means here.
+    """What protection means.
 
     Attributes
     ----------
     on
-        What is protected; None: what the rules are about.
+        What is protected; None for what the rules are about.
     attacker
-        What everybody knows of every cell beforehand: its bounds, as numbers or, ending in %, as parts of its value.
+        What everyone knows about every cell beforehand: its bounds, as numbers or, with %, as parts of its value.
     zeros, insiders
-        What becomes of empty cells, and who knows what.
+        How empty cells are treated, and who knows cells beforehand.
     level
-        "rule": as far as the rules ask; "none": not exactly known; a number: so far on both sides.
+        "rule": as far as the rules require; "none": not known exactly; a number: this far on both sides.
     width
-        The least width of every sensitive cell's interval; None: 1 for counts, any for values.
+        The least width of every sensitive cell's interval; None for 1 for counts and any for values.
     """
 
     on: On | None = None
@@ -71,23 +71,23 @@ class CellProblem:
     equations
         M: the equations between the cells, M a = 0.
     value
-        What is in each cell.
+        The value of each cell.
     lower, upper
-        What everybody knows of each cell beforehand.
+        What everyone knows about each cell beforehand.
     primary
         The sensitive cells.
     down, up, width
-        How far below and above its value each sensitive cell must stay open, and how wide its interval must be.
+        How far below and above its value each sensitive cell must stay uncertain, and how wide its interval must be.
     fixed
-        Cells that are published whatever it costs.
+        Cells that must be published.
     hidden
-        Cells that are not published, whatever they may cost.
+        Cells that must not be published.
     cost
-        What it costs to suppress a cell.
+        The cost of suppressing each cell.
     insiders
-        For each contributor who is alone in some cells, these cells.
+        For each contributor who is the only one in some cells, these cells.
     on
-        Whether the cells hold counts or values.
+        Whether the cells contain counts or values.
     """
 
     cells: NDArray[np.int64]
@@ -112,7 +112,7 @@ class CellProblem:
     def exposed(
         self, low: NDArray[np.float64], high: NDArray[np.float64], cells: NDArray[np.int64] | None = None
     ) -> NDArray[np.bool_]:
-        """Return which sensitive cells, of all or of some, an interval [low, high] gives away; equality protects."""
+        """Return which sensitive cells, of all or of some, the intervals [low, high] expose; equality protects."""
         some = slice(None) if cells is None else cells
         value, width = self.value[some], self.width[some]
         slack = NARROW * np.maximum(1.0, np.abs(value))
@@ -122,12 +122,12 @@ class CellProblem:
         return np.asarray(self.primary[some] & (near | narrow | exact))
 
     def need(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far each of some cells must be able to move, at most: its level, its width, or a little."""
+        """Return how far each of some cells must at most be able to move: by its level, its width, or a little."""
         little = _OPEN * np.maximum(1.0, np.abs(self.value[cells]))
         return np.maximum(np.maximum(self.up[cells], self.down[cells]), np.maximum(self.width[cells], little))
 
     def aimed(self) -> CellProblem:
-        """Return the problem with a little width for cells that must only not be known exactly: methods need a number."""
+        """Return the problem with a small width for cells that must only not be known exactly, as methods need a number."""
         bare = self.primary & (self.down <= 0) & (self.up <= 0) & (self.width <= 0)
         little = _OPEN * np.maximum(1.0, np.abs(self.value))
         return replace(self, width=np.where(bare, little, self.width))
@@ -147,14 +147,14 @@ def posed(
     hidden: NDArray[np.bool_] | None = None,
     safe: NDArray[np.bool_] | None = None,
 ) -> CellProblem:
-    """Return what has to be protected in a table.
+    """Return the protection problem of a table.
 
     Parameters
     ----------
     table, rules, aim
-        The table, the rules that say which cells are sensitive, and what protection means.
+        The table, the rules that decide which cells are sensitive, and what protection means.
     primary, safe
-        Cells that are sensitive, or are not, whatever the rules say.
+        Cells that are sensitive, or not, whatever the rules say.
     fixed, hidden
         Cells that must be published, or must not.
     """
@@ -194,7 +194,7 @@ def posed(
 
 
 def _sensitive(table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return the sensitive cells and their levels; of several rules the highest."""
+    """Return the sensitive cells and their levels, the highest of several rules."""
     sensitive, level = np.zeros(len(table.n), dtype=bool), np.zeros(len(table.n))
     for rule in rules:
         marked = rule.primary(table)
@@ -211,7 +211,7 @@ def _sensitive(table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On) 
 
 
 def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return the cells of every contributor who is alone in some."""
+    """Return the cells of every contributor who is the only one in some."""
     if table.holder is None:
         return ()
     alone = np.flatnonzero(table.units[cells] == 1)
@@ -224,18 +224,18 @@ def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.i
 def attacker_bounds(
     value: NDArray[np.float64], attacker: str | None, shown_empty: NDArray[np.bool_], *, signed: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what everybody knows of every cell beforehand; cells that are shown as empty need not keep to it."""
+    """Return what everyone knows about every cell beforehand; cells that are shown as empty may lie outside."""
     if attacker is None:
         return np.full(len(value), -np.inf if signed else 0.0), np.full(len(value), np.inf)
     low, separator, high = attacker.partition(":")
     if not separator:
-        raise ArgumentError(f"the attacker's bounds are written LO:HI, as in 0:inf or 50%:150%, not {shown(attacker)}.")
+        raise ArgumentError(f"the attacker's bounds must be written as LO:HI, such as 0:inf or 50%:150%, not {shown(attacker)}.")
     lower, upper = _bound(low, value), _bound(high, value)
     lower[shown_empty], upper[shown_empty] = np.minimum(lower, value)[shown_empty], np.maximum(upper, value)[shown_empty]
     outside = (value < lower) | (value > upper)
     if outside.any():
         raise TableError(
-            f"{int(outside.sum()):,} cells lie outside of what the attacker is to know ({attacker}); these bounds would be wrong."
+            f"{int(outside.sum()):,} cells lie outside the attacker's bounds ({attacker}); these bounds would be wrong."
         )
     return lower, upper
 
@@ -245,6 +245,6 @@ def _bound(text: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
         number = float(text.removesuffix("%"))
     except ValueError:
         raise ArgumentError(
-            f"the attacker's bounds are numbers, inf, or parts of the value such as 50%, not {shown(text)}."
+            f"the attacker's bounds must be numbers, inf, or parts of the value such as 50%, not {shown(text)}."
         ) from None
     return number / 100 * value if text.endswith("%") else np.full(len(value), number)

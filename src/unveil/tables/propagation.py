@@ -1,7 +1,7 @@
-"""What follows from single equations: an unknown lies between what the others of its equation leave it.
+"""Bounds from single equations: an unknown lies between the limits that the others of its equation leave.
 
-Rows with one unknown give it exactly. The bounds are repeated until nothing moves; they are outer bounds of what an attacker can
-compute, and often those themselves.
+Rows with one unknown determine it exactly. The bounds are tightened until nothing changes; they are outer bounds of what an
+attacker can compute, and often exact.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def _others(
     high: NDArray[np.float64],
     rows: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return for every entry the least and the most that the other entries of its row may come to."""
+    """Return for every entry the least and the greatest possible sum of the other entries of its row."""
     least = np.where(sign > 0, low[column], -high[column])
     most = np.where(sign > 0, high[column], -low[column])
     return _rest(row, least, rows, -np.inf), _rest(row, most, rows, np.inf)
 
 
 def _rest(row: NDArray[np.int64], part: NDArray[np.float64], rows: int, infinite: float) -> NDArray[np.float64]:
-    """Return for every entry the sum of the other entries of its row, infinities included."""
+    """Return for every entry the sum of the other entries of its row, which may be infinite."""
     endless = np.isinf(part)
     finite = np.where(endless, 0.0, part)
     total = np.bincount(row, weights=finite, minlength=rows)

@@ -1,7 +1,7 @@
-"""Is a published table safe? The audit of a pattern that any tool, or a person, made.
+"""Is a published table safe? The audit of a pattern, whichever tool or person chose it.
 
-The published table says which cells are blank. With the original data and the rules, it is known how far each sensitive cell
-must stay open; without them, only what can be computed exactly, and how wide the other intervals are.
+The published table shows which cells are blank. With the original data and the rules, it is known how far each sensitive cell
+must stay uncertain; without them, only what can be computed exactly, and how wide the other intervals are.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ _MOST_REASONS = 20
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableAudit(Result):
-    """What an attacker can compute of a published table.
+    """What an attacker can compute from a published table.
 
     Attributes
     ----------
     table
-        The table as it is published; of suppressed cells it holds the true figures only if the original was given.
+        The table as published; it has the true figures of suppressed cells only if the original was given.
     cells
-        The suppressed cells, and sensitive ones that are published.
+        The suppressed cells, and sensitive cells that are published.
     low, high
-        The interval of each; of a published one, its figure.
+        The interval of each; for a published one, its figure.
     exposed
         Which of them are exposed.
     sensitive
-        Which of them the rules call sensitive; None: not known, as no original was given.
+        Which of them are sensitive by the rules; None if unknown, as no original was given.
     exact
-        Whether the intervals are those; else they are at least so wide.
+        Whether the intervals are exact; otherwise they are at least this wide.
     reasons
-        For exposed cells, by their number, the sums that give them away.
+        The sums that give exposed cells away, by the number of the cell.
     on
         Whether counts or values were published.
     """
@@ -123,7 +123,7 @@ class TableAudit(Result):
         """Return what a person should see: whether the table is safe, why not, and what can be computed."""
         figures = (
             Figure("suppressed cells", len(self.cells)),
-            Figure("exposed", int(self.exposed.sum()), "cells that an attacker can compute too well"),
+            Figure("exposed", int(self.exposed.sum()), "cells that an attacker can compute too closely"),
         )
         order = np.argsort(~self.exposed, kind="stable")
         names = [self.table.name_of(int(cell)) for cell in self.cells]
@@ -144,18 +144,18 @@ class TableAudit(Result):
         entries: list[Any] = [plain_number(one) for one in amounts.tolist()]
         for at, cell in enumerate(self.cells.tolist()):
             interval = f"{number(plain_number(self.low[at]))} to {number(plain_number(self.high[at]))}"
-            entries[cell] = Mark(CROSS, f"an attacker computes {interval}", 1.0 if self.exposed[at] else 0.4)
+            entries[cell] = Mark(CROSS, f"an attacker can compute {interval}", 1.0 if self.exposed[at] else 0.4)
         return entries
 
 
 _UNKNOWN = (
-    "Without the original data and rules it is not known how far each cell must stay open: exposed are the cells that can be "
-    "computed exactly, or more closely than the required width."
+    "Without the original data and rules, it is unknown how far each cell must stay uncertain: exposed are the cells that can "
+    "be computed exactly, or more closely than the required width."
 )
 
 
 @checked_arguments
-def audit(  # noqa: PLR0913 - what protection means takes as many words
+def audit(  # noqa: PLR0913 - a public door
     published: Data,
     *,
     by: Names | None = None,
@@ -176,27 +176,28 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     intervals: Depth = "auto",
     **options: Any,
 ) -> TableAudit:
-    """Attack a published table: what can be computed of every cell that is blank?
+    """Attack a published table: what can be computed about every blank cell?
 
     Parameters
     ----------
     published
-        The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell that has no figure, or that is not
-        there, is suppressed. A crosstab as it is written here is read where `by` names its dimensions, the one across last; its
+        The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell without a figure, or without a row, is
+        suppressed. A crosstab as written by this package can be read if `by` names its dimensions, the one across last; its
         figures are counts if all are whole, unless `value` or `on` say that they are values.
     by, figures
-        The columns of its dimensions, and of the figures; none: found by their names (``value`` or ``n``, as `on`
+        The columns of its dimensions, and of the figures; by default found by their names (``value`` or ``n``, as `on`
         says). Figures of another name are values unless `on` says that they are counts.
     value
-        The column of the original whose sums the figures are; none: the figures are counts, or the original is a `CrossTable`.
+        The column of the original whose sums the figures are; not needed if the figures are counts, or the original is a
+        `CrossTable`.
     hierarchies
-        The groups above the values of a dimension; none: one total.
+        The groups above the values of a dimension; by default one total.
     original
-        The records it was made of, or their `CrossTable`; with `rules`, it is then known how far each cell must stay open.
+        The records behind it, or their `CrossTable`; with `rules`, it is then known how far each cell must stay uncertain.
     signed
         Whether the figures may be negative.
     apriori
-        What was decided beforehand of single cells; needs the original.
+        Decisions about single cells; they require the original.
     rules, on, attacker, zeros, insiders, level, width
         What is sensitive and what protection means, as for `suppress`.
     total
@@ -204,7 +205,7 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     intervals
         How far to compute: "exact", "enough", or "auto".
     **options
-        As for `table`, where `original` is records: `holding`, `request`, `weights`, `nulls`, `tables`, `top`.
+        As for `table`, if `original` is records: `holding`, `request`, `weights`, `nulls`, `tables`, `top`.
 
     Returns
     -------
@@ -227,17 +228,17 @@ def audit(  # noqa: PLR0913 - what protection means takes as many words
     _compared(table, problem, rows)
     suppressed = rows.suppressed[problem.cells]
     unprotected = np.flatnonzero(problem.primary & ~suppressed)
-    return _told(table, problem, audited(problem, suppressed, depth=intervals), unprotected, known=True)
+    return _with_reasons(table, problem, audited(problem, suppressed, depth=intervals), unprotected, known=True)
 
 
 def _refuse_unused(rules: Any, apriori: Apriori | None, options: Mapping[str, Any]) -> None:
-    """Refuse what says something of records where there are none."""
+    """Refuse arguments that concern records if there are none."""
     if rules:
-        raise ArgumentError("rules need to know who contributes to each cell; give the original data (`original`).")
+        raise ArgumentError("rules require the contributors of each cell; give the original data (`original`).")
     if apriori is not None:
-        raise ArgumentError("decisions on single cells need to know the true figures; give the original data (`original`).")
+        raise ArgumentError("decisions about single cells require the true figures; give the original data (`original`).")
     if options:
-        raise ArgumentError(f"{quoted(next(iter(options)))} says something of the records; give the original data (`original`).")
+        raise ArgumentError(f"{quoted(next(iter(options)))} concerns the records; give the original data (`original`).")
 
 
 def _original(original: Data | CrossTable, rows: PublishedTable, made_of: dict[str, Any]) -> CrossTable:
@@ -248,21 +249,21 @@ def _original(original: Data | CrossTable, rows: PublishedTable, made_of: dict[s
         made = original
     else:
         if rows.on == "value" and made_of["value"] is None:
-            raise ArgumentError(
-                "the published figures are sums; name the column of the original that they are the sums of (`value`)."
-            )
+            raise ArgumentError("the published figures are sums; name the column of the original that was summed (`value`).")
         known = inspect.signature(build).parameters
         if unknown := [name for name in made_of if name not in known]:
-            raise ArgumentError(f"a table takes no {quoted(unknown[0])}; it takes: {listed(list(known))}.")
+            raise ArgumentError(f"a table does not take {quoted(unknown[0])}; it takes: {listed(list(known))}.")
         made = build(original, [one.name for one in rows.dimensions], **made_of)
     reordered(made, rows)
     return made
 
 
 def reordered(made: CrossTable, rows: PublishedTable) -> None:
-    """Put the codes of a published table into the order of the original."""
+    """Reorder the codes of a published table like those of the original."""
     if made.names != tuple(one.name for one in rows.dimensions):
-        raise TableError(f"the published table has other dimensions than the original: {in_line(made.names, ' x ')}.")
+        raise TableError(
+            f"the dimensions of the published table differ from those of the original: {in_line(made.names, ' x ')}."
+        )
     if [one.codes for one in made.dimensions] == [one.codes for one in rows.dimensions]:
         return
     places = [
@@ -274,7 +275,7 @@ def reordered(made: CrossTable, rows: PublishedTable) -> None:
     order = np.ravel_multi_index(np.ix_(*map(np.array, places)), shape).ravel()
     left = np.ones(len(rows.figure), dtype=bool)
     left[order] = False
-    if (left & (rows.suppressed | (rows.figure != 0))).any():  # what is published there says something of other cells
+    if (left & (rows.suppressed | (rows.figure != 0))).any():  # what is published there concerns other cells
         raise TableError("the published table has codes that the original does not have; give both the same hierarchies.")
     rows.reorder(made.dimensions, order)
 
@@ -286,13 +287,13 @@ def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> 
     if differs.any():
         first = int(problem.cells[np.flatnonzero(differs)[0]])
         raise TableError(
-            f"{counted(int(differs.sum()), 'published figure')} not as in the original, the first of them in "
-            f"{table.name_of(first)}; a table that was rounded or adjusted is attacked in another way."
+            f"{counted(int(differs.sum()), 'published figure')} not as in the original, the first in "
+            f"{table.name_of(first)}; for a table that was rounded or adjusted, use `compare_tables`."
         )
 
 
 def _blind(rows: PublishedTable, aim: Aim, depth: Depth, *, signed: bool) -> TableAudit:
-    """Attack a table of which only the published figures are known."""
+    """Attack a table when only its published figures are known."""
     if not signed:
         rows.publish_empty()
     table = rows.table(signed=signed)
@@ -303,14 +304,14 @@ def _blind(rows: PublishedTable, aim: Aim, depth: Depth, *, signed: bool) -> Tab
     level = 0.0 if isinstance(aim.level, str) else aim.level
     if level:
         raise ArgumentError(
-            "a level is a distance from the true value, which only the original tells; give it, or ask for a width."
+            "a level is a distance from the true value, which requires the original; give it, or a width instead."
         )
     problem = replace(problem, width=np.where(suppressed, width, 0.0), value=_solution(table, problem, suppressed))
-    return _told(table, problem, audited(problem, suppressed, depth=depth), np.zeros(0, dtype=np.int64), known=False)
+    return _with_reasons(table, problem, audited(problem, suppressed, depth=depth), np.zeros(0, dtype=np.int64), known=False)
 
 
 def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return figures for the blank cells with which the table adds up."""
+    """Return figures for the blank cells that make the table add up."""
     cells, value = np.flatnonzero(suppressed), np.where(suppressed, 0.0, problem.value)
     rest = -(problem.equations @ value)
     matrix = problem.equations[:, cells].tocsr()
@@ -322,23 +323,23 @@ def _solution(table: CrossTable, problem: CellProblem, suppressed: NDArray[np.bo
         solution = program.solve()
         if solution is None:
             raise TableError(
-                "no figures for the blank cells let the table add up within what everybody knows; its totals contradict them."
+                "no figures for the blank cells make the table add up within the attacker's bounds; its totals contradict them."
             )
         value[cells] = solution
     return value
 
 
-def _told(
+def _with_reasons(
     table: CrossTable, problem: CellProblem, findings: Findings, unprotected: NDArray[np.int64], *, known: bool
 ) -> TableAudit:
-    """Return what the attack found, with the reasons for the first exposed cells.
+    """Return the findings of an attack, with the reasons for the first exposed cells.
 
     Parameters
     ----------
     table, problem, findings
-        The table, what has to be protected in it, and what can be computed of its suppressed cells.
+        The table, its protection problem, and what can be computed about its suppressed cells.
     unprotected
-        The sensitive cells that are published: known to everybody, and exposed.
+        The sensitive cells that are published, and therefore exposed.
     known
         Whether it is known which cells are sensitive.
     """
@@ -353,7 +354,7 @@ def _told(
     for cell in places[exposed][:_MOST_REASONS].tolist():
         number_of = int(problem.cells[cell])
         if cell in published:
-            reasons[number_of] = f"{table.name_of(number_of)} is sensitive, and published."
+            reasons[number_of] = f"{table.name_of(number_of)} is sensitive, but published."
         elif cell in inside:
             other = table.name_of(int(problem.cells[inside[cell].insider]))
             reasons[number_of] = f"The only contributor of {other} can compute {table.name_of(number_of)}."

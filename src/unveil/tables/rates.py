@@ -1,10 +1,10 @@
-r"""The Discrimination Rate that a table gives away: read off it where it is whole, bounded where cells are suppressed.
+r"""The Discrimination Rate of a table: exact if the table is whole, bounded if cells are suppressed.
 
-With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. Where counts are only
+With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. If counts are only
 known to lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count
-grows, is least where the counts are as unequal as their intervals allow, and most where they are as equal. The bounds ignore
-that one table must explain all classes, so they are outer bounds: the rate lies between them, and they may be further apart
-than need be.
+grows, is least where the counts are as unequal as their intervals allow, and greatest where they are as equal as possible. The
+bounds ignore that one table must explain all classes, so they are outer bounds: the rate lies between them, but they may be wider
+than necessary.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ClassRates", "rate_interval"]
 def rate_interval(
     table: CrossTable, axis: int, low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[float, float] | None:
-    """Return bounds of the rate of all other dimensions for one; None where it is undefined."""
+    """Return bounds of the rate of all other dimensions for one; None if it is undefined."""
     lower, upper = _inner(table, axis, low), _inner(table, axis, high)
     records = float(table.made.records or table.n.max(initial=0))
     upper = np.minimum(upper, records)
@@ -38,7 +38,7 @@ def rate_interval(
 
 
 class ClassRates:
-    """What everybody gains on one class: the rate 1 - H(X|Y=y)/H(X).
+    """What everyone learns about one class: the rate 1 - H(X|Y=y)/H(X).
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class ClassRates:
         self._prior = _prior(table, axis, low, high)
 
     def rate(self, cell: int, *, among: bool) -> tuple[float, float] | None:
-        """Return bounds of the rate of the class of a cell; None where it is undefined.
+        """Return bounds of the rate of the class of a cell; None if it is undefined.
 
         Parameters
         ----------
         cell
             A cell of the class.
         among
-            Whether it is known that everybody in the class is in the category, or group of categories, of the cell.
+            Whether it is known that everyone in the class is in the category, or group of categories, of the cell.
         """
         least, most = self._uncertain(cell, among=among)
         prior_least, prior_most = self._prior
@@ -97,7 +97,7 @@ class ClassRates:
 
 
 def _prior(table: CrossTable, axis: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
-    """Return bounds of H(X), the bits that are open about the category of somebody in the table."""
+    """Return bounds of H(X), the uncertainty about the category of someone in the table, in bits."""
     records = float(table.made.records or table.n.max(initial=0))
     lower, upper = _inner(table, axis, low), np.minimum(_inner(table, axis, high), records)
     whole_low, whole_high = _categories(table, axis, low, lower)[None], _categories(table, axis, high, upper)[None]
@@ -115,7 +115,7 @@ def _inner(table: CrossTable, axis: int, amounts: NDArray[np.float64]) -> NDArra
 def _margin(
     table: CrossTable, axis: int, amounts: NDArray[np.float64], sums: NDArray[np.float64], side: int
 ) -> NDArray[np.float64]:
-    """Return the size of every class: its published total, where there is one and it says more than the sum of its parts."""
+    """Return the size of every class: its published total, if there is one that says more than the sum of its parts."""
     root = table.dimensions[axis].root
     if root is None:
         return np.asarray(sums)
@@ -136,7 +136,7 @@ def _categories(table: CrossTable, axis: int, amounts: NDArray[np.float64], inne
 
 
 def _uncertain(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64], *, equal: bool) -> float:
-    """Return the least or the most of sum n log2(N/n) over counts within their intervals that come to a total in each row."""
+    """Return the least or the greatest sum n log2(N/n) over counts within their intervals with a given total in each row."""
     totals = np.clip(totals, low.sum(axis=1), high.sum(axis=1))
     counts = _level(low, high, totals) if equal else _steep(low, high, totals)
     sizes = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
@@ -145,7 +145,7 @@ def _uncertain(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDAr
 
 
 def _level(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the counts that are as equal as they can be: a common height in each row, within their intervals."""
+    """Return the counts that are as equal as possible: a common height in each row, within their intervals."""
     below, above = low.min(axis=1, initial=0), high.max(axis=1, initial=0)
     for _ in range(100):
         height = (below + above) / 2
@@ -155,7 +155,7 @@ def _level(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[
 
 
 def _steep(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the counts that are as unequal as they can be: what is left goes to the largest first."""
+    """Return the counts that are as unequal as possible: the remainder goes to the largest first."""
     order = np.argsort(-high, axis=1, kind="stable")
     room = np.take_along_axis(high - low, order, axis=1)
     before = np.cumsum(room, axis=1) - room

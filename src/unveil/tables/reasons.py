@@ -1,4 +1,4 @@
-"""Why an attacker can compute a cell: the sums that give it away, in words."""
+"""Why can an attacker compute a cell? The sums that give it away, in words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reasons:
     table
         The table, for the names of its cells.
     problem, suppressed
-        What is known, and what is not.
+        The protection problem, and the suppressed cells.
     """
 
     def __init__(self, table: CrossTable, problem: CellProblem, suppressed: NDArray[np.int64]) -> None:
@@ -63,4 +63,6 @@ class Reasons:
         totals = self.of(cell)
         name = self._table.name_of(int(self._problem.cells[cell]))
         listed = ", ".join(totals[:_MOST]) + (f" and {len(totals) - _MOST} more" if len(totals) > _MOST else "")
-        return f"{name} follows from what adds up to {listed}." if totals else f"{name} is bounded by what everybody knows."
+        if not totals:
+            return f"{name} is bounded by what everyone knows."
+        return f"{name} follows from the {'total' if len(totals) == 1 else 'totals'} {listed}."

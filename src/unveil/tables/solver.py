@@ -1,4 +1,4 @@
-"""Linear programs, solved repeatedly with other costs and bounds: a thin layer over HiGHS, which starts each from the last."""
+"""Linear programs that are solved repeatedly with other costs and bounds: a thin layer over HiGHS, with warm starts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["LinearProgram", "highs"]
 
 _PRECISE = 1e-7
-"""How far a point inside may be off an equation or a bound."""
+"""How far an interior point may violate an equation or a bound."""
 _PRIMAL = 4
-"""HiGHS's number of the primal simplex method."""
+"""HiGHS's number for the primal simplex method."""
 MOST_UNKNOWNS = 1_000_000
 """A larger program is refused: it would not end."""
 
@@ -42,9 +42,9 @@ class LinearProgram:
     lower, upper
         l and u.
     integer
-        The columns that are whole numbers; none: a linear program.
+        The columns that must be whole numbers; None for a linear program.
     primal
-        Whether the simplex method goes from one feasible point to the next: better where only costs change.
+        Whether the simplex method moves between feasible points: better if only costs change.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class LinearProgram:
     ) -> None:
         if matrix.shape[1] > MOST_UNKNOWNS:
             raise TableError(
-                f"a program of {matrix.shape[1]:,} unknowns would not end, and at most {MOST_UNKNOWNS:,} are solved; take fewer "
+                f"a program of {matrix.shape[1]:,} unknowns would not end; at most {MOST_UNKNOWNS:,} are solved. Use fewer "
                 "or coarser dimensions, or suppress by elimination (gauss)."
             )
         self._library = highs()
@@ -82,7 +82,7 @@ class LinearProgram:
         self.option("output_flag", value=False)
         self.option("threads", value=1)
         if integer is None:
-            self.option("presolve", value="off")  # what is known about the last solution helps more
+            self.option("presolve", value="off")  # the last solution helps more
             self.option("solver", value="simplex")
         if primal:
             self.option("simplex_strategy", value=_PRIMAL)
@@ -98,7 +98,7 @@ class LinearProgram:
         self.solver.setOptionValue(name, value)
 
     def costs(self, columns: NDArray[np.int64], costs: NDArray[np.float64]) -> None:
-        """Set the costs: these, and nothing elsewhere."""
+        """Set the costs of some columns, and 0 elsewhere."""
         places = np.asarray(columns, dtype=np.int32)
         if not np.array_equal(places, self._costly):
             self.solver.changeColsCost(len(self._costly), self._costly, np.zeros(len(self._costly)))
@@ -112,19 +112,19 @@ class LinearProgram:
             self.solver.changeColsBounds(len(places), places, self._finite(lower), self._finite(upper))
 
     def solve(self, *, fresh: bool = False, partial: bool = False) -> NDArray[np.float64] | None:
-        """Return the best point; None where there is none, or none is best.
+        """Return the best point; None if there is none, or none is best.
 
         Parameters
         ----------
         fresh
-            Whether to start from nothing instead of the last solution: better where all costs have changed and are positive.
+            Whether to start anew instead of from the last solution: better if all costs have changed and are positive.
         partial
-            Whether a point that need not be the best will do, where the time is up.
+            Whether a point that need not be the best is accepted when the time is up.
 
         Raises
         ------
         OutOfTime
-            If a time limit around has passed, and no other point will do.
+            If an outer time limit has passed, and no other point is accepted.
         """
         self._keep_time()
         if fresh:
@@ -143,7 +143,7 @@ class LinearProgram:
         return np.array(self.solver.getSolution().col_value) if status == kinds.kOptimal else None
 
     def _keep_time(self) -> None:
-        """Let the solver end with the time limit around, if there is one; its clock runs on from one solution to the next."""
+        """Pass the outer time limit, if there is one, to the solver, whose clock is cumulative."""
         check()
         seconds = left()
         if self._limited or seconds < np.inf:
@@ -151,9 +151,9 @@ class LinearProgram:
             self.option("time_limit", value=float(self.solver.getRunTime() + seconds))
 
     def interior(self) -> NDArray[np.float64] | None:
-        """Return a point that is as good as the best, inside of all that are: much faster in large programs.
+        """Return an optimal point in the interior of all optimal ones: much faster in large programs.
 
-        Of many columns all move at once in it, where a corner moves few.
+        In it many columns move at once, whereas a corner moves few.
         """
         self.option("solver", value="ipm")
         self.option("run_crossover", value="off")

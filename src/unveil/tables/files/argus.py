@@ -1,4 +1,4 @@
-"""Files of tau-Argus: tables (.tab with .rda beside it), decisions on single cells (.hst), and problems in the JJ form."""
+"""Files of tau-Argus: tables (.tab with an .rda file), decisions about single cells (.hst), and problems in JJ format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TERM = re.compile(r"(\d+)\s*\(\s*([+-]?\d+(?:\.\d+)?)\s*\)")
 _TOTALS = ("", "-", "Total", "TOTAL", "total")
 _JJ_FIELDS = 9
 _MANY = 1_000_000
-"""The contributors of a cell of which a file does not say how many it has."""
+"""The number of contributors of a cell if a file does not give it."""
 
 
 # Decisions on single cells --------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def read_apriori(path: PathLike, dimensions: Sequence[Classification]) -> Aprior
     """Read a tau-Argus a-priori file: the codes of a cell, then a status and perhaps numbers.
 
     ``u``: sensitive; ``s``: safe; ``p``: must be published; ``w`` and a number: its cost; ``pl`` and two numbers: how far below
-    and above it must stay open. An empty code, ``-`` and ``Total`` stand for the total.
+    and above its value it must stay uncertain. An empty code, ``-`` and ``Total`` stand for the total.
     """
     place = Path(path)
     marked: dict[str, set[tuple[str, ...]]] = {"u": set(), "s": set(), "p": set()}
@@ -54,7 +54,7 @@ def read_apriori(path: PathLike, dimensions: Sequence[Classification]) -> Aprior
             raise DataFileError.at_line(
                 place,
                 number,
-                "no decision on a cell: the codes of all dimensions, then u, s, p, w with a number, or pl with two.",
+                "not a decision about a cell; write the codes of all dimensions, then u, s, p, w with a number, or pl with two.",
             ) from None
     return Apriori(frozenset(marked["u"]), frozenset(marked["s"]), frozenset(marked["p"]), cost, level)
 
@@ -66,7 +66,7 @@ def _decided(
     cost: dict[tuple[str, ...], float],
     level: dict[tuple[str, ...], tuple[float, float]],
 ) -> None:
-    """Note one decision."""
+    """Record one decision."""
     match rest[0]:
         case "u" | "s" | "p":
             marked[rest[0]].add(codes)
@@ -89,7 +89,7 @@ def _code(text: str, dimension: Classification) -> str:
 
 
 def _rows(text: str, separator: str | None = None) -> list[list[str]]:
-    """Return the fields of every line that is not empty; the separator is found unless it is given."""
+    """Return the fields of every non-empty line; the separator is detected unless it is given."""
     lines = [line for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else ""
     sign = separator or next((one for one in (";", ",", "\t") if one in first), ",")
@@ -115,7 +115,7 @@ def read_tab(path: PathLike, description: PathLike | None = None) -> tuple[Cross
     path
         The ``.tab`` file: one line per cell.
     description
-        The ``.rda`` file that says what its fields are; none: the one of the same name beside it.
+        The ``.rda`` file that describes its fields; by default the one of the same name beside it.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def read_tab(path: PathLike, description: PathLike | None = None) -> tuple[Cross
         raise DataFileError(f"{described}: no variable is <RECODEABLE>, so the table has no dimension.")
     for number, row in enumerate(rows, start=1):
         if len(row) < len(variables):
-            raise DataFileError.at_line(place, number, f"there are {len(row)} fields, and the description has {len(variables)}.")
+            raise DataFileError.at_line(place, number, f"there are {len(row)} fields, but the description has {len(variables)}.")
     dimensions = tuple(_dimension(variables[at], [row[at] for row in rows], described.parent) for at in spans)
     shape = shape_of(dimensions)
     cells = np.array(
@@ -175,7 +175,7 @@ def _table(
     variables: Sequence[_Variable],
     general: dict[str, str],
 ) -> tuple[CrossTable, Apriori]:
-    """Put the fields into their places."""
+    """Build the table from the fields."""
     columns = {tag: at for at, one in enumerate(variables) for tag in one.tags}
     scores = [at for at, one in enumerate(variables) if "MAXSCORE" in one.tags]
 
@@ -184,7 +184,7 @@ def _table(
         try:
             column[cells] = [float(row[at] or 0) for row in rows]
         except ValueError:
-            raise DataFileError(f"{place}: column {variables[at].name!r} holds entries that are no numbers.") from None
+            raise DataFileError(f"{place}: column {variables[at].name!r} has entries that are not numbers.") from None
         return column
 
     value = amounts(columns["RESPONSE"]) if "RESPONSE" in columns else None
@@ -193,7 +193,7 @@ def _table(
         raise DataFileError(f"{place}: no variable is <RESPONSE> or <FREQUENCY>, so the table has no figures.")
     if frequency is None:
         n, holder = np.asarray(value != 0, dtype=np.int64), None
-        units = n * _MANY  # who contributes is not known, so nobody is known to be alone
+        units = n * _MANY  # contributors are unknown, so nobody is known to be the only one
     else:
         n = units = np.rint(amounts(frequency)).astype(np.int64)
         whole = n.reshape([len(one) for one in dimensions])
@@ -235,7 +235,7 @@ def _decisions(table: CrossTable, cells: Any, rows: list[list[str]], columns: di
 
 
 def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
-    """Read a problem in the JJ form: cells with value, cost, status, bounds and levels, then equations.
+    """Read a problem in JJ format: cells with value, cost, status, bounds and levels, then equations.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
         equations = [_equation(line) for line in lines[3 + number : 3 + number + int(lines[2 + number])]]
     except (ValueError, IndexError):
         raise DataFileError(
-            f"{place}: this is not a problem in the JJ form: the cells, one per line, then the equations."
+            f"{place}: this is not a problem in JJ format, which lists the cells, one per line, and then the equations."
         ) from None
     if [one[0] for one in cells] != list(range(number)):
         raise DataFileError(f"{place}: the cells are not numbered from 0.")

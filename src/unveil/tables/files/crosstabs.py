@@ -1,6 +1,6 @@
-"""A crosstab read back from a file: codes of the last dimension across, those of the others, with slashes between, in one column.
+"""Crosstabs read from files: codes of the last dimension across, those of the others in one column, separated by slashes.
 
-The file does not say what the dimension across is called, so its dimensions have to be named.
+The file does not name the dimension across, so the dimensions have to be named.
 """
 
 from __future__ import annotations

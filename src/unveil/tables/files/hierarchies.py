@@ -28,7 +28,7 @@ def read_hierarchy(path: PathLike, column: str, total: str = TOTAL) -> Hierarchy
 
 
 def _by_signs(place: Path, text: str, column: str, total: str) -> Hierarchy:
-    """Read codes that are below the total, each as deep as the signs before it."""
+    """Read codes below the total, each at a depth given by the number of signs before it."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     sign = next((line[0] for line in lines if line[0] in "@#$%&*+-. \t" and not line[0].isalnum()), "@")
     levels = [(1, total)]
@@ -36,15 +36,13 @@ def _by_signs(place: Path, text: str, column: str, total: str) -> Hierarchy:
         code = line.lstrip(sign)
         depth = len(line) - len(code) + 2
         if depth > levels[-1][0] + 1 or not code.strip():
-            raise HierarchyError(
-                f"{place}, line {number:,}: the code stands more than one level below the one before, or there is none."
-            )
+            raise HierarchyError(f"{place}, line {number:,}: the code is more than one level below the previous one, or missing.")
         levels.append((depth, code.strip()))
     return of_levels(column, levels)
 
 
 def _by_ats(place: Path, text: str, column: str) -> Hierarchy:
-    """Read levels as sdcTable has them: signs, a separator, the code."""
+    """Read levels in the form of sdcTable: signs, a separator, the code."""
     levels = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

@@ -1,4 +1,4 @@
-"""A published table as a file: one row per cell, or a crosstab; a blank where it is suppressed."""
+"""Published tables as files: one row per cell, or a crosstab, with blanks for suppressed cells."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["PublishedTable", "dimensions_of", "read_published"]
 
 _OWN = ("n", "value", "suppressed", "status", "low", "high")
-"""The columns of a table as this package writes it that are no dimensions."""
+"""The columns of a table written by this package that are not dimensions."""
 _BLANK = ("", "x", "X", "c", "C", ".", "..", "...", "-", "*", "\u00d7", "null", "NA")
-"""What stands for a figure that is not published."""
+"""The entries that stand for a figure that is not published."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,13 +43,13 @@ class PublishedTable:
     dimensions
         The codes along each dimension.
     figure
-        The figure of every cell; 0 where it is suppressed.
+        The figure of every cell; 0 if it is suppressed.
     suppressed
         Which cells have no figure.
     on
         Whether the figures are counts or values.
     absent
-        Which cells are no part of it at all; None: all are.
+        Which cells are not part of it at all; None if all are.
     """
 
     dimensions: tuple[Classification, ...]
@@ -70,12 +70,12 @@ class PublishedTable:
         return cls(table.table.dimensions, np.where(hidden, 0.0, amounts), hidden, on, absent)
 
     def reorder(self, dimensions: tuple[Classification, ...], order: NDArray[np.int64]) -> None:
-        """Take the order of codes of another table."""
+        """Adopt the order of codes of another table."""
         self.dimensions, self.figure, self.suppressed = dimensions, self.figure[order], self.suppressed[order]
         self.absent = None if self.absent is None else self.absent[order]
 
     def publish_empty(self) -> None:
-        """Take cells that are no part of the table, and are empty because a total of theirs is, as the empty cells they are."""
+        """Treat absent cells that must be empty, because one of their totals is, as published and empty."""
         if self.absent is None or not self.absent.any():
             return
         unknown = np.flatnonzero(self.suppressed)
@@ -97,9 +97,9 @@ class PublishedTable:
 def read_published(
     data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str, on: On | None = None
 ) -> PublishedTable:
-    """Read a published table; its dimensions and figures are found by their names unless they are given.
+    """Read a published table; its dimensions and figures are found by their names unless they are named.
 
-    A crosstab as this package writes it, the last dimension across, is read where its dimensions are named.
+    A crosstab as this package writes it, with the last dimension across, can be read if its dimensions are named.
     """
     source = open_source(data)
     if is_crosstab(source, names_of(by)):
@@ -111,7 +111,9 @@ def read_published(
     figure_name = _figures_of(source.names, value, on)
     names = names_of(by) or _spanning(source.names, figure_name)
     if figure_name in names:
-        raise ArgumentError(f"column {shown(figure_name)} is named as a dimension and as the figures; it can be one of them.")
+        raise ArgumentError(
+            f"column {shown(figure_name)} is named as a dimension and as the figures; it can be only one of them."
+        )
     require_columns([*names, figure_name], source.names)
     frame = source.collect([*names, figure_name, *(["suppressed"] if "suppressed" in source.names else [])])
     numbers = _figures(f"column {shown(figure_name)}", frame[figure_name].to_list())
@@ -124,7 +126,7 @@ def read_published(
 def _placed(
     codes: dict[str, list[Any]], numbers: NDArray[np.float64], on: On, hierarchies: dict[str, Any], total: str
 ) -> PublishedTable:
-    """Put figures, NaN where they are suppressed, into the cells of their codes."""
+    """Put figures, NaN if suppressed, into the cells of their codes."""
     trees = chosen(hierarchies, list(codes))
     dimensions = tuple(_dimension(name, some, trees.get(name, ()), total) for name, some in codes.items())
     shape_of(dimensions)
@@ -142,19 +144,19 @@ def _placed(
 
 
 def dimensions_of(data: Data, figures: str | None = None, on: On | None = None) -> tuple[str, ...]:
-    """Return the columns of a published table that span it: all but the figures, and what this package writes beside them."""
+    """Return the columns that span a published table: all but the figures and the columns that this package adds."""
     names = open_source(data).names
     return _spanning(names, _figures_of(names, figures, on))
 
 
 def _figures_of(names: Sequence[str], named: str | None, on: On | None) -> str:
-    """Return the column of the figures: the one that is named, or one of a usual name."""
+    """Return the column of the figures: the named one, or one with a usual name."""
     usual = ("n", "value") if on == "count" else ("value", "n")
     figures = named if named in names else next((name for name in usual if name in names), None)
     if figures is None:
         raise ArgumentError(
-            f"no column of figures is named, and there is none called value or n; columns are: {listed(names)}. A crosstab is "
-            "read if its dimensions are named, the one across last (`by`)."
+            f"no column of figures is named, and none is called value or n; columns are: {listed(names)}. A crosstab can be "
+            "read if its dimensions are named (`by`), the one across last."
         )
     return figures
 
@@ -164,10 +166,10 @@ def _spanning(names: Sequence[str], figures: str) -> tuple[str, ...]:
 
 
 def _kind(figures: str, on: On | None) -> On:
-    """Return what a column of figures holds: what its usual name says, else what `on` says, else values."""
+    """Return what a column of figures contains: by its usual name, else by `on`, else values."""
     named: On | None = {"n": "count", "value": "value"}.get(figures)  # type: ignore[assignment]
     if named is not None and on is not None and named != on:
-        raise ArgumentError(f"the published figures are {named}s, and `on` says {on}s; name their column.")
+        raise ArgumentError(f"the published figures are {named}s, but `on` says {on}s; name their column.")
     return named or on or "value"
 
 
@@ -191,7 +193,7 @@ def _places(dimension: Classification, codes: Sequence[Any]) -> NDArray[np.int64
 
 
 def _figures(place: str, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the figures of a column or crosstab, NaN where there is none."""
+    """Return the figures of a column or crosstab, NaN for blanks."""
     numbers = []
     for value in values:
         text = "" if value is None else str(value).strip()
@@ -201,5 +203,5 @@ def _figures(place: str, values: Sequence[Any]) -> NDArray[np.float64]:
         try:
             numbers.append(float(text.replace(",", "")) if isinstance(value, str) else float(value))
         except (OverflowError, TypeError, ValueError):
-            raise TableError(f"{place} holds entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...).") from None
+            raise TableError(f"{place} has entries that are neither figures nor blanks ({listed(_BLANK[1:6])}, ...).") from None
     return np.array(numbers)

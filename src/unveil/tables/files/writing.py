@@ -1,4 +1,4 @@
-"""A table as a file to publish: long or as a crosstab, as text, Parquet or a spreadsheet."""
+"""Files of tables to publish: long or as a crosstab, as text, Parquet or a spreadsheet."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["FORMS", "Form", "check_table_path", "write_crosstab", "write_long"]
 
 Form: TypeAlias = Literal["long", "crosstab"]
 FORMS = (".csv", ".parquet", ".xlsx")
-"""The endings of a table to publish."""
+"""The endings of files of tables to publish."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_table_path(path: Path, form: Form) -> None:
-    """Refuse a place where a table cannot be written."""
+    """Refuse a path to which a table cannot be written."""
     known = FORMS if form == "long" else (".csv", ".xlsx")
     if path.suffix.lower() not in known:
-        raise ArgumentError(f"the file name {shown(path)} ends in no form of a {form} table; it is one of: {listed(known)}.")
+        raise ArgumentError(f"the file name {shown(path)} has the wrong ending for a {form} table; use one of: {listed(known)}.")
     check_replaceable(path)
 
 
@@ -65,7 +65,7 @@ def _write_rows(rows: Sequence[Sequence[Any]], path: Path, *, spreadsheet_safe: 
 
 
 def _plain(cell: Any) -> Any:
-    """Return what is in a cell of a file: a mark is a blank there."""
+    """Return the content of a cell of a file, where a mark becomes a blank."""
     if isinstance(cell, Mark) or cell is None:
         return ""
     if isinstance(cell, bool):
@@ -74,5 +74,5 @@ def _plain(cell: Any) -> Any:
 
 
 def _harmless(cell: Any) -> Any:
-    """Put an apostrophe before a text that a spreadsheet would take for a formula."""
+    """Put an apostrophe before a text that a spreadsheet would read as a formula."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -1,8 +1,8 @@
-"""Controlled tabular adjustment: sensitive cells are moved as far as their rule asks, the others as little as possible.
+"""Controlled tabular adjustment: sensitive cells are moved as far as their rule requires, the others as little as possible.
 
-min sum w |z| subject to M z = 0, and z_k >= U_k or z_k <= -L_k for every sensitive cell. Which side is chosen with the rest, by
-whole numbers, up to a stated number of sensitive cells; above it the sides are fixed beforehand, each to the nearer one, in
-turns.
+min sum w |z| subject to M z = 0, and z_k >= U_k or z_k <= -L_k for every sensitive cell. Up to a certain number of
+sensitive cells, the sides are chosen by integer programming together with the moves; above it, they are fixed beforehand so that
+they balance in every equation.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["adjust"]
 
 _WHOLE_UP_TO = 60
-"""Sensitive cells whose sides are chosen by whole numbers."""
+"""Up to this many sensitive cells, the sides are chosen by integer programming."""
 
 
 @checked_arguments
-def adjust(  # noqa: PLR0913 - what protection means takes as many words
+def adjust(  # noqa: PLR0913 - a public door
     table: CrossTable,
     rules: str | TableRule | Sequence[str | TableRule],
     *,
@@ -45,7 +45,7 @@ def adjust(  # noqa: PLR0913 - what protection means takes as many words
     time_limit: float = 60.0,
     insiders: Insiders = "none",
 ) -> PerturbedTable:
-    """Move sensitive cells away from their true figures, and the others as little as possible so that all sums hold.
+    """Move sensitive cells away from their true figures, and the others as little as possible so that all sums still hold.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def adjust(  # noqa: PLR0913 - what protection means takes as many words
     keep
         What must not move: "margins" (all totals), "total" (the grand total), or "nothing".
     cost
-        By what a move is weighed down: "cells": all moves alike; "count", "value": relative to the cell.
+        The cost of a move: "cells": all moves alike; "count", "value": relative to the cell.
     time_limit
-        Seconds, after which the best found is taken.
+        Seconds after which the best solution so far is used.
 
     Examples
     --------
@@ -77,11 +77,11 @@ def adjust(  # noqa: PLR0913 - what protection means takes as many words
     moves, exact = _moves(problem, down, up, weight, still, time_limit)
     if moves is None:
         raise TableError(
-            f"no table has all {int(problem.primary.sum()):,} sensitive cells far enough from their true figures and adds up; "
-            "keep less unchanged, or lower the level."
+            f"no table that adds up has all {int(problem.primary.sum()):,} sensitive cells far enough from their true figures; "
+            "keep fewer cells unchanged, or lower the level."
         )
     figure[problem.cells] += moves
-    notes = () if exact else ("The sides of the sensitive cells were fixed beforehand: a smaller adjustment may exist.",)
+    notes = () if exact else ("The sides of the sensitive cells were fixed beforehand, so a smaller adjustment may exist.",)
     settings = {"keep": keep, "cost": cost, "sensitive": int(problem.primary.sum())}
     return PerturbedTable(table, figure, problem.on, "controlled tabular adjustment", settings, notes=notes)
 
@@ -113,13 +113,13 @@ def _moves(
         return _solved(problem, down, up, weight, still, None, time_limit), True
     side = _sides(problem, primary, down)
     solution = _solved(problem, down, up, weight, still, side, time_limit)
-    if solution is None:  # the sides do not fit: let them be chosen
+    if solution is None:  # these sides are infeasible: choose them with the moves
         return _solved(problem, down, up, weight, still, None, time_limit), True
     return solution, False
 
 
 def _sides(problem: CellProblem, primary: NDArray[np.int64], down: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Fix which sensitive cells go up: in turns along each equation, so that they balance; down only where there is room."""
+    """Fix which sensitive cells go up, so that they balance in each equation; a cell goes down only if there is room."""
     up = np.zeros(len(problem), dtype=bool)
     balance = np.zeros(problem.equations.shape[0])
     columns = problem.equations.tocsc()
@@ -141,7 +141,7 @@ def _solved(
     side: NDArray[np.bool_] | None,
     time_limit: float,
 ) -> NDArray[np.float64] | None:
-    """Return the least moves; None where there are none."""
+    """Return the smallest moves; None if there are none."""
     cells, primary = len(problem), np.flatnonzero(problem.primary)
     far = 2.0 * max(1.0, float(np.abs(problem.value).max(initial=0)), float(up.max(initial=0)))
     rise = np.where(still, 0.0, np.minimum(problem.upper - problem.value, far))

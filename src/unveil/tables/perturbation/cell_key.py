@@ -1,9 +1,9 @@
-r"""The cell key method: the noise of a cell depends on which records it holds, so it is the same in every table.
+r"""The cell key method: the noise of a cell depends only on its records, so it is the same in every table.
 
 Every record has a key of 64 bits, HMAC(secret, its name); the key of a cell is the sum of its records' keys modulo 2^64
-(integers: a sum of fractions would depend on its order). The noise is read from a table of probabilities by the cell's key: of
-all distributions with mean 0 and a given variance, at most D away, never below zero and never leaving a count from 1 to `gap`,
-the one with the most entropy. Empty cells stay empty. The method is not additive: every cell is perturbed for itself.
+(integers: a sum of fractions would depend on its order). The cell's key selects the noise from a table of probabilities: of all
+distributions with mean 0 and a given variance, at most D in size, that never give a negative count or a count from 1 to `gap`,
+the one with the greatest entropy. Empty cells stay empty. The method is not additive: every cell is perturbed separately.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def perturb_by_cell_keys(
     data, by, hierarchies, nulls, total
         The records and the dimensions, as for `table`.
     record
-        The column with the unique and lasting name of every record.
+        The column with the unique and permanent name of every record.
     key_file
-        The secret from which the records' keys are made; anyone who has it can compute the noise.
+        The secret from which the keys of records are derived; anyone who has it can compute the noise.
     largest, variance
         The largest noise, and its variance. Neither should be published.
     gap
-        Counts from 1 to this do not occur in the result.
+        Counts from 1 to this number do not occur in the result.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def perturb_by_cell_keys(
     keys = cell_keys(data, names_of(by), record, read_key(key_file), table.dimensions, hierarchies or {}, nulls)
     noise = _noise(table.n, keys, largest, variance, gap)
     settings = {"gap": gap}
-    notes = ("Every cell is perturbed for itself, so totals need not be the sums of their parts.",)
+    notes = ("Every cell is perturbed separately, so totals need not be the sums of their parts.",)
     return PerturbedTable(
         table, (table.n + noise).astype(np.float64), "count", "cell keys", settings, additive=False, repeatable="key", notes=notes
     )
@@ -93,11 +93,11 @@ def cell_keys(
     """Return the key of every cell: the sum of its records' keys modulo 2^64."""
     source = open_source(data)
     if record in by:
-        raise ArgumentError(f"column {shown(record)} names the records; it cannot be a dimension too.")
+        raise ArgumentError(f"column {shown(record)} names the records, so it cannot also be a dimension.")
     names, leaves = leaves_of(source, by, record, dimensions, hierarchies, nulls)
     if len(set(names)) < len(names) or any(name is None for name in names):
         raise TableError(
-            f"column {shown(record)} does not name every record uniquely, so keys would not last; name one that does."
+            f"column {shown(record)} does not name every record uniquely, so keys would not be permanent; name one that does."
         )
     keys = np.array([int.from_bytes(hmac.digest(secret, str(name).encode(), "sha256")[:8]) for name in names], dtype=np.uint64)
     shape = tuple(len(one.leaves) for one in dimensions)
@@ -121,9 +121,9 @@ def _noise(n: NDArray[np.int64], keys: NDArray[np.uint64], largest: int, varianc
 
 
 def perturbation_row(count: int, largest: int, variance: float, gap: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the possible noises of a count and their probabilities: mean 0, the variance, and otherwise as uncertain as can be.
+    """Return the possible noises of a count and their probabilities: mean 0, the variance, otherwise as uncertain as possible.
 
-    Where a small count leaves no room for the variance, it is as near as the room allows.
+    If a small count leaves no room for the variance, it is as close to it as possible.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def perturbation_row(count: int, largest: int, variance: float, gap: int) -> tup
     """
     steps = np.array([one for one in range(-min(count, largest), largest + 1) if not 1 <= count + one <= gap], dtype=np.int64)
     if steps.min() > 0 or steps.max() < 0:
-        raise TableError(f"a count of {count} cannot be perturbed around itself: it lies in the gap, and nothing lies below it.")
+        raise TableError(f"a count of {count} cannot be perturbed with mean 0: it lies in the gap, and nothing lies below it.")
     least, most = _variances(steps)
     target = float(np.clip(variance, least + 1e-3 * (most - least), most - 1e-3 * (most - least)))
     both = np.stack([steps, steps**2]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""A table of which every cell is published, and some are not what they were."""
+"""Tables whose cells are all published, some with changed figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PerturbedTable(Result):
     table
         The table, with its true figures.
     figure
-        The figure that is published in every cell.
+        The published figure of every cell.
     on
         Whether the figures are counts or values.
     way, settings
@@ -40,7 +40,7 @@ class PerturbedTable(Result):
     additive
         Whether totals are still the sums of their parts.
     repeatable
-        Who can repeat the draws; False: nobody, or nothing was drawn.
+        Who can repeat the random draws; False if nobody can, or nothing was drawn.
     notes
         What a reader should know.
     """
@@ -56,7 +56,7 @@ class PerturbedTable(Result):
 
     @property
     def change(self) -> NDArray[np.float64]:
-        """How far every published figure lies from the true one."""
+        """How far every published figure is from the true one."""
         return self.figure - self.table.amounts(self.on)
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class PerturbedTable(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the published figures, and how they were made; the true ones are not in it."""
+        """Return the published figures, and how they were changed; the true ones are not included."""
         cells = self.table.cells
         word = "n" if self.on == "count" else "value"
         rows = [

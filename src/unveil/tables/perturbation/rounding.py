@@ -1,8 +1,8 @@
-"""Rounding of a table to multiples of a base: conventional, random, or controlled so that totals stay sums.
+"""Rounding of a table to multiples of a base: conventional, random, or controlled so that totals remain sums.
 
-Controlled rounding gives every cell one of its two neighbouring multiples, leaves multiples as they are, keeps all equations,
-and is among all such tables one of the nearest. In two dimensions there is always one; in more there need not be: then cells
-may move to multiples further away, one step at a time, and the result says so.
+Controlled rounding gives every cell one of its two neighbouring multiples, leaves multiples unchanged, keeps all equations, and
+is one of the closest of all such tables. In two dimensions there is always one; in more there need not be. Cells may then move to
+multiples farther away, one step at a time, and the result says so.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["round_table"]
 
 _STEPS = 4
-"""How many multiples away from its neighbours a cell may be rounded at most."""
+"""How many multiples beyond its neighbours a cell may be rounded at most."""
 _NEAR = 0.02
-"""How far from the nearest table, as a share of the distance, a controlled rounding may end."""
+"""How far a controlled rounding may be from the closest table, as a share of the distance."""
 
 
 @checked_arguments
@@ -53,11 +53,11 @@ def round_table(
         The base.
     method
         "controlled": totals stay the sums of their parts. "conventional": to the nearest multiple, halves away from zero.
-        "random": to one of the two neighbours, up with the probability that leaves the figure right on average.
+        "random": to one of the two neighbours, with probabilities that make the figure right on average.
     on
-        Whether counts or values are rounded; none: values where there are any.
+        Whether counts or values are rounded; by default values if there are any.
     time_limit
-        Seconds for a controlled rounding, after which the nearest found is taken.
+        Seconds for a controlled rounding, after which the closest table so far is used.
     seed, key_file
         For random rounding: a seed for tests, or the secret key with which the steward can repeat it.
 
@@ -87,18 +87,18 @@ def round_table(
     cells = table.cells
     figure = value.copy()
     figure[cells], steps = _controlled(table.equations()[:, cells], value[cells], base, time_limit)
-    further = (f"No table has every cell at a neighbouring multiple: some moved {steps} further.",) if steps else ()
+    further = (f"In no table is every cell a neighbouring multiple: some cells moved {steps} farther.",) if steps else ()
     return PerturbedTable(table, figure, chosen, way, {**settings, "steps": steps}, notes=(*further, _NO_RULE))
 
 
-_NOT_ADDITIVE = "Every cell is rounded for itself, so totals need not be the sums of their parts."
-_NO_RULE = "Every cell is rounded, whatever rule calls it sensitive: a figure hides all true ones within the base around it."
+_NOT_ADDITIVE = "Every cell is rounded separately, so totals need not be the sums of their parts."
+_NO_RULE = "Every cell is rounded, sensitive or not: a figure could come from any true figure within the base around it."
 
 
 def _controlled(
     matrix: sp.csr_matrix, value: NDArray[np.float64], base: float, time_limit: float
 ) -> tuple[NDArray[np.float64], int]:
-    """Return a table of multiples that adds up, near the true one, and how many steps beyond the neighbours it took."""
+    """Return a table of multiples that adds up, close to the true one, and how many steps beyond the neighbours it took."""
     below = np.floor(value / base + 1e-9)
     exact = np.abs(value / base - np.rint(value / base)) < 1e-9  # noqa: PLR2004 - rounding
     below = np.where(exact, np.rint(value / base), below)
@@ -106,7 +106,7 @@ def _controlled(
         multiples = _nearest(matrix, value / base, below, exact, steps, time_limit)
         if multiples is not None:
             return multiples * base, steps
-    raise TableError(f"no table of multiples of {base:g} that adds up was found; take a smaller base, or conventional rounding.")
+    raise TableError(f"no table of multiples of {base:g} that adds up was found; use a smaller base, or conventional rounding.")
 
 
 def _nearest(
@@ -117,10 +117,10 @@ def _nearest(
     steps: int,
     time_limit: float,
 ) -> NDArray[np.float64] | None:
-    """Return multiples within their bounds that add up; None where there are none, or none were found in time."""
+    """Return multiples within their bounds that add up; None if there are none, or none were found in time."""
     low, high = below - steps, np.where(exact, below, below + 1) + steps
     if steps and not np.any(target < 0):
-        low = np.maximum(low, 0)  # a count that was not negative stays so
+        low = np.maximum(low, 0)  # a count that was not negative stays non-negative
         high = np.where(target == 0, 0, high)
         low = np.where(target == 0, 0, low)
     span = high - low
@@ -132,7 +132,7 @@ def _nearest(
     kept = np.diff(rows.indptr) > 0
     if np.abs(right[~kept]).max(initial=0) > 1e-6:  # noqa: PLR2004 - rounding
         return None
-    # the distance is convex in the multiple, and straight between neighbours: its slope there serves as the cost
+    # the distance is convex in the multiple, and linear between neighbours: its slope there serves as the cost
     cost = np.abs(low + 1 - target) - np.abs(low - target) if not steps else np.where(low[:] + span / 2 < target, -1.0, 1.0)
     whole = LinearProgram(
         rows[kept], right[kept], np.zeros(len(free)), span[free], cost=cost[free], integer=np.ones(len(free), dtype=bool)

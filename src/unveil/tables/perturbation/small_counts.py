@@ -1,6 +1,6 @@
-"""Small count rounding: inner cells below a base become 0 or the base, and all totals are sums of what is there.
+"""Small count rounding: inner cells below a base become 0 or the base, and all totals are summed again.
 
-Which of them go up is chosen one by one: the cell whose change brings the totals it belongs to nearest to what they were.
+Cells to round up are chosen one by one: always the cell whose change brings the totals it belongs to closest to the true ones.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _LARGEST_BASE = 1_000_000
 
 @checked_arguments
 def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
-    """Round inner counts below a base to 0 or the base, and sum up again.
+    """Round inner counts below a base to 0 or the base, and sum all totals again.
 
     Parameters
     ----------
     table
         The table.
     base
-        Counts from 1 to the base less one are rounded.
+        Counts from 1 to base - 1 are rounded.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
     whole = table.n.reshape([len(one) for one in dimensions])
     inner = whole[np.ix_(*[list(one.leaves) for one in dimensions])]
     if not np.array_equal(rolled_up(dimensions, inner), whole):
-        raise TableError("the totals of this table are not the sums of its inner cells, so they cannot be summed up again.")
+        raise TableError("the totals of this table are not the sums of its inner cells, so they cannot be summed again.")
     small = (inner > 0) & (inner < base)
     raised = _raised(dimensions, np.where(small, inner, 0), small, base)
     figure = rolled_up(dimensions, np.where(small, np.where(raised, base, 0), inner)).ravel().astype(np.float64)
@@ -60,9 +60,9 @@ def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
 def _raised(
     dimensions: Sequence[Classification], counts: NDArray[np.int64], small: NDArray[np.bool_], base: int
 ) -> NDArray[np.bool_]:
-    """Choose the small counts that go up."""
+    """Choose the small counts to round up."""
     raised = np.zeros(small.shape, dtype=bool)
-    missing = rolled_up(dimensions, counts.astype(np.float64))  # what every cell, margins included, still lacks
+    missing = rolled_up(dimensions, counts.astype(np.float64))  # what every cell, including margins, still lacks
     cells = float(_gathered(dimensions, np.ones_like(missing)).flat[0]) if small.any() else 0.0
     for _ in range(round(float(counts.sum()) / base)):
         gain = np.where(small & ~raised, 2 * _gathered(dimensions, missing) - base * cells, -np.inf)
@@ -70,12 +70,12 @@ def _raised(
         if not np.isfinite(gain[at]):
             break
         raised[at] = True
-        _taken(dimensions, missing, at, base)
+        _subtract(dimensions, missing, at, base)
     return raised
 
 
 def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for every inner cell the sum of what is in the cells it belongs to."""
+    """Return for every inner cell the sum of the amounts of all cells it belongs to."""
     sums = amounts
     for axis, dimension in enumerate(dimensions):
         moved = np.moveaxis(sums, axis, 0)
@@ -86,8 +86,8 @@ def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]
     return sums
 
 
-def _taken(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:
-    """Subtract the base from what the cells lack to which an inner cell belongs."""
+def _subtract(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:
+    """Subtract the base from what is missing in the cells to which an inner cell belongs."""
     above = [
         [code for code, members in enumerate(dimension.members) if leaf in members]
         for dimension, leaf in zip(dimensions, at, strict=True)

@@ -1,4 +1,4 @@
-"""The rules that say which cells of a table are sensitive; a rule is one file and one line of `RULES`."""
+"""The rules that decide which cells of a table are sensitive; a rule is one file and one line of `RULES`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RULES: dict[str, Any] = {
 
 
 def rules_of(rules: str | TableRule | Sequence[str | TableRule]) -> tuple[TableRule, ...]:
-    """Return rules, ready made or as they are written on a command line.
+    """Return rules, given as such or as written on a command line.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def _rule(rule: str | TableRule) -> TableRule:
         return rule
     if not isinstance(rule, str):
         raise ArgumentError(
-            f"a rule is {shown(type(rule).__name__)}; write it as text (threshold=3) or give a rule of unveil.tables.rules."
+            f"a rule cannot be {shown(type(rule).__name__)}; write it as text (threshold=3) or use unveil.tables.rules."
         )
     word, _, text = rule.partition("=")
     if word not in RULES:

@@ -1,4 +1,4 @@
-"""The base of every rule for sensitive cells: which cells are primary, and how far each must be protected."""
+"""The base of the rules for sensitive cells: which cells are primary, and how far each must be protected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TableRule(Protocol):
     Attributes
     ----------
     word
-        How it is written.
+        Its name on the command line.
     on
         What it is about: the counts or the values.
     attack
@@ -37,35 +37,35 @@ class TableRule(Protocol):
     attack: ClassVar[str]
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells that the rule calls sensitive."""
+        """Return the cells that are sensitive by the rule."""
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return how far above and below its value every sensitive cell must stay open; 0: not exactly known."""
+        """Return how far above and below its value every sensitive cell must stay uncertain; 0 for not exactly known."""
 
     def words(self) -> str:
         """Return the rule as it is written."""
 
 
 def no_level(table: CrossTable) -> NDArray[np.float64]:
-    """Return the level of a rule that only asks that the cell is not known exactly."""
+    """Return the level of a rule that only requires that a cell is not known exactly."""
     return np.zeros(len(table.n))
 
 
 def contributions(table: CrossTable, least: int) -> NDArray[np.float64]:
     """Return the largest contributions of every cell, at least this many of them."""
     if table.top is None:
-        raise TableError("this rule looks at contributions to a value, and the table has none; name a column of values.")
+        raise TableError("this rule concerns contributions to a value, but the table has none; name a column of values.")
     if table.top.shape[1] < least:
         raise TableError(
-            f"the rule looks at {least} contributors, and the table keeps {table.top.shape[1]}; make it with top={least}."
+            f"the rule concerns {least} contributors, but the table keeps {table.top.shape[1]}; build it with top={least}."
         )
     return table.top
 
 
 def values(table: CrossTable) -> NDArray[np.float64]:
-    """Return the total of all contributions: the value, or for signed values the sum of their sizes."""
+    """Return the total of all contributions: the value, or for signed values the sum of their absolute values."""
     if table.value is None:
-        raise TableError("this rule looks at values, and the table has none; name a column of values.")
+        raise TableError("this rule concerns values, but the table has none; name a column of values.")
     return table.size if table.signed and table.size is not None else table.value
 
 
@@ -76,5 +76,5 @@ def numbers_of(word: str, text: str, form: str, least: int, most: int) -> list[f
     except ValueError:
         numbers = []
     if not least <= len(numbers) <= most or not all(np.isfinite(numbers)):
-        raise ArgumentError(f"the rule {word} is written {form}, not {shown(f'{word}={text}')}.")
+        raise ArgumentError(f"the rule {word} must be written as {form}, not {shown(f'{word}={text}')}.")
     return numbers

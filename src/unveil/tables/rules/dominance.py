@@ -37,7 +37,7 @@ class DominanceRule:
     attack: ClassVar[str] = "dominance"
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no rule."""
+        """Refuse invalid numbers."""
         checked_count("the number of contributors of a dominance rule", self.n, least=1)
         checked_number("the share of a dominance rule", self.k, above=0, most=100)
 
@@ -48,12 +48,12 @@ class DominanceRule:
         return cls(int(n) if n.is_integer() else n, k)  # type: ignore[arg-type]
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells that few dominate."""
+        """Return the cells that are dominated by few contributors."""
         dominating = contributions(table, self.n)[:, : self.n].sum(axis=1)
         return np.asarray((table.units > 0) & (100 * dominating > self.k * values(table)))
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return what the total lacks to be safe."""
+        """Return how much larger the total would have to be to be safe."""
         return np.asarray(100 / self.k * contributions(table, self.n)[:, : self.n].sum(axis=1) - values(table))
 
     def words(self) -> str:

@@ -1,8 +1,8 @@
-"""Group disclosure: all of a class, or all but a few, have one category of a sensitive dimension.
+"""The rule of group disclosure: all members of a class, or all but a few, have the same category of a sensitive dimension.
 
-Everybody known to be in the class is then known to be in the category. It is the posterior Discrimination Rate 1 of that class.
-That all are in one category says as much as that none is in another, so the empty categories of such a class are sensitive too,
-unless zeros are structural.
+Everyone known to be in the class is then known to be in the category: the posterior Discrimination Rate of that class is 1.
+Knowing that all are in one category is the same as knowing that none is in another, so the empty categories of such a class are
+sensitive too, unless zeros are structural.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GroupRule:
     Parameters
     ----------
     dimension
-        The sensitive dimension; none: the last one.
+        The sensitive dimension; by default the last one.
     coalition
         How many members c of a class share what they know about themselves.
     """
@@ -43,7 +43,7 @@ class GroupRule:
     attack: ClassVar[str] = "group disclosure"
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no rule."""
+        """Refuse invalid numbers."""
         checked_count("the coalition of the group rule", self.coalition, least=0)
 
     @classmethod
@@ -51,18 +51,18 @@ class GroupRule:
         """Read the rule from a command line: group, group=DIMENSION or group=DIMENSION:COALITION."""
         name, _, number = text.rpartition(":") if text.rpartition(":")[2].isdigit() else (text, "", "0")
         if not number.isdigit():
-            raise ArgumentError(f"the rule group is written group=DIMENSION:COALITION, not {shown(text)}.")
+            raise ArgumentError(f"the rule group must be written as group=DIMENSION:COALITION, not {shown(text)}.")
         return cls(name or None, int(number))
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells that give a whole class away, groups of categories among them, and the empty ones beside them."""
+        """Return the cells that give a whole class away, including groups of categories, and the empty cells beside them."""
         axis = self.axis(table)
         dimension = table.dimensions[axis]
         n = np.moveaxis(table.n.reshape([len(one) for one in table.dimensions]), axis, -1)
         size = n[..., list(dimension.leaves)].sum(axis=-1)
         marked, telling = np.zeros(n.shape, dtype=bool), np.zeros(n.shape, dtype=bool)
         below = [frozenset(some.tolist()) for some in dimension.members]
-        categories = [at for at, some in enumerate(below) if len(some) < len(dimension.leaves)]  # all but what holds everybody
+        categories = [at for at, some in enumerate(below) if len(some) < len(dimension.leaves)]  # all but the total
         for at in categories:
             telling[..., at] = (n[..., at] > 0) & (size - n[..., at] <= self.coalition)
         for at in categories:

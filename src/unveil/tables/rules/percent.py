@@ -1,7 +1,7 @@
-"""The p % rule: a cell is sensitive if a contributor can estimate another's value to within p per cent.
+"""The p % rule: a cell is sensitive if one contributor can estimate another's value to within p per cent.
 
-The second largest contributor knows the total and their own value, so they know the largest to within what the others make up. A
-coalition of c takes the largest of them together.
+The second largest contributor knows the total and their own value, and so the largest to within the sum of the others. A
+coalition of c combines the next largest contributors.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class PercentRule:
     Parameters
     ----------
     p
-        How near, in per cent, is too near.
+        How close, in per cent, is too close.
     coalition
-        How many contributors c share what they know; 1: nobody does.
+        How many contributors c share what they know; 1 if none do.
     """
 
     p: float
@@ -43,7 +43,7 @@ class PercentRule:
     attack: ClassVar[str] = "external, internal, dominance"
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no rule."""
+        """Refuse invalid numbers."""
         checked_number("p of the p % rule", self.p, above=0)
         checked_count("the coalition of the p % rule", self.coalition, least=1)
 
@@ -55,11 +55,11 @@ class PercentRule:
         return cls(p, int(coalition) if coalition.is_integer() else coalition)  # type: ignore[arg-type]
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells whose largest contribution can be estimated too well."""
+        """Return the cells whose largest contribution can be estimated too closely."""
         return (table.units > 0) & (self.level(table) > 0)
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return what the others lack to hide the largest."""
+        """Return how much the others fall short of hiding the largest."""
         top = contributions(table, self.coalition + 1)
         others = values(table) - top[:, : self.coalition + 1].sum(axis=1)
         return np.asarray(self.p / 100 * top[:, 0] - others)

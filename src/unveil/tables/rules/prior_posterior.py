@@ -1,4 +1,4 @@
-"""The p/q rule: as p %, where everybody knew every contribution to within q per cent before the table was published."""
+"""The p/q rule: like the p % rule, if everyone knew every contribution to within q per cent before publication."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PriorPosteriorRule:
     Parameters
     ----------
     p, q
-        How near is too near after publication, and how near everybody was before, in per cent; p is below q.
+        How close is too close after publication, and how close everyone was before, in per cent; p must be below q.
     """
 
     p: float
@@ -37,12 +37,12 @@ class PriorPosteriorRule:
     attack: ClassVar[str] = "external, internal, dominance"
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no rule."""
+        """Refuse invalid numbers."""
         checked_number("p of the p/q rule", self.p, above=0)
         checked_number("q of the p/q rule", self.q, above=0)
         if self.p >= self.q:
             raise ArgumentError(
-                f"the p/q rule has p below q, not {self.p:g} and {self.q:g}: publication must not be what protects."
+                f"the p/q rule requires p below q, not {self.p:g} and {self.q:g}: else contributions were known too well before."
             )
 
     @classmethod
@@ -51,13 +51,13 @@ class PriorPosteriorRule:
         return cls(*numbers_of(cls.word, text, "pq=P:Q", 2, 2))
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells whose largest contribution can be estimated too well."""
+        """Return the cells whose largest contribution can be estimated too closely."""
         top = contributions(table, 2)
         others = values(table) - top[:, 0] - top[:, 1]
         return (table.units > 0) & (self.q * others < self.p * top[:, 0])
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return what the others lack to hide the largest."""
+        """Return how much the others fall short of hiding the largest."""
         top = contributions(table, 2)
         return self.p / self.q * top[:, 0] - (values(table) - top[:, 0] - top[:, 1])
 

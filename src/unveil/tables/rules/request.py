@@ -1,4 +1,4 @@
-"""The request rule: a cell is sensitive if its largest contributor asked for protection, and makes up enough of it."""
+"""The request rule: a cell is sensitive if its largest contributor requested protection and makes up enough of it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["RequestRule"]
 
 @dataclass(frozen=True, slots=True)
 class RequestRule:
-    r"""A cell is sensitive if its largest contributor asked and :math:`x_1 \ge \tfrac{s}{100} X`.
+    r"""A cell is sensitive if its largest contributor requested protection and :math:`x_1 \ge \tfrac{s}{100} X`.
 
     Parameters
     ----------
     share
-        From which share of the cell, in per cent, a request is heeded.
+        The share of the cell, in per cent, from which a request counts.
     """
 
     share: float = 0.0
@@ -34,7 +34,7 @@ class RequestRule:
     attack: ClassVar[str] = "external, internal, dominance"
 
     def __post_init__(self) -> None:
-        """Refuse what is not a share."""
+        """Refuse an invalid share."""
         checked_number("the share of the request rule", self.share, least=0, most=100)
 
     @classmethod
@@ -43,9 +43,9 @@ class RequestRule:
         return cls(numbers_of(cls.word, text, "request=PERCENT", 1, 1)[0] if text else 0.0)
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells whose largest contributor asked."""
+        """Return the cells whose largest contributor requested protection."""
         if table.asked is None:
-            raise TableError("the request rule needs to know who asked; name the column that says so (`request`).")
+            raise TableError("the request rule requires a column that says who requested protection; name it (`request`).")
         first = contributions(table, 1)[:, 0]
         return (table.units > 0) & (table.asked > 0) & (table.asked >= first) & (100 * first >= self.share * values(table))
 

@@ -1,7 +1,7 @@
-"""The threshold rule: a cell of too few contributors is sensitive.
+"""The threshold rule: a cell with too few contributors is sensitive.
 
-It protects against the external attack (one contributor: the published value is theirs) and the internal one (two: each computes
-the other's value from their own).
+It protects against the external attack (the published value is that of the only contributor) and the internal one (each of two
+contributors can compute the other's value from their own).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ThresholdRule:
     attack: ClassVar[str] = "external, internal"
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that nothing is below."""
+        """Refuse a threshold below which there is nothing."""
         checked_count("threshold", self.k, least=2)
 
     @classmethod
@@ -47,7 +47,7 @@ class ThresholdRule:
         return cls(int(number) if number.is_integer() else number)  # type: ignore[arg-type]
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells with fewer contributors than the threshold, but not none."""
+        """Return the cells with at least one contributor, but fewer than the threshold."""
         return (table.units > 0) & (table.units < self.k)
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
-"""What a pattern that is not enough lacks: inequalities that every safe pattern satisfies and this one does not.
+"""Cuts: inequalities that every safe pattern satisfies, but an insufficient one does not.
 
-Let x_c be 1 where cell c is suppressed. With the multipliers of the attacker's linear program, max z_k over M z = 0 and
--fall_c x_c <= z_c <= rise_c x_c, and d = e_k - M'y, every pattern has max z_k <= sum (rise_c d_c+ + fall_c d_c-) x_c. So a
-pattern that leaves k open by `need` satisfies sum (rise_c d_c+ + fall_c d_c-) x_c >= need, whatever y is; no coefficient need
-be larger than the need (Fischetti and Salazar 2000).
+Let x_c be 1 where cell c is suppressed. With the multipliers of the attacker's linear program, max z_k over M z = 0 and -fall_c
+x_c <= z_c <= rise_c x_c, and d = e_k - M'y, every pattern has max z_k <= sum (rise_c d_c+ + fall_c d_c-) x_c. So a pattern that
+leaves k uncertain by `need` satisfies sum (rise_c d_c+ + fall_c d_c-) x_c >= need, whatever y is; no coefficient need be larger
+than the need (Fischetti and Salazar 2000).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PatternCut:
     right: float
 
     def key(self) -> tuple[bytes, bytes]:
-        """Return what tells whether two cuts are equal."""
+        """Return a key that is the same for equal cuts."""
         return self.cells.tobytes(), np.round(self.coefficients / max(self.right, 1e-12), 6).tobytes()
 
 
@@ -62,7 +62,7 @@ class CutMaker:
         self._all = np.arange(number)
 
     def pattern(self, x: NDArray[np.float64], known: NDArray[np.int64]) -> None:
-        """Let cells move as far as a pattern suppresses them; those that somebody knows do not."""
+        """Let cells move as far as a pattern suppresses them; known cells do not move."""
         share = np.clip(x[self.columns], 0.0, 1.0)
         share[share < _DUST] = 0.0
         share[self.place[known]] = 0.0
@@ -70,7 +70,7 @@ class CutMaker:
         self.program.bounds(self._all, -self.fall * share, self.rise * share)
 
     def cut(self, task: FlowTask) -> PatternCut | None:
-        """Return what the pattern lacks for a task; None: nothing."""
+        """Return a cut that the pattern violates for a task; None if there is none."""
         up = self._side(task, 1.0) if task.side != "down" else None
         if up is not None and up[0] >= task.amount * (1 - _ENOUGH):
             return None
@@ -79,14 +79,14 @@ class CutMaker:
         if sum(one[0] for one in sides) >= task.amount * (1 - _ENOUGH):
             return None
         capacity = np.sum([one[1] for one in sides], axis=0)
-        return self._made(capacity, task)
+        return self._inequality(capacity, task)
 
     def _side(self, task: FlowTask, sign: float) -> tuple[float, NDArray[np.float64]]:
         """Return how far the cell moves to one side, and what each cell would add if it were suppressed."""
         at = int(self.place[task.cell])
         self.program.costs(np.array([at]), np.array([-sign]))
         solution = self.program.solve()
-        if solution is None:  # the solver lost its way: no multipliers, no cut
+        if solution is None:  # the solver failed: no multipliers, no cut
             return np.inf, np.zeros(len(self.columns))
         unit = np.zeros(len(self.columns))
         unit[at] = sign
@@ -95,8 +95,8 @@ class CutMaker:
         capacity[self.place[self._known]] = 0.0
         return float(sign * solution[at]), capacity
 
-    def _made(self, capacity: NDArray[np.float64], task: FlowTask) -> PatternCut | None:
-        """Return the inequality, with what must be suppressed anyway on the right."""
+    def _inequality(self, capacity: NDArray[np.float64], task: FlowTask) -> PatternCut | None:
+        """Return the inequality, with the cells that are suppressed anyway on the right."""
         need = task.amount
         sure = self.problem.primary[self.columns] | self.problem.hidden[self.columns]
         right = need - float(capacity[sure].sum())
@@ -111,9 +111,9 @@ class CutMaker:
 
 
 def rows_with_two(problem: CellProblem, needing: Sequence[int]) -> list[PatternCut]:
-    """Return the inequalities of single equations: what is suppressed is not suppressed alone there.
+    """Return the inequalities of single equations: no cell is the only suppressed one in an equation.
 
-    They hold for the cheapest patterns: a cell that is alone in an equation protects nothing.
+    They hold for the cheapest patterns: a cell that is the only suppressed one in an equation protects nothing.
     """
     open_cells = ~problem.fixed
     sure = problem.primary | problem.hidden

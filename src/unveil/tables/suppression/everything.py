@@ -1,7 +1,7 @@
-"""What protects a table for which a method finds no pattern: every cell that may be suppressed, less what is not needed.
+"""The last resort if a method finds no pattern: suppress every cell that may be, then publish what is not needed.
 
-A method asks a little more than it has to where an interval must be wide: it looks for one move on one side. So before a cell is
-said to be beyond protection, everything is suppressed and attacked.
+If an interval must be wide, a method requires a little more than necessary, as it looks for one move on one side. So before a
+cell is reported as unprotectable, everything is suppressed and attacked.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["everything_needed"]
 
 
 def everything_needed(problem: CellProblem, step: Callable[[int, int], None] | None = None) -> NDArray[np.bool_]:
-    """Return a safe pattern that begins with everything that may be suppressed.
+    """Return a safe pattern, starting from everything that may be suppressed.
 
     Raises
     ------
     Unprotectable
-        If a cell is exposed even then: that cell.
+        If some cell is exposed even then.
     """
     whole = ~problem.fixed
     findings = audited(problem, whole, depth="enough")

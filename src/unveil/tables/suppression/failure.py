@@ -1,12 +1,12 @@
-"""A cell that nothing protects."""
+"""The failure to protect a cell."""
 
 from __future__ import annotations
 
 __all__ = ["Unprotectable"]
 
 
-class Unprotectable(Exception):  # noqa: N818 - it is caught, and reported with the name of the cell
-    """A cell that nothing protects, by its number in the problem, and whether it is an insider who can compute it."""
+class Unprotectable(Exception):  # noqa: N818 - it is caught and reported with the name of the cell
+    """A cell that cannot be protected, by its number in the problem, and whether it is an insider who can compute it."""
 
     def __init__(self, cell: int, *, insider: bool) -> None:
         super().__init__(cell)

@@ -1,10 +1,10 @@
-"""Secondary suppression for large tables: no equation gives a cell away, and neither do all of them together.
+"""Secondary suppression for large tables: neither a single equation nor all of them together give a cell away.
 
-First every equation for itself: where it leaves one suppressed cell, or one to somebody who is alone in the others, the cheapest
-further cell is suppressed, judged by what it would ask for in its other equations. Then all equations at once, by Gaussian
-elimination modulo a prime: a cell that is still determined, or in fixed proportion to a cell that somebody knows, gets a flow
-of its own. At last everything is published again that is not needed for that, the dearest first. The result is certified against
-exact disclosure; how wide the intervals are is for the audit to say.
+First each equation by itself: if it has only one suppressed cell, or only one apart from those of a single contributor, the
+cheapest further cell is suppressed, judged by what it would require in its other equations. Then all equations together, by
+Gaussian elimination modulo a prime: a cell that is still determined, or in fixed proportion to a cell that someone knows, gets a
+flow of its own. Finally, everything that is not needed for this is published again, the most costly first. The result is
+certified against exact disclosure; the audit says how wide the intervals are.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ __all__ = ["by_elimination"]
 Step = Callable[[int, int], None]
 _ROUNDS = 50
 _LARGE, _WIDENINGS = 5_000, 6
-"""In tables of more cells a flow takes long: there the equations of a cell are widened first, this many times."""
+"""In tables with more cells a flow takes long, so the equations of a cell are widened first, this many times."""
 
 
 def by_elimination(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
-    """Return a pattern of which no sensitive cell can be computed exactly, by outsiders or by someone who is alone in a cell.
+    """Return a pattern in which no sensitive cell can be computed exactly, by outsiders or by the only contributor of a cell.
 
-    Where nobody is said to be an insider, cells of one record are treated as if somebody knew them: a cell that only holds
-    together with those can move by less than one.
+    Without insiders, cells of one record are treated as if someone knew them: a cell that is only protected together with those
+    can move by less than one.
     """
     if not problem.insiders and problem.on == "count":
         single = np.flatnonzero(problem.primary & (problem.value <= 1))
         try:
             return _eliminated(replace(problem, insiders=tuple(single[:, None])), step)
         except Unprotectable:
-            pass  # against nobody this table need be so safe
+            pass  # the table need not be that safe
     return _eliminated(problem, step)
 
 
@@ -74,7 +74,7 @@ def _eliminated(problem: CellProblem, step: Step | None) -> NDArray[np.bool_]:
 def _flow_cells(
     problem: CellProblem, program: FlowProgram, suppressed: NDArray[np.bool_], cell: int, insider: int
 ) -> NDArray[np.int64]:
-    """Return the cells of the cheapest flow that moves a cell at all, without those that an insider knows."""
+    """Return the cells of the cheapest flow that moves a cell at all, without moving those that an insider knows."""
     costs = np.where(suppressed, 0.0, np.maximum(problem.cost, 1e-6))
     known = problem.insiders[insider] if insider >= 0 else np.zeros(0, dtype=np.int64)
     amount = 1e-3 * max(1.0, abs(float(problem.value[cell])))

@@ -1,7 +1,7 @@
-"""What may be published again without giving a sensitive cell away exactly, decided by linear algebra alone.
+"""Which cells may be published again without giving a sensitive cell away exactly? Decided by linear algebra alone.
 
 The suppressed cells can move along the solutions of M z = 0. To publish a cell c is to keep the solutions with z_c = 0: that
-determines exactly the cells which move in fixed proportion to c, and lets somebody who knows a cell s compute every cell that
+determines exactly the cells that move in fixed proportion to c, and lets someone who knows a cell s compute every cell that
 moves in fixed proportion to a mixture of s and c. A basis of the solutions, modulo a prime, answers that for one cell after
 the other, at a cost of one elimination step each. How wide the intervals stay is not decided here.
 """
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "dearest", "thinned_exactly"]
 
 _PRIME = (1 << 31) - 1
-"""Products of two residues fit into 64 bits. That two quotients agree by chance only keeps a cell suppressed."""
+"""Products of two residues fit into 64 bits. If two quotients agree by chance, a cell merely stays suppressed."""
 _DETERMINED = -2
 _TRIED = 16
-"""Of about this many solutions that move a cell, the one that moves the fewest others takes it out of the rest."""
+"""Of about this many solutions that move a cell, the one that moves the fewest others eliminates it from the rest."""
 _MOST_ENTRIES = 40_000_000
-"""Of the basis; a larger one is not made."""
+"""The most entries of the basis; a larger one is not built."""
 
 
 def thinned_exactly(problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Publish again what is not needed to keep sensitive cells from being computed exactly, the dearest first.
+    """Publish again what is not needed to keep sensitive cells from being computed exactly, the most costly first.
 
-    It takes at most half of the time that is left: the attack on the result needs some too.
+    It takes at most half of the time that is left, as the attack on the result needs some too.
     """
     kept = suppressed.copy()
     try:
         with limited(left() / 2):
             _thin(problem, kept)
     except OutOfTime:
-        pass  # every cell that was published gives nothing away
+        pass  # the cells published so far give nothing away
     return kept
 
 
@@ -59,13 +59,13 @@ def _thin(problem: CellProblem, kept: NDArray[np.bool_]) -> None:
 
 
 def dearest(problem: CellProblem, cells: NDArray[np.int64]) -> list[int]:
-    """Return the places of the cells that are suppressed for the sake of others, the dearest first."""
+    """Return the places of the cells that are suppressed for the sake of others, the most costly first."""
     spare = np.flatnonzero(~problem.primary[cells] & ~problem.hidden[cells])
     return [int(at) for at in spare[np.lexsort((spare, -problem.cost[cells[spare]]))]]
 
 
 class Kernel:
-    """A basis of the solutions of M z = 0 modulo a prime, two solutions drawn from it, and what they give away."""
+    """A basis of the solutions of M z = 0 modulo a prime, two random solutions, and what they give away."""
 
     def __init__(self, basis: NDArray[np.int64], primary: NDArray[np.bool_], owner: NDArray[np.int64]) -> None:
         self.basis = basis
@@ -76,7 +76,7 @@ class Kernel:
 
     @classmethod
     def of(cls, problem: CellProblem, cells: NDArray[np.int64]) -> Kernel | None:
-        """Return the solutions over the suppressed cells; None where there are too many of them."""
+        """Return the solutions over the suppressed cells; None if there are too many of them."""
         matrix = problem.equations[:, cells].tocsr()
         pivots, rows = eliminated(matrix[np.diff(matrix.indptr) > 0], _PRIME)
         free = np.setdiff1d(np.arange(len(cells)), pivots)
@@ -119,7 +119,7 @@ class Kernel:
         self.basis[:, pivot] = 0
 
     def _step(self, at: int) -> tuple[int, NDArray[np.int64]]:
-        """Return a solution that moves a cell by 1, and its number; -1 where none moves it, so that it is determined anyway."""
+        """Return a solution that moves a cell by 1, and its number; -1 if none moves it, so that it is determined anyway."""
         line = self.basis[at]
         able = np.flatnonzero(line)
         if not len(able):
@@ -129,11 +129,11 @@ class Kernel:
         return pivot, self.basis[:, pivot] * pow(int(line[pivot]), -1, _PRIME) % _PRIME
 
     def _moved(self, at: int, step: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the drawn solutions with a cell that does not move."""
+        """Return the random solutions after fixing a cell."""
         return np.asarray((self.drawn - self.drawn[:, [at]] * step % _PRIME) % _PRIME)
 
     def _exposed(self, drawn: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which sensitive cells everybody, or somebody who is alone in another cell, can compute."""
+        """Return which sensitive cells everyone, or the only contributor of another cell, can compute."""
         kind = np.where(drawn[0] == 0, np.where(drawn[1] == 0, _DETERMINED, -1), drawn[1] * _inverse(drawn[0]) % _PRIME)
         exposed = self.primary & (kind == _DETERMINED)
         known = np.flatnonzero((self.owner >= 0) & (kind != _DETERMINED))

@@ -1,10 +1,10 @@
-"""Secondary suppression by linear programs: a pattern that protects, then thinned out.
+"""Secondary suppression by linear programs: a pattern that protects and is then thinned out.
 
-It begins twice: with the pattern of the elimination, and with the cheapest flow for one sensitive cell after the other, largest
-needs first, where what is suppressed already costs little. What the attack on either exposes is protected by further flows. Then
-every secondary cell is tried for publication, the dearest first, and the cheapest result is taken. Small tables begin with flows
-several times, each with costs that differ a little by chance. In large tables flows over all cells take too long, and only the
-elimination begins.
+There are two starts: the pattern of the elimination, and the cheapest flow for one sensitive cell after the other, largest needs
+first, with a low cost for cells that are already suppressed. Whatever the attack on either exposes is protected by further flows.
+Then the publication of every secondary cell is tried, the most costly first, and the cheapest result is used. Small tables start
+from flows several times, with slightly randomised costs. In large tables flows over all cells take too long, so the elimination
+is the only start.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ __all__ = ["attacked_flows", "by_flows", "completed", "mended", "thinned"]
 Step = Callable[[int, int], None]
 _REPAIRS = 5
 _LARGE = 3_000
-"""In tables of more cells only the elimination begins, and flows mend."""
+"""In tables with more cells, the elimination is the only start, and flows repair its pattern."""
 _SMALL, _DRAWN = 400, 8
-"""Tables of fewer cells begin so many more times, with costs that differ by chance: flows are greedy, and that is quick there."""
+"""Tables with fewer cells have this many more starts, with randomised costs: flows are greedy, and quick there."""
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 def by_flows(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
-    """Return a pattern that protects every sensitive cell: the cheapest of those that the ways to begin lead to."""
+    """Return a pattern that protects every sensitive cell: the cheapest result of all starts."""
     return attacked_flows(problem, step=step).pattern(len(problem))
 
 
 def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Findings:
-    """Return the same with what the attack on it found; where the time is up, the cheapest that was safe by then.
+    """Return the same pattern with the findings of the attack on it; when the time is up, the cheapest safe one so far.
 
     Raises
     ------
     OutOfTime
-        If there was no time to find any.
+        If there was not enough time to find any.
     """
     best = _Best(problem.aimed())
     try:
@@ -69,7 +69,7 @@ def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Finding
 
 
 def _ways(cells: int) -> list[Callable[[CellProblem, Step | None], NDArray[np.bool_]]]:
-    """Return the ways to begin that a table of so many cells is worth."""
+    """Return the starts for a table with this many cells."""
     if cells > _LARGE:
         return [_from_elimination]
     return [
@@ -80,14 +80,14 @@ def _ways(cells: int) -> list[Callable[[CellProblem, Step | None], NDArray[np.bo
 
 
 class _Best:
-    """The cheapest pattern that was attacked and is safe."""
+    """The cheapest pattern so far that was attacked and is safe."""
 
     def __init__(self, problem: CellProblem) -> None:
         self.problem = problem
         self.findings: Findings | None = None
 
     def offered(self, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-        """Mend a pattern and keep it if it is the cheapest; None where it is not safe."""
+        """Repair a pattern and keep it if it is the cheapest; return None if it is not safe."""
         suppressed, findings = mended(self.problem, suppressed, "enough")
         if not findings.safe:
             return None
@@ -110,13 +110,13 @@ def _from_flows(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
 
 
 def _from_other_costs(aimed: CellProblem, _step: Step | None, *, draw: int) -> NDArray[np.bool_]:
-    """Begin with flows that are the cheapest by costs which differ by chance, the same on every run."""
+    """Start from flows that are cheapest by randomised costs, the same on every run."""
     factor = np.random.default_rng(draw).uniform(0.5, 2.0, len(aimed))
     return _from_flows(aimed.with_cost(aimed.cost * factor), None)
 
 
 def _by_flows_alone(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
-    """Return a pattern every cell of which has its proofs: slow, for what mending does not end with."""
+    """Return a pattern with proofs for every cell: slow, for tables that repairs do not settle."""
     pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
     completed(pattern, step=step)
     thinned(pattern, step=step)
@@ -126,7 +126,7 @@ def _by_flows_alone(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
 def mended(
     problem: CellProblem, suppressed: NDArray[np.bool_], depth: Depth, step: Step | None = None
 ) -> tuple[NDArray[np.bool_], Findings]:
-    """Attack a pattern; what the attack exposes is protected by further flows, and attacked again."""
+    """Attack a pattern; protect what the attack exposes by further flows, and attack it again."""
     findings = audited(problem, suppressed, depth=depth, step=step)
     for _ in range(_REPAIRS):
         if findings.safe:
@@ -143,14 +143,14 @@ def mended(
 
 
 def _secondary(pattern: Pattern) -> NDArray[np.int64]:
-    """Return the cells that are suppressed for the sake of others, the dearest first."""
+    """Return the cells that are suppressed for the sake of others, the most costly first."""
     problem = pattern.problem
     cells = np.flatnonzero(pattern.suppressed & ~problem.primary & ~problem.hidden)
     return np.asarray(cells[np.lexsort((cells, -problem.cost[cells]))])
 
 
 def completed(pattern: Pattern, *, step: Step | None = None) -> None:
-    """Suppress what the tasks that are not met need."""
+    """Suppress the cells that unmet tasks need."""
     for number, task in enumerate(pattern.tasks):
         check()
         _meet(pattern, number, task)
@@ -159,7 +159,7 @@ def completed(pattern: Pattern, *, step: Step | None = None) -> None:
 
 
 def _meet(pattern: Pattern, number: int, task: FlowTask) -> None:
-    """Add flows until a task is proved for everybody."""
+    """Add flows until a task is proved against everyone."""
     spoilers = pattern.spoilers(number)
     if spoilers == frozenset():
         return
@@ -185,7 +185,7 @@ def _meet(pattern: Pattern, number: int, task: FlowTask) -> None:
 
 
 def _sought(pattern: Pattern, task: FlowTask, forbidden: NDArray[np.int64]) -> Flow | None:
-    """Return a cheap flow; where likely cells make none, all cells are tried, from then on."""
+    """Return a cheap flow; if there is none over likely cells, all cells are tried from then on."""
     flow = pattern.program.sought(task, _costs(pattern), forbidden)
     if flow is None and pattern.program.narrow:
         pattern.program = FlowProgram(pattern.problem)
@@ -194,13 +194,13 @@ def _sought(pattern: Pattern, task: FlowTask, forbidden: NDArray[np.int64]) -> F
 
 
 def _costs(pattern: Pattern) -> NDArray[np.float64]:
-    """Return the cost of every cell: of what is suppressed already, a little, so that flows stay short."""
+    """Return the cost of every cell, a little for cells that are already suppressed, so that flows stay short."""
     cost = np.maximum(pattern.problem.cost, 1e-6)
     return np.where(pattern.suppressed, pattern.little, cost)
 
 
 def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
-    """Publish again what is not needed, the dearest first."""
+    """Publish again what is not needed, the most costly first."""
     problem = pattern.problem
     order = _secondary(pattern)
     total = len(pattern.tasks)
@@ -216,7 +216,7 @@ def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
 
 
 def _spared(pattern: Pattern, cell: int) -> bool:
-    """Return whether every task has a proof without a cell; new flows are kept."""
+    """Return whether every task can be proved without a cell; new flows are kept."""
     affected = {task for number in pattern.of_cell.get(cell, ()) for task in _served(pattern, number)}
     problem = pattern.problem
     published = pattern.program.columns[~pattern.suppressed[pattern.program.columns]]

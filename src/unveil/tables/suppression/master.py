@@ -1,7 +1,7 @@
-"""The master problem of the cheapest pattern, and the solvers it can be given to: one line per solver.
+"""The master problem of the cheapest pattern, and its solvers, one line each.
 
-HiGHS (MIT licence) starts again after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
-symmetry is switched off as a precaution: it knows nothing of cuts that are still to come.
+HiGHS (MIT licence) is restarted after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
+symmetry is switched off as a precaution, as it cannot know later cuts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["LinearMaster", "Master", "master_of"]
 
 
 class Judge(Protocol):
-    """Who says whether a choice is safe, and keeps incumbent and bound."""
+    """Decides whether a choice is safe, and keeps the incumbent and the bound."""
 
     bound: float
     sure: float
@@ -35,7 +35,7 @@ class Judge(Protocol):
 
     @property
     def room(self) -> float:
-        """How far below the incumbent the bound may end and still prove it."""
+        """How far below the incumbent the bound may be and still prove it."""
 
     def judged(self, values: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a choice violates."""
@@ -50,14 +50,14 @@ class Judge(Protocol):
         """Return the whole pattern of a choice."""
 
     def tell(self) -> None:
-        """Tell how far the gap is closed."""
+        """Report how far the gap is closed."""
 
 
 class Master(Protocol):
     """A solver of the master problem."""
 
     def run(self, judge: Judge) -> None:
-        """Choose, be judged, and go on until the choice is safe or the time is up."""
+        """Choose patterns and have them judged, until the choice is safe or the time is up."""
 
 
 class LinearMaster:
@@ -89,20 +89,20 @@ class LinearMaster:
             self.program.solver.addRow(cut.right, np.inf, len(columns), columns, cut.coefficients)
 
     def solve(self, *, partial: bool = False) -> tuple[NDArray[np.float64], float]:
-        """Return the best choice, and its cost; where the time is up, perhaps another choice."""
+        """Return the best choice and its cost; when the time is up, possibly another choice."""
         solution = self.program.solve(partial=partial)
         return (np.zeros(0), 0.0) if solution is None else (solution, self.program.objective)
 
 
 class HighsMaster:
-    """The master problem with whole numbers, by HiGHS: solved again after every round of cuts."""
+    """The integer master problem, by HiGHS: solved again after every round of cuts."""
 
     def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[PatternCut]) -> None:
         highs()
         self._cost, self._cells, self._cuts = cost, cells, list(cuts)
 
     def run(self, judge: Judge) -> None:
-        """Choose, be judged, and go on until the choice is safe or the time is up."""
+        """Choose patterns and have them judged, until the choice is safe or the time is up."""
         while True:
             check()
             master = LinearMaster(self._cost, self._cells, self._cuts, whole=True)
@@ -118,13 +118,13 @@ class HighsMaster:
             if violated:
                 judge.improve(judge.x_of(values) > 0.5)  # noqa: PLR2004 - 0 or 1
             new = judge.new(violated)
-            if not new:  # the choice is safe, or nothing more can be said against it
+            if not new:  # the choice is safe, or no new cut rules it out
                 return
             self._cuts += new
 
 
 class ScipMaster:
-    """The master problem with whole numbers, by SCIP: cuts are added while it branches."""
+    """The integer master problem, by SCIP: cuts are added while it branches."""
 
     def __init__(self, cost: NDArray[np.float64], cells: NDArray[np.int64], cuts: Sequence[PatternCut]) -> None:
         self._library = _scip()
@@ -143,7 +143,7 @@ class ScipMaster:
         return self._library.quicksum(coefficient * self.x[self.place[cell]] for cell, coefficient in terms)
 
     def run(self, judge: Judge) -> None:
-        """Choose, be judged, and go on until the choice is safe or the time is up."""
+        """Choose patterns and have them judged, until the choice is safe or the time is up."""
         handler = _handler(self._library, self, judge)
         self.model.includeConshdlr(
             handler, "attacker", "safe patterns only", enfopriority=-10, chckpriority=-10, needscons=False, eagerfreq=-1
@@ -166,8 +166,8 @@ class ScipMaster:
             expire()
 
 
-def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:  # noqa: C901 - SCIP asks in four ways
-    """Return what SCIP asks whether a choice is safe."""
+def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:  # noqa: C901 - SCIP has four callbacks
+    """Return the handler that tells SCIP whether a choice is safe."""
 
     class Attacker(library.Conshdlr):  # type: ignore[misc]
         failure: BaseException | None = None

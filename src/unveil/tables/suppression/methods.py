@@ -25,14 +25,14 @@ __all__ = ["EVERYTHING", "METHODS", "ChosenPattern", "Effort", "chosen"]
 
 Step = Callable[[int, int], None]
 EVERYTHING = "everything"
-"""What a method that finds no pattern is followed by."""
+"""The method that follows one that finds no pattern."""
 _SEARCH = 0.8
-"""The share of the time that the search for the optimum may take; the rest is for the attack on what it found."""
+"""The share of the time that the search for the optimum may take; the rest is for the attack on its result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long, and with what, a method may work."""
+    """How long a method may take, and which solver it uses."""
 
     time_limit: float | None = None
     solver: str = "auto"
@@ -40,9 +40,9 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Choice:
-    """A pattern, the bound below which none costs (None: the method knows none), and whether it is not to be mended.
+    """A pattern, the bound below which no pattern costs (None if unknown), and whether it must not be repaired.
 
-    `safe` is what to fall back on where the time is up: a pattern that was attacked and is safe; None: there is none.
+    `safe` is the fallback when the time is up: a pattern that was attacked and is safe; None if there is none.
     """
 
     suppressed: NDArray[np.bool_]
@@ -53,7 +53,7 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenPattern:
-    """A pattern that was attacked, and what came of it."""
+    """A pattern that was attacked, and the findings."""
 
     suppressed: NDArray[np.bool_]
     findings: Findings
@@ -63,8 +63,8 @@ class ChosenPattern:
 
 
 def _lp(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
-    found = attacked_flows(problem, step=step)
-    return _Choice(found.pattern(len(problem)), safe=found if found.safe else None)
+    findings = attacked_flows(problem, step=step)
+    return _Choice(findings.pattern(len(problem)), safe=findings if findings.safe else None)
 
 
 def _gauss(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
@@ -91,18 +91,18 @@ METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {
     "primary": _primary,
     EVERYTHING: _everything,
 }
-"""The methods by their name; "primary" suppresses the sensitive cells alone, to show what that would be worth."""
+"""The methods by their name; "primary" suppresses only the sensitive cells, to show how little that protects."""
 
 
 def chosen(
     problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]
 ) -> ChosenPattern:
-    """Choose a pattern and attack it; what the attack exposes is protected by further flows, and attacked again.
+    """Choose a pattern and attack it; protect what the attack exposes by further flows, and attack it again.
 
     Raises
     ------
     OutOfTime
-        If there was no time to find a pattern and attack it.
+        If there was not enough time to find a pattern and attack it.
     """
     with limited(effort.time_limit) as clock:
         choice = METHODS[method](problem, effort, stages("suppression"))
@@ -112,7 +112,7 @@ def chosen(
 
 
 def _attacked(problem: CellProblem, choice: _Choice, depth: Depth, step: Step | None) -> Findings:
-    """Attack a choice; where the time is up before everything requested is known, what was safe by then is taken."""
+    """Attack a choice; if the time is up before everything is known, use what was safe by then."""
     if choice.final:
         return audited(problem, choice.suppressed, depth=depth, step=step)
     safe = choice.safe

@@ -1,7 +1,7 @@
-"""The cheapest safe pattern: a master problem that chooses cells, and an attacker who answers with what the choice lacks.
+"""The cheapest safe pattern: a master problem chooses cells, and an attacker answers with cuts that the choice violates.
 
-The bound is that of the master problem, which knows only the inequalities found so far, so it never exceeds the optimum. Every
-choice that is not safe is completed by flows to one that is: the best of these is returned, with the gap to the bound.
+The bound is that of the master problem, which has only the inequalities found so far, so it never exceeds the optimum. Every
+choice that is not safe is completed by flows to one that is; the best of these is returned, with the gap to the bound.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """The best pattern found, what it costs, and the bound below which no pattern costs.
+    """The best pattern found, its cost, and the bound below which no pattern costs.
 
     Attributes
     ----------
     suppressed, cost, bound
-        The pattern, what it costs, and the bound.
+        The pattern, its cost, and the bound.
     start
-        The pattern that the search began with, which was attacked and is safe.
+        The pattern from which the search started, which was attacked and is safe.
     """
 
     suppressed: NDArray[np.bool_]
@@ -55,7 +55,7 @@ class Optimum:
 
     @property
     def gap(self) -> float:
-        """How far the cost may lie above the optimum, as a share of the cost."""
+        """How far the cost may be above the optimum, as a share of the cost."""
         return 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
 
 
@@ -73,13 +73,13 @@ def optimum(
     problem
         The table, its needs and the costs.
     time_limit
-        Seconds after which the best pattern found so far is returned; None: no limit.
+        Seconds after which the best pattern so far is returned; None for no limit.
     solver
-        The solver of the master problem: "scip", "highs", or "auto": SCIP if it is installed.
+        The solver of the master problem: "scip", "highs", or "auto" (SCIP if it is installed).
     step
         Called with the closed share of the gap, in thousandths, and 1,000.
     """
-    master_of(solver)  # one that is not installed is named before the work begins
+    master_of(solver)  # a missing solver is reported before the work begins
     with limited(time_limit):
         with limited(left() / 2):
             start = _start(problem)
@@ -89,12 +89,12 @@ def optimum(
             search.root()
             search.branch(solver)
         except OutOfTime:
-            pass  # incumbent and bound are kept
+            pass  # the incumbent and the bound are kept
     return Optimum(search.best, search.cost, search.proven, start)
 
 
 def _start(problem: CellProblem) -> Findings:
-    """Return a safe pattern to begin with: by flows, or where these find none, with everything that may be suppressed."""
+    """Return a safe pattern to start from: by flows or, if these find none, everything that may be suppressed."""
     try:
         return attacked_flows(problem)
     except Unprotectable:
@@ -118,7 +118,7 @@ class _Search:
         self.pairs: dict[tuple[int, int], None] = {}
 
     def prepare(self) -> None:
-        """Make what answers a choice, and the cuts of single equations."""
+        """Build the separation of choices, and the cuts of single equations."""
         self.maker = CutMaker(self.problem)
         self.new(rows_with_two(self.problem, [task.cell for task in self.tasks]))
 
@@ -134,12 +134,12 @@ class _Search:
 
     @property
     def closed(self) -> bool:
-        """Whether the best pattern is known to be optimal: costs that are whole numbers leave no room below 1."""
+        """Whether the best pattern is known to be optimal; with whole costs, a gap below 1 proves it."""
         return self.bound >= self.cost - self.room
 
     @property
     def room(self) -> float:
-        """How far below the incumbent the bound may end and still prove it."""
+        """How far below the incumbent the bound may be and still prove it."""
         return 1 - _ROUNDING if self._whole else _CLOSED * max(1.0, self.cost)
 
     @property
@@ -149,17 +149,17 @@ class _Search:
 
     @property
     def proven(self) -> float:
-        """The cost below which there is no pattern: of whole costs, a whole number."""
+        """The cost below which there is no pattern; a whole number if costs are whole."""
         bound = float(np.ceil(self.bound - _ROUNDING)) if self._whole else self.bound
         return min(bound, self.cost)
 
     def tell(self) -> None:
-        """Tell how far the gap is closed."""
+        """Report how far the gap is closed."""
         if self.step is not None and self.cost > self.sure:
             self.step(round(1000 * (self.bound - self.sure) / (self.cost - self.sure)), 1000)
 
     def separated(self, x: NDArray[np.float64]) -> list[PatternCut]:
-        """Return the cuts that a pattern, perhaps fractional, violates."""
+        """Return the cuts that a possibly fractional pattern violates."""
         cuts: list[PatternCut] = []
         self.maker.pattern(x, _NOTHING)
         cuts += [cut for task in self.tasks if (cut := self.maker.cut(task)) is not None]
@@ -174,7 +174,7 @@ class _Search:
         return cells[self.maker.place[cells] >= 0]
 
     def inside(self, suppressed: NDArray[np.bool_]) -> list[PatternCut]:
-        """Return the cuts against those who are alone in a cell, for a pattern that outsiders cannot attack."""
+        """Return the cuts against insiders, for a pattern that outsiders cannot attack."""
         if not self.problem.insiders:
             return []
         cuts = []
@@ -192,7 +192,7 @@ class _Search:
         pattern.suppressed |= suppressed
         try:
             completed(pattern)
-        except Unprotectable:  # flows ask a little more than is needed
+        except Unprotectable:  # flows require a little more than necessary
             return
         thinned(pattern)
         if pattern.cost() < self.cost - 1e-9:
@@ -205,7 +205,7 @@ class _Search:
         return x
 
     def root(self) -> None:
-        """Solve the master problem without whole numbers, as long as cuts raise its bound."""
+        """Solve the linear relaxation of the master problem, as long as cuts raise its bound."""
         master = LinearMaster(self.problem.cost[self.free], self.free, self.cuts)
         for number in range(_ROUNDS):
             check()
@@ -222,7 +222,7 @@ class _Search:
                 self.improve(self.x_of(values) > 0.5)  # noqa: PLR2004 - rounded
 
     def branch(self, solver: str) -> None:
-        """Solve the master problem with whole numbers, adding cuts until its choice is safe."""
+        """Solve the integer master problem, adding cuts until its choice is safe."""
         check()
         if self.closed:
             return
@@ -230,7 +230,7 @@ class _Search:
         master.run(self)
 
     def judged(self, values: NDArray[np.float64]) -> list[PatternCut]:
-        """Return the cuts that a whole choice violates; none: it is safe, and kept if it is the cheapest."""
+        """Return the cuts that an integer choice violates; if there are none, it is safe, and kept if it is the cheapest."""
         x = self.x_of(np.rint(values))
         violated = self.separated(x) or self.inside(x > 0.5)  # noqa: PLR2004 - 0 or 1
         if violated:

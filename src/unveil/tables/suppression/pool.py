@@ -1,7 +1,7 @@
-"""Secondary cells published again while every sensitive cell keeps its interval: by mixtures of a few dozen moved tables.
+"""Which secondary cells may be published again while every sensitive cell keeps its interval? By mixtures of moved tables.
 
-A pool of moved tables that nobody can exclude shows how far each sensitive cell can move. To publish a cell c, all of them must
-leave it at rest: of two that move it to opposite sides there is a mixture that does. Where no mixture shows enough for some
+A pool of moved tables that nobody can rule out shows how far each sensitive cell can move. To publish a cell c, all of them must
+leave it unchanged: of two that move it to opposite sides, there is a mixture that does. If no mixture shows enough for some
 sensitive cell, a linear program over the suppressed cells says whether there is a moved table that does.
 """
 
@@ -27,36 +27,36 @@ __all__ = ["thinned_by_pool"]
 
 _STILL = 1e-7
 _KEPT = 40
-"""Moved tables that are kept."""
+"""How many moved tables are kept."""
 _FAR = 20.0
-"""How far, in units of what it needs, a sensitive cell is pushed at most: room for mixtures."""
+"""How far a sensitive cell is pushed at most, in units of what it needs, to leave room for mixtures."""
 _LEAST = 1e-9
 _IN_VAIN, _MOST = 2, 0.8
-"""Cells are pushed together until this many times in a row more than this share of them stayed open."""
+"""Cells are pushed together until more than this share of them stayed open this many times in a row."""
 _SHARE = 0.6
-"""Of the time that is left: the attack on the result needs some too."""
+"""The share of the remaining time that may be used, as the attack on the result needs some too."""
 
 
 def thinned_by_pool(
     problem: CellProblem, suppressed: NDArray[np.bool_], step: Callable[[int, int], None] | None = None
 ) -> NDArray[np.bool_]:
-    """Publish again what sensitive cells do not need for their intervals, the dearest first, as far as there is time.
+    """Publish again what sensitive cells do not need for their intervals, the most costly first, while there is time.
 
     Parameters
     ----------
     problem
         The table and its needs.
     suppressed
-        A pattern; sensitive cells that are not safe in it are left as they are.
+        A pattern; sensitive cells that are not safe in it stay that way.
     step
-        Called with the number of cells tried, and of all.
+        Called with the number of cells tried, and the total.
     """
     kept = suppressed.copy()
     try:
         with limited(_SHARE * left()):
             _thin(problem, kept, step)
     except OutOfTime:
-        pass  # what was published by then was not needed
+        pass  # the cells published so far were not needed
     return kept
 
 
@@ -90,10 +90,10 @@ class _Pool:
         self.sought = self.sought[exposed]
         self.tables = np.zeros((1, len(cells)))
         missing = self._completed(hopeless=True)
-        self.sought = np.setdiff1d(self.sought, missing)  # what is not safe now need not become so
+        self.sought = np.setdiff1d(self.sought, missing)  # cells that are not safe now need not become safe
 
     def publish(self, at: int) -> None:
-        """Publish a cell if every sensitive cell keeps what it needs."""
+        """Publish a cell if every sensitive cell keeps its required interval."""
         if self.kernel is not None and not self.kernel.spares(at):
             return
         before = self.tables
@@ -110,19 +110,19 @@ class _Pool:
             self.kernel.publish(at)
 
     def _open(self) -> NDArray[np.int64]:
-        """Return which sensitive cells the tables do not show to be as open as they need to be."""
+        """Return the sensitive cells that the tables do not show to be as uncertain as required."""
         cells = self.cells[self.sought]
         value, moved = self.problem.value[cells], self.tables[:, self.sought]
         low, high = value + moved.min(axis=0, initial=0.0), value + moved.max(axis=0, initial=0.0)
         return np.asarray(self.sought[self.problem.exposed(low, high, cells)])
 
     def _completed(self, *, hopeless: bool = False) -> NDArray[np.int64]:
-        """Add moved tables until every sensitive cell is served; return those for which there is none.
+        """Add moved tables until every sensitive cell is covered; return those for which there is none.
 
         Parameters
         ----------
         hopeless
-            Whether all of these are to be known; else the first ends the work.
+            Whether to find all of these; otherwise the first ends the work.
         """
         missing, sign, vain = self._open(), 1.0, 0
         while len(missing) > 1 and vain < _IN_VAIN:
@@ -138,7 +138,7 @@ class _Pool:
         return self._open()
 
     def _push(self, at: NDArray[np.int64], sign: float) -> None:
-        """Add a moved table with some cells as far to a side as they go, up to some times what they need."""
+        """Add a moved table with some cells pushed as far to a side as possible, up to a multiple of what they need."""
         room = _FAR * self.need[at]
         low = self.lower[at] if sign > 0 else np.maximum(self.lower[at], -room)
         high = np.minimum(self.upper[at], room) if sign > 0 else self.upper[at]
@@ -150,7 +150,7 @@ class _Pool:
             self.tables = np.vstack([self.tables, solution])
 
     def _resting(self, at: int) -> NDArray[np.float64]:
-        """Return tables that leave a cell at rest: those of the pool that do, and mixtures of two of the others."""
+        """Return tables that leave a cell unchanged: those of the pool that do, and mixtures of two of the others."""
         move = self.tables[:, at]
         still = np.abs(move) <= _STILL
         above, below = np.flatnonzero(move > _STILL), np.flatnonzero(move < -_STILL)

@@ -1,4 +1,4 @@
-"""A table with cells suppressed: what is published, what is not, and what an attacker can still compute."""
+"""Tables with suppressed cells: what is published, what is not, and what an attacker can still compute."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["CROSS", "SuppressedTable", "plain_number"]
 
 CROSS = "\u00d7"
-"""What is in a suppressed cell."""
+"""The mark of a suppressed cell."""
 _FOR_STEWARDS = (
-    "This page tells sensitive cells from others: it is for those who protect. What may be published is the table as .csv, "
-    ".parquet or .xlsx."
+    "This page distinguishes sensitive cells from others, so it is for data stewards only. To publish the table, write it "
+    "as .csv, .parquet or .xlsx."
 )
 _MOST = 50
 _STATUS = ("published", "primary", "secondary", "zero")
@@ -38,28 +38,28 @@ _PUBLISHED, _PRIMARY, _SECONDARY, _ZERO = range(4)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SuppressedTable(Result):
-    """A table of which some cells are not published.
+    """A table with some cells that are not published.
 
     Attributes
     ----------
     table
         The table, with its true figures.
     status
-        For every cell 0 (published), 1 (sensitive), 2 (suppressed to protect others) or 3 (published as empty).
+        For every cell: 0 (published), 1 (sensitive), 2 (suppressed to protect others) or 3 (published as empty).
     low, high
-        What an attacker can compute of every cell; of a published one, its value.
+        What an attacker can compute about every cell; for a published one, its value.
     exposed
-        Which cells an attacker can compute too well.
+        Which cells an attacker can compute too closely.
     exact
-        Whether the intervals are those; else they are at least so wide.
+        Whether the intervals are exact; otherwise they are at least this wide.
     method, cost, cost_by, bound
-        How the pattern was chosen, what it costs and by which cost, and the cost below which there is none; None: not known.
+        How the pattern was chosen, its cost and the kind of cost, and the cost below which there is no pattern; None if unknown.
     rules, aim, on
         What is sensitive, what protection means, and whether counts or values are protected.
     insiders
-        What those can compute who are alone in a cell: the cell, theirs, and the interval.
+        What the only contributors of cells can compute: the cell, their own cell, and the interval.
     timed_out
-        Whether the search or the audit was cut short by the time limit: this is the best pattern that passed the audit by then.
+        Whether the time limit cut the search or the audit short; the pattern is then the best that had passed the audit.
     """
 
     table: CrossTable
@@ -141,7 +141,7 @@ class SuppressedTable(Result):
 
     @property
     def gap(self) -> float | None:
-        """How far the cost may lie above the optimum, as a share of it; None: not known."""
+        """How far the cost may be above the optimum, as a share of the cost; None if unknown."""
         return None if self.bound is None else 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ class SuppressedTable(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer, for the one who protects: true figures of suppressed cells are in it."""
+        """Return the whole answer, for the data steward: it includes the true figures of suppressed cells."""
         cells = self.table.cells
         value = None if self.table.value is None else self.table.value
         rows = [
@@ -188,7 +188,7 @@ class SuppressedTable(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return what is published: one row per cell, nothing where it is suppressed."""
+        """Return what is published: one row per cell, without figures for suppressed cells."""
         cells = self.table.cells
         hidden = self.suppressed[cells]
         by = self.table.codes_of(cells)
@@ -200,7 +200,7 @@ class SuppressedTable(Result):
         return rows
 
     def with_intervals(self) -> dict[str, Sequence[Any]]:
-        """Return what is published, with the interval that everybody can compute beside every blank."""
+        """Return what is published, with the interval that everyone can compute beside every blank."""
         self._require_ends()
         cells = self.table.cells
         return {
@@ -210,13 +210,13 @@ class SuppressedTable(Result):
         }
 
     def entries(self) -> list[Any]:
-        """Return what is in every cell of a crosstab: a figure, or a mark with the interval."""
+        """Return the entry of every cell of a crosstab: a figure, or a mark with the interval."""
         amounts = self.table.n if self.table.value is None else self.table.value
         hidden = self.suppressed
         return [self._mark(cell) if hidden[cell] else plain_number(amounts[cell]) for cell in range(len(amounts))]
 
     def interval_entries(self) -> list[Any]:
-        """Return what is in every cell of a crosstab with the interval that everybody can compute in place of a blank."""
+        """Return the entry of every cell of a crosstab, with the interval that everyone can compute in place of a blank."""
         self._require_ends()
         return [
             f"[{plain_number(self.low[cell])}; {plain_number(self.high[cell])}]" if isinstance(entry, Mark) else entry
@@ -224,27 +224,27 @@ class SuppressedTable(Result):
         ]
 
     def _require_ends(self) -> None:
-        """Refuse intervals that are narrower than what everybody can compute: published, they would say more."""
+        """Refuse intervals that are narrower than what everyone can compute: publishing them would disclose more."""
         if not self.exact:
             raise TableError(
-                "the intervals were computed until every sensitive cell was known to be safe, not to their ends; narrower ones "
-                "must not be published: protect the table with all of them computed (`intervals` of 'exact')."
+                "the intervals were computed only until every sensitive cell was known to be safe, not to their ends; such "
+                "narrower intervals must not be published. Protect the table with exact ones (`intervals` of 'exact')."
             )
 
     def _mark(self, cell: int) -> Mark:
         least = "" if self.exact else "at least "
         interval = f"{least}{number(plain_number(self.low[cell]))} to {number(plain_number(self.high[cell]))}"
         if self.exposed[cell]:
-            return Mark(CROSS, f"exposed: an attacker computes {interval}", 1.0)
+            return Mark(CROSS, f"exposed: an attacker can compute {interval}", 1.0)
         words = "sensitive" if self.status[cell] == _PRIMARY else "suppressed to protect others"
-        return Mark(CROSS, f"{words}: an attacker computes {interval}", 0.75 if self.status[cell] == _PRIMARY else 0.4)
+        return Mark(CROSS, f"{words}: an attacker can compute {interval}", 0.75 if self.status[cell] == _PRIMARY else 0.4)
 
     def view(self) -> View:
-        """Return what a person should see: how many cells are suppressed, what that costs, and the crosstab."""
+        """Return what a person should see: how many cells are suppressed, at what cost, and the crosstab."""
         figures = (
             Figure("sensitive cells", self.primary, in_line([rule.words() for rule in self.rules])),
             Figure("suppressed with them", self.secondary, f"method {self.method}"),
-            Figure("exposed", int(self.exposed.sum()), "sensitive cells that an attacker can compute too well"),
+            Figure("exposed", int(self.exposed.sum()), "sensitive cells that an attacker can compute too closely"),
             Figure("cost", plain_number(self.cost), self._bound_words()),
         )
         what = "records" if self.table.value is None else f"sum of {in_line(self.table.made.sensitive)}"
@@ -259,7 +259,7 @@ class SuppressedTable(Result):
         return View(f"Table of {in_line(self.table.names, ' x ')}, protected", figures, tables, self._notes(), lead=lead)
 
     def _intervals(self) -> Table:
-        """Return what an attacker can compute of the sensitive cells, exposed ones first."""
+        """Return what an attacker can compute about the sensitive cells, exposed ones first."""
         cells = np.flatnonzero(self.status == _PRIMARY)
         cells = cells[np.argsort(~self.exposed[cells], kind="stable")]
         rows = tuple(
@@ -267,21 +267,21 @@ class SuppressedTable(Result):
             for cell in cells[:_MOST].tolist()
         )
         cut = f"The first {_MOST} of {len(cells):,} sensitive cells; a file has all." if len(cells) > _MOST else ""
-        least = "" if self.exact else "Intervals are at least so wide. "
+        least = "" if self.exact else "Intervals are at least this wide. "
         return Table(("sensitive cell", "low", "high", "exposed"), rows, "What an attacker can compute", least + cut)
 
     def _bound_words(self) -> str:
         unit = {"cells": "suppressed cells", "count": "records", "value": "value"}.get(self.cost_by, "cost")
         if self.bound is None:
-            return f"by {unit}; how far above the least is not known"
+            return f"by {unit}; the least possible cost is not known"
         if self.gap is not None and self.gap < 1e-9:  # noqa: PLR2004 - rounding
             return f"by {unit}; no pattern costs less"
         return f"by {unit}; no pattern costs less than {number(plain_number(self.bound))}"
 
     def told_by_not_being_empty(self) -> NDArray[np.int64]:
-        """Return the sensitive cells that follow from single sums for somebody who thinks that no blank is empty.
+        """Return the sensitive cells that follow from single sums for someone who assumes that no blank is empty.
 
-        That is so where empty cells are shown; bounds of the attacker that begin with 1 protect against it.
+        That is the case if empty cells are shown; bounds of 1:inf for the attacker protect against it.
         """
         if self.on != "count" or self.aim.attacker is not None or self.aim.zeros == "suppress":
             return np.zeros(0, dtype=np.int64)
@@ -292,9 +292,9 @@ class SuppressedTable(Result):
         return np.asarray(hidden[(high - low < 1 / 2) & (self.status[hidden] == _PRIMARY)])
 
     def _notes(self) -> tuple[str, ...]:
-        who = "who is alone in a cell knows it" if self.aim.insiders == "singletons" else "nobody knows a cell beforehand"
+        who = "the only contributor of a cell knows it" if self.aim.insiders == "singletons" else "nobody knows a cell beforehand"
         sentence = (
-            f"Protected is the {self.on}; the attacker knows that each lies in {self.aim.attacker or '0:inf'}, and {who}.",
+            f"The {self.on}s are protected; the attacker knows that each lies in {self.aim.attacker or '0:inf'}, and {who}.",
             _FOR_STEWARDS,
         )
         names = [
@@ -306,12 +306,12 @@ class SuppressedTable(Result):
             f"Empty cells are shown, so a blank is known not to be empty; with that, {counted(known, 'sensitive cell')} can be "
             "computed from single sums. Bounds of 1:inf for the attacker protect against it."
         )
-        late = ("The time was up: this is the best pattern that passed the audit by then.",) if self.timed_out else ()
+        late = ("The time was up: this is the best pattern that had passed the audit by then.",) if self.timed_out else ()
         return (*names, *late, *((empty,) if known else ()), *sentence)
 
 
 def plain_number(value: float) -> float | int:
-    """Return a whole number as an integer, and what rounding made of one as well."""
+    """Return a whole number, or one that rounding has slightly changed, as an integer."""
     if not np.isfinite(value):
         return float(value)
     near = round(float(value))

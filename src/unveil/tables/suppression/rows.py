@@ -1,7 +1,7 @@
-"""Equations taken one by one: which of them alone gives a cell away, and which cell would help it.
+"""Equations one by one: which of them alone gives a cell away, and which cell to suppress with it.
 
-An equation that leaves one suppressed cell gives it to everybody; one whose suppressed cells are but one those of a single
-person gives that one to this person.
+An equation with one suppressed cell gives it away to everyone; one whose suppressed cells, except for one, all belong to a single
+contributor gives that one away to this person.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class EquationRows:
         return np.asarray(self.of_cell[self.first[cell] : self.first[cell + 1]])
 
     def add(self, cells: NDArray[np.int64]) -> None:
-        """Suppress cells, and look at their equations again."""
+        """Suppress cells, and check their equations again."""
         for cell in cells[~self.suppressed[cells]].tolist():
             self.suppressed[cell] = True
             rows = self.equations_of(cell)
@@ -62,7 +62,7 @@ class EquationRows:
             self.waiting.extend(rows.tolist())
 
     def given_away(self, row: int) -> bool:
-        """Return whether an equation leaves one suppressed cell to somebody."""
+        """Return whether an equation gives a suppressed cell away to someone."""
         if self.number[row] == 0:
             return False
         if self.number[row] == 1:
@@ -75,7 +75,7 @@ class EquationRows:
         return len(known) > 0 and bool((np.unique(known, return_counts=True)[1] == len(owners) - 1).any())
 
     def settle(self) -> None:
-        """Suppress further cells until no equation for itself gives one away."""
+        """Suppress further cells until no equation by itself gives one away."""
         while self.waiting:
             check()
             row = self.waiting.popleft()
@@ -92,7 +92,7 @@ class EquationRows:
                 self.add(np.array([other]))
 
     def _companion(self, row: int) -> int:
-        """Return the cell to suppress with those of an equation: cheap itself, and where others are suppressed already."""
+        """Return the cell to suppress with those of an equation: cheap, and in equations that already have suppressed cells."""
         cells = self.rows[row]
         free = cells[self.open[cells] & ~self.suppressed[cells]]
         if not len(free):
@@ -103,7 +103,7 @@ class EquationRows:
         return int(free[np.argmin(score)])
 
     def thin(self) -> None:
-        """Publish again what no equation for itself needs, the dearest first."""
+        """Publish again what no equation by itself needs, the most costly first."""
         secondary = np.flatnonzero(self.suppressed & ~self.problem.primary & ~self.problem.hidden)
         for cell in secondary[np.lexsort((secondary, -self.cost[secondary]))].tolist():
             check()
@@ -120,7 +120,7 @@ class EquationRows:
         self.number[self.equations_of(cell)] -= 1
 
     def bares(self, cell: int) -> bool:
-        """Return whether a sensitive cell would be given away, one equation after the other, if a cell were published."""
+        """Return whether publishing a cell would give a sensitive cell away, one equation after the other."""
         gone: list[int] = []
         waiting, bared = [cell], False
         while waiting and not bared:
@@ -129,20 +129,20 @@ class EquationRows:
                 self.publish(one)
                 gone.append(one)
                 open_rows = [row for row in self.equations_of(one).tolist() if self.given_away(row)]
-                bared = self._told_by(open_rows, waiting)
+                bared = self._expose(open_rows, waiting)
         for one in gone:
             self.suppressed[one] = True
             self.number[self.equations_of(one)] += 1
         return bared
 
-    def _told_by(self, open_rows: list[int], waiting: list[int]) -> bool:
-        """Return whether equations give a sensitive cell away; other cells that they give to everybody wait for publication."""
+    def _expose(self, open_rows: list[int], waiting: list[int]) -> bool:
+        """Return whether equations give a sensitive cell away; other cells that they give away to everyone are queued."""
         for row in open_rows:
             cells = self.rows[row][self.suppressed[self.rows[row]]]
-            if len(cells) > 1:  # somebody knows all but one of them
-                held = self.owner[cells]
-                known, times = np.unique(held[held >= 0], return_counts=True)
-                cells = cells[held != known[np.argmax(times)]]
+            if len(cells) > 1:  # someone knows all but one of them
+                owner = self.owner[cells]
+                known, times = np.unique(owner[owner >= 0], return_counts=True)
+                cells = cells[owner != known[np.argmax(times)]]
                 if self.problem.primary[cells].any():
                     return True
             elif self.problem.primary[cells[0]]:

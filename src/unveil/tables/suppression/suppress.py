@@ -30,7 +30,7 @@ __all__ = ["suppress"]
 
 @checked_arguments
 @in_run
-def suppress(  # noqa: PLR0913 - what protection means takes as many words
+def suppress(  # noqa: PLR0913 - a public door
     table: CrossTable,
     rules: str | TableRule | Sequence[str | TableRule],
     *,
@@ -55,7 +55,7 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     table
         The table.
     rules
-        Which cells are sensitive: rules, or how they are written (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``,
+        Which cells are sensitive: rules, or their text (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``,
         ``"dominance=2:85"``, ``"group"``, ``"request"``).
     method
         "lp": a good pattern; "optimal": the cheapest, with bound and gap; "gauss": for very large tables.
@@ -63,27 +63,27 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
         What a suppressed cell costs: "cells" (1), "count" (its records), "value" (its value), or a table of the same
         dimensions, whose cells are the costs.
     on
-        What is protected: "count" or "value"; none: what the rules are about.
+        What is protected: "count" or "value"; by default what the rules are about.
     attacker
-        What everybody knows of each cell beforehand, as in ``"0:inf"`` or ``"50%:150%"``; none: that it is not negative.
+        What everyone knows about each cell beforehand, such as ``"0:inf"`` or ``"50%:150%"``; by default that it is not negative.
     zeros
-        Whether empty cells are published, suppressed, or known to be empty by structure.
+        Whether empty cells are published, suppressed, or structural (known to be empty).
     insiders
-        "singletons": who is alone in a cell knows it; "none": nobody knows any.
+        "singletons": the only contributor of a cell knows it; "none": nobody knows any cell.
     level, width
-        How far on each side ("rule": as the rules ask; "none": not exactly), and how wide in all, each sensitive cell must stay
-        open.
+        How far on each side ("rule": as the rules require; "none": not known exactly), and how wide in all, each sensitive cell
+        must stay uncertain.
     apriori
-        What is decided beforehand of single cells.
+        Decisions about single cells.
     intervals
         How far the audit computes: "exact", "enough", or "auto".
     time_limit
-        Seconds for the search and the audit; when they are up, the best pattern that passed the audit is returned, marked
+        Seconds for the search and the audit; when they are up, the best pattern that has passed the audit is returned, marked as
         `timed_out`.
     solver
         The solver for the optimum.
     progress
-        Called with a stage, the steps done and the number of all.
+        Called with a stage, the steps done and the total.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     Raises
     ------
     TableError
-        If a cell cannot be protected even with everything suppressed, or if no pattern passed the audit in time.
+        If a cell cannot be protected even with everything suppressed, or if no pattern passes the audit in time.
     """
     checked_word("method", method, tuple(one for one in METHODS if one != EVERYTHING))
     if time_limit is not None:
@@ -108,16 +108,16 @@ def suppress(  # noqa: PLR0913 - what protection means takes as many words
     try:
         pattern = _chosen(problem, method, Effort(time_limit, solver), intervals)
     except Unprotectable as failure:
-        raise _told(table, problem, failure) from None
+        raise _unprotectable(table, problem, failure) from None
     except OutOfTime:
         raise TableError.out_of_time(time_limit or 0.0, method) from None
     by = cost if isinstance(cost, str) else "table"
-    by = "decided" if apriori is not None and apriori.cost else by  # some cells cost what was decided of them
+    by = "decided" if apriori is not None and apriori.cost else by  # some costs were decided beforehand
     return SuppressedTable.of(table, problem, pattern, method=method, rules=required, aim=aim, cost=by)
 
 
 def _chosen(problem: CellProblem, method: str, effort: Effort, intervals: Depth) -> ChosenPattern:
-    """Choose a pattern; where the method finds none, everything is suppressed, and what is still exposed is beyond protection."""
+    """Choose a pattern; if the method finds none, suppress everything; what is then still exposed cannot be protected."""
     with limited(effort.time_limit):
         try:
             return chosen(problem, method, effort, intervals, _stages())
@@ -131,10 +131,10 @@ def _stages() -> Callable[[str], Callable[[int, int], None]]:
 
 
 def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> NDArray[np.float64]:
-    """Return what each cell costs."""
+    """Return the cost of each cell."""
     if isinstance(cost, CrossTable):
         if cost.names != table.names or len(cost.n) != len(table.n):
-            raise ArgumentError("the table of costs has other dimensions than the table.")
+            raise ArgumentError("the dimensions of the table of costs differ from those of the table.")
         return np.abs(cost.amounts("count" if cost.value is None else "value"))[problem.cells]
     checked_word("cost", cost, ("cells", "count", "value"))
     if cost == "cells":
@@ -142,11 +142,11 @@ def _costs(table: CrossTable, problem: CellProblem, cost: str | CrossTable) -> N
     return np.abs(table.amounts(cost))[problem.cells]
 
 
-def _told(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
+def _unprotectable(table: CrossTable, problem: CellProblem, failure: Unprotectable) -> TableError:
     why = (
-        "anyone who is alone in another cell can compute it (`insiders` of 'none' would let them)"
+        "the only contributor of another cell can compute it (`insiders` of 'none' would accept that)"
         if failure.insider
-        else "its sums leave no room, or what everybody knows is too near; lower the level or the width, or publish fewer totals"
+        else "its sums leave no room, or the attacker's bounds are too close; lower level or width, or publish fewer totals"
     )
     row = int(np.searchsorted(table.cells, problem.cells[failure.cell])) + 1
     return TableError.unprotectable(in_line(table.names, " x "), row, why)
