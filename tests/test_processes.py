@@ -107,7 +107,7 @@ def test_a_process_that_is_killed_is_reported() -> None:
 
 
 def test_an_answer_that_cannot_be_sent_is_reported() -> None:
-    with pytest.raises(LostProcessError, match="came to a lock"):
+    with pytest.raises(LostProcessError, match="ended with a lock"):
         run_in_process(unsendable)
 
 

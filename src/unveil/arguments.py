@@ -36,7 +36,7 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 _MOST_RECORDS = 10**8
 _LONGEST = 10**30
 _BEYOND = 2**1024
-"""The least integer that floating point cannot hold."""
+"""The smallest integer that floating point cannot hold."""
 LARGEST_SEED = 2**63 - 1
 """What a command line, a project file and every generator can hold."""
 
@@ -70,7 +70,7 @@ def checked_arguments(door: _Door) -> _Door:
 
 
 def _places(door: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters that may be given by place."""
+    """Return the names of the parameters that may be given by position."""
     return [one.name for one in inspect.signature(door).parameters.values() if one.kind is not one.KEYWORD_ONLY] or [""]
 
 
@@ -123,7 +123,7 @@ def checked_size(name: str, value: Any) -> int:
 
 
 def checked_array(name: str, values: Any) -> NDArray[Any]:
-    """Return values as an array, or refuse what is none."""
+    """Return values as an array, or refuse what is not one."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):
@@ -138,14 +138,14 @@ def checked_share(name: str, value: Any) -> float:
 
 
 def checked_seed(seed: Any) -> int:
-    """Return a seed, or refuse what is none."""
+    """Return a seed, or refuse what is not one."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= LARGEST_SEED:
         raise ArgumentError(f"seed is {shown_number(seed)}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
     return int(seed)
 
 
 def shown_number(value: Any) -> str:
-    """Write a number for a message, with its thousands apart; a very long one by its size, anything else by its kind."""
+    """Write a number for a message, with its thousands separated; a very long one by its size, anything else by its kind."""
     if not fits(value, float):
         return shown(value) if isinstance(value, str) else kind_of(value)
     if _LONGEST <= abs(value) < math.inf:

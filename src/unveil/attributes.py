@@ -51,7 +51,7 @@ CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is said about the columns that no mechanism is given: whether a release may have them.
+    """What is known of columns that no mechanism changes: whether a release may have them.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tupl
     if not keys:
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
     if sensitive is not None and not sensitive_names:
-        raise ArgumentError("the list of sensitive attributes is empty; name one, or none to measure record identity.")
+        raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
     for side, names in (("key", keys), ("sensitive", sensitive_names)):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

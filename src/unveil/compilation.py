@@ -1,4 +1,4 @@
-"""Loops that numba compiles, and what was compiled kept for the next run where there is a place to keep it.
+"""Loops that numba compiles; the compiled code is kept for the next run if there is a place to keep it.
 
 numba is loaded when a loop is first called: it takes half a second that a small table need not pay. A folder that cannot be
 written, or a full disk, costs the time of compiling again, and nothing else.
@@ -16,7 +16,7 @@ from typing import Any
 __all__ = ["LOOPS", "CompiledLoop", "Pace", "compiled", "compiled_in_place", "compiled_within"]
 
 _LOADED_AFTER = 1 << 22
-"""Steps that take array operations about as long as it takes to load the compiler."""
+"""The steps for which array operations take about as long as loading the compiler."""
 
 
 _LOADING = threading.RLock()
@@ -57,7 +57,7 @@ class CompiledLoop:
         return called or any(caller.is_compiled for caller in self.callers)
 
     def dispatcher(self) -> Any:
-        """Return numba's function, which takes the place of this one in its module, as those do that the loop calls."""
+        """Return numba's function, which takes the place of this one in its module; so do those of the loops that it calls."""
         with _LOADING:
             if self._ready is None:
                 import numba
@@ -114,12 +114,12 @@ def _kept(dispatcher: Any, loop: Callable[..., Any]) -> Any:
 
 
 def _cache_of(loop: Callable[..., Any]) -> Any:
-    """Return a cache that is done without where it cannot be read or written."""
+    """Return a cache that is skipped if it cannot be read or written."""
     from numba.core.caching import FunctionCache
 
     class ForgivingCache(FunctionCache):
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            """Return what was compiled before; nothing where there is nothing that can be read."""
+            """Return what was compiled before; None if nothing can be read."""
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             except _UNREADABLE:

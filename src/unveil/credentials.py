@@ -2,7 +2,7 @@
 
 An address such as ``postgresql://user:password@host/database`` may be mistyped in any way: a colon or a slash too few, a scheme
 that does not exist. Then it is taken for the name of a file or a column and named in a message. So whatever is named in a
-message, an answer or a report goes through here first. Hidden are
+message, an answer or a report goes through here first. What is hidden:
 
 - what is between ``//`` and the last ``@``, whatever the scheme;
 - what is between a colon and the last ``@``, where nothing but the slashes is missing;
@@ -53,7 +53,7 @@ def without_credentials(named: object) -> str:
 
 
 def hidden_in_message(message: str, words: Iterable[str] = ()) -> str:
-    """Return a message without credentials, those of the words among them that it may repeat whole or in part.
+    """Return a message without credentials, including those in words that it may repeat whole or in part.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def no_weights(cls, column: str, wrong: int) -> ArgumentError:
-        """Report weights that are none."""
+        """Report weights that are not positive numbers."""
         return cls(f"{wrong:,} of the weights in column {shown(column)} are not positive numbers.")
 
     @classmethod
@@ -123,7 +123,7 @@ class ArgumentError(UnveilError, ValueError):
     @classmethod
     def several_sensitive(cls, columns: Sequence[str]) -> ArgumentError:
         """Report a study of several sensitive attributes in place of one."""
-        return cls(f"the study has several sensitive attributes ({listed(columns)}); name in the call the one that is meant.")
+        return cls(f"the study has several sensitive attributes ({listed(columns)}); name the one that is meant in the call.")
 
     @classmethod
     def other_database(cls, place: str) -> ArgumentError:
@@ -143,7 +143,7 @@ class ColumnNotFoundError(UnveilError, KeyError):
 
 
 class DuplicateColumnError(UnveilError, ValueError):
-    """Two columns of one name."""
+    """Two columns with the same name."""
 
     @classmethod
     def named(cls, column: str, place: str) -> DuplicateColumnError:
@@ -190,8 +190,8 @@ class EngineError(UnveilError, RuntimeError):
 
     @classmethod
     def table_exists(cls, place: str) -> EngineError:
-        """Report a table that is there already; none is ever written over."""
-        return cls(f"{place}: there is such a table already; name another one, or drop it first.")
+        """Report a table that exists already; none is ever overwritten."""
+        return cls(f"{place}: this table exists already; name another one, or drop it first.")
 
     @classmethod
     def cancelled(cls, place: str) -> EngineError:
@@ -217,12 +217,12 @@ class DataChangedError(UnveilError, RuntimeError):
 
     @classmethod
     def of_counts(cls, place: str) -> DataChangedError:
-        """Report records that became others, more or fewer."""
+        """Report records that changed, or whose number did."""
         return cls(f"{place}: the data changed between its count and its release. Nothing was written; run it again.")
 
     @classmethod
     def while_counted(cls, place: str) -> DataChangedError:
-        """Report records that became others, more or fewer, between two questions about them."""
+        """Report records that changed, or whose number did, between two questions about them."""
         return cls(f"{place}: the data changed while it was counted; run it again.")
 
 
@@ -252,7 +252,7 @@ class UnsupportedDataError(UnveilError, TypeError):
     @classmethod
     def nul_in_name(cls, column: str) -> UnsupportedDataError:
         """Report a column whose name holds the character NUL."""
-        return cls(f"the name of column {shown(column)} holds the character NUL, which few libraries can; rename the column.")
+        return cls(f"the name of column {shown(column)} holds the character NUL, which few libraries accept; rename it.")
 
     @classmethod
     def no_text(cls, column: str, kind: object) -> UnsupportedDataError:
@@ -284,7 +284,7 @@ class NullsError(UnveilError, ValueError):
 
     @classmethod
     def in_values(cls, column: str, n: int) -> NullsError:
-        """Report records that contribute nobody knows what to a table."""
+        """Report records whose contribution to a table is not known."""
         where = "1 record" if n == 1 else f"{n:,} records"
         return cls(
             f"column {shown(column)} is null in {where}, and what a record contributes to a table is a number; leave such "
@@ -293,9 +293,9 @@ class NullsError(UnveilError, ValueError):
 
     @classmethod
     def nobodys(cls, column: str, n: int, records: int) -> NullsError:
-        """Report records that are nobody's."""
+        """Report records that belong to no person or household."""
         return cls(
-            f"column {shown(column)} tells persons or households apart, and {n:,} of {records:,} records have a null there; fill "
+            f"column {shown(column)} identifies persons or households, but {n:,} of {records:,} records have a null there; fill "
             "it in, or leave these records out (nulls='drop')."
         )
 
@@ -305,7 +305,7 @@ class CountsError(UnveilError, ValueError):
 
 
 class PartitionError(UnveilError, ValueError):
-    """A semantic partition that is none: overlapping, with an empty block, or not covering the values present."""
+    """A semantic partition that is not valid: overlapping, with an empty block, or not covering the values present."""
 
 
 class HierarchyError(UnveilError, ValueError):
@@ -328,25 +328,25 @@ class TableError(UnveilError, ValueError):
     @classmethod
     def no_holding(cls, column: str) -> TableError:
         """Report records that belong to no contributor."""
-        return cls(f"column {shown(column)} has nulls; every record needs a holding (a record of its own has its own).")
+        return cls(f"column {shown(column)} has nulls; every record needs a holding (one that stands alone has its own).")
 
     @classmethod
     def no_request(cls, column: str) -> TableError:
         """Report a column that does not say who asked for protection."""
-        return cls(f"column {shown(column)} is to say who asked for protection, with true and false, 1 and 0, or yes and no.")
+        return cls(f"column {shown(column)} must say who asked for protection, with true and false, 1 and 0, or yes and no.")
 
     @classmethod
     def does_not_add_up(cls, cell: str, difference: float, others: int) -> TableError:
         """Report a published cell with which the sums do not hold, by how much, and how many sums fail for another reason."""
         more = f" ({others:,} more sums fail for other cells)" if others else ""
-        return cls(f"the table does not add up: {cell} differs from what the other figures come to by {difference:+,.6g}{more}.")
+        return cls(f"the table does not add up: {cell} differs from the sum of the other figures by {difference:+,.6g}{more}.")
 
     @classmethod
     def unprotectable(cls, dimensions: str, row: int, why: str) -> TableError:
         """Report a cell that cannot be protected, whatever else is suppressed, by its row: its codes are values of the data."""
         return cls(
-            f"the cell in row {row:,} of the table {dimensions} (one row per cell, as to_frame and files have it) cannot be "
-            f"protected even with everything suppressed that may be: {why}."
+            f"the cell in row {row:,} of the table {dimensions} (one row per cell, as in to_frame and in files) cannot be "
+            f"protected even if everything that may be suppressed is: {why}."
         )
 
     @classmethod
@@ -402,12 +402,12 @@ class LostProcessError(UnveilError, RuntimeError):
     @classmethod
     def ended(cls, code: int | None) -> LostProcessError:
         """Report a process that is gone, by its exit code."""
-        return cls(f"the process that did the work ended without an answer (exit code {code}); it may have lacked memory.")
+        return cls(f"the process that did the work ended without an answer (exit code {code}); it may have run out of memory.")
 
     @classmethod
     def unsendable(cls, kind: str) -> LostProcessError:
         """Report an answer that cannot be sent from one process to another."""
-        return cls(f"the process that did the work came to a {kind}, which cannot be sent here; have it write a file instead.")
+        return cls(f"the process that did the work ended with a {kind}, which cannot be sent here; have it write a file instead.")
 
 
 class OutputError(UnveilError, OSError):

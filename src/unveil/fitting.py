@@ -227,7 +227,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _names(kind: Any, family: type) -> bool:
-    """Whether what an annotation names is of a family of containers; a text is none."""
+    """Whether what an annotation names is of a family of containers; a text is not."""
     return isinstance(kind, type) and issubclass(kind, family) and kind not in (str, bytes)
 
 

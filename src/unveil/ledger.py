@@ -1,12 +1,12 @@
-"""A ledger: who asked which question, what was answered and what it cost; nothing is answered that it does not hold.
+"""A ledger: who asked which question, what was answered and what it cost; no answer is given that it does not hold.
 
 A SQLite file in write-ahead mode, synchronous to the disk. A decision is made, written and committed in one transaction that
 only one process at a time can hold; the answer is given after that. So a process that is killed has either written the answer,
 which a repeated question gets at no cost, or has neither answered nor spent.
 
-Every row carries an HMAC over itself and the one before, under a key outside the ledger: anyone who can write the file, and has
-no key, can change, insert or remove no row without being seen. Rows cut off at the end, or an older copy of the file put back,
-are seen by comparing the `head`, which may be printed and kept elsewhere.
+Every row carries an HMAC over itself and the one before, under a key outside the ledger: nobody who can write the file but has no
+key can change, insert or remove a row without being noticed. Rows cut off at the end, or an older copy of the file put back, are
+noticed by comparing the `head`, which may be printed and kept elsewhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LedgerError(UnveilError, RuntimeError):
     def at_row(cls, ledger: object, row: int) -> LedgerError:
         """Report a row that does not follow from the one before."""
         return cls(
-            f"the ledger {shown(ledger)} was changed by other hands: its chain is broken at row {row:,}. Nothing was "
+            f"the ledger {shown(ledger)} was changed by something else: its chain is broken at row {row:,}. Nothing was "
             "answered; put back an intact copy, or start a new ledger."
         )
 
@@ -76,7 +76,7 @@ class Entry:
     answer
         What was given, as JSON.
     cost
-        What it took of the budget, in whole units of the account.
+        What it spent of the budget, in whole units of the account.
     """
 
     id: int
@@ -99,7 +99,7 @@ _COLUMNS = ", ".join(one.name for one in fields(Entry))
 
 
 def key_place(ledger: str | os.PathLike[str]) -> Path:
-    """Return where the key of a ledger stands unless another place is named.
+    """Return where the key of a ledger is unless another place is named.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None) -> None:
         if "\0" in (places := f"{path}{key_file or ''}") or not is_unicode(places):
-            raise ArgumentError("the name of a ledger or of its key holds characters that no file name has.")
+            raise ArgumentError("the name of a ledger or of its key holds characters that no file name may have.")
         self.path = Path(path)
         self._known: tuple[int, bytes] = (0, _START)
         self._turn = threading.RLock()
@@ -238,13 +238,13 @@ class Ledger:
             yield
         except sqlite3.OperationalError as error:
             busy = "locked" in str(error)
-            reason = "another process holds it; try again" if busy else "it cannot be opened or written; look at folder and disk"
+            reason = "another process holds it; try again" if busy else "it cannot be opened or written; check folder and disk"
             raise LedgerError(f"the ledger {shown(self.path)}: {reason}. Nothing was answered.") from None
         except sqlite3.DatabaseError:
             raise LedgerError(f"{shown(self.path)} is not a ledger, or it is damaged; name another file.") from None
         except OSError as error:
             reason = (error.strerror or "it cannot be opened").lower()
-            raise OutputError(f"the ledger {shown(self.path)} cannot be made: {reason}.") from None
+            raise OutputError(f"the ledger {shown(self.path)} cannot be created: {reason}.") from None
 
     def close(self) -> None:
         """Close the file for this thread."""
@@ -281,7 +281,7 @@ class Book:
         return None if row is None else Entry(*row)
 
     def spent(self, account: str, analyst: str | None = None) -> int:
-        """Return what an analyst, or all together, took of an account."""
+        """Return what an analyst, or all together, have spent of an account."""
         query, values = "SELECT coalesce(sum(cost), 0) FROM entries WHERE account = ?", [account]
         if analyst is not None:
             query, values = f"{query} AND analyst = ?", [account, analyst]
@@ -320,7 +320,7 @@ def _key(ledger: Path, place: Path | None, *, new: bool) -> bytes:
 
 @contextmanager
 def _made(place: Path) -> Iterator[Any]:
-    """Make a file that only its owner reads; of two processes at once, one makes it and both find it whole."""
+    """Make a file that only its owner can read; if two processes try at once, one makes it and both find it whole."""
     hidden = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with os.fdopen(os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
@@ -330,7 +330,7 @@ def _made(place: Path) -> Iterator[Any]:
         with suppress(FileExistsError):
             os.link(hidden, place)
     except OSError as error:
-        raise OutputError(f"the key file {shown(place)} cannot be made: {(error.strerror or 'no reason').lower()}.") from None
+        raise OutputError(f"the key file {shown(place)} cannot be created: {(error.strerror or 'no reason').lower()}.") from None
     finally:
         with suppress(OSError):
             hidden.unlink()

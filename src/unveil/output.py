@@ -35,7 +35,7 @@ __all__ = [
 
 _LONGEST_PREFIX = 40
 _SYSTEM_ERROR = re.compile(r"\(os error ([0-9]+)\)")
-"""How a library that writes for us says what the system said."""
+"""How a library that writes for us reports an error of the system."""
 _waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
 """The hidden files that are written and wait for others, each with the place it will take; None: none waits."""
 _hidden: set[Path] = set()
@@ -125,7 +125,7 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
 def failures_reported(path: str | os.PathLike[str], written: Path | None = None) -> Iterator[None]:
     """Turn what the system, or a library that writes for us, says about a file that cannot be written into one line about `path`.
 
-    An error that names another file than the one `written` passes through: it is the block's own trouble.
+    An error that names another file than the one `written` passes through: it is the block's own problem.
     """
     try:
         yield

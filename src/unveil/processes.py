@@ -1,8 +1,9 @@
-"""`run_in_process`: a call in a process of its own, which tells its steps here and is cancelled from here.
+"""`run_in_process`: a call in a process of its own, which reports its steps here and can be cancelled from here.
 
 The child starts afresh (nothing of this process is copied into it), so the function and its arguments must be what `pickle` can
-hold: a function of a module, plain values, frames. What it tells comes back as events through a pipe; that the run was cancelled
-is one byte in memory that both share, so compiled code sees it at once. A child that does not end soon after that is killed.
+hold: a function of a module, plain values, frames. What it reports comes back as events through a pipe; that the run was
+cancelled is one byte in memory that both share, so compiled code sees it at once. A child that does not end soon after that is
+killed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _GRACE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """A stage has come so far."""
+    """How far a stage has got."""
 
     stage: str
     done: int
@@ -85,7 +86,7 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     CancelledError
         If the run was cancelled. The other process has ended then; it is killed if it does not end by itself.
     LostProcessError
-        If the other process ended without an answer, as it does where the system takes it down for want of memory.
+        If the other process ended without an answer, as when the system kills it for lack of memory.
 
     Notes
     -----
@@ -122,7 +123,7 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
 
 
 def _waited_for(here: Connection, run: Run) -> Any:
-    """Pass on what the child tells until it answers, or the run is cancelled."""
+    """Pass on what the child reports until it answers, or the run is cancelled."""
     while True:
         run.check()
         if not here.poll(_MOMENT):
@@ -139,7 +140,7 @@ def _waited_for(here: Connection, run: Run) -> Any:
 
 
 def _work(there: Connection, flag: Any, limits: Limits, function: Callable[..., Any], args: Any, options: Any) -> None:
-    """Do the work of the child: call the function under a run that tells its events to the parent."""
+    """Do the work of the child: call the function under a run that reports its events to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which cancels the run
     outcome: _Answered | _Failed
     try:
@@ -163,7 +164,7 @@ def _pickled(outcome: _Answered | _Failed) -> bytes:
 
 
 class _Sender:
-    """Tells the parent how far a stage is, not too often."""
+    """Tells the parent how far a stage has got, not too often."""
 
     def __init__(self, there: Connection) -> None:
         self._there = there

@@ -77,7 +77,7 @@ class Chance:
         return _generator(fresh_key())
 
     def held(self) -> Chance:
-        """Return chance whose draws can be repeated as long as it is held, and not after: without seed or key file, too."""
+        """Return chance whose draws can be repeated while it is held and not afterwards, even without a seed or key file."""
         return self if self.repeatable else Chance(_key=fresh_key())
 
     @property
@@ -149,12 +149,12 @@ def _written(settings: Mapping[str, Any]) -> bytes:
         return json.dumps(settings, sort_keys=True, default=_in_full).encode(errors="surrogatepass")
     except ValueError:  # Python writes no integer of more than 4,300 digits
         raise ArgumentError(
-            "a setting holds a number of thousands of digits; it must be one that the data can be near."
+            "a setting holds a number of thousands of digits; it must be one that the data can come near."
         ) from None
 
 
 def _in_full(value: Any) -> Any:
-    """Return a setting so that another one reads otherwise: a large array shows neither all its numbers nor all their digits."""
+    """Return a setting in a form that no other has: a large array would show neither all its numbers nor all their digits."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 

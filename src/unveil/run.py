@@ -1,10 +1,10 @@
-"""`Run`: how a call speaks while it works, how it is stopped, and what it may use.
+"""`Run`: how a call reports while it works, how it is stopped, and what it may use.
 
 Anyone who waits for an answer makes a `Run` and makes it active, for one call or for several::
 
     run = unveil.Run(lambda stage, done, total: print(stage, done, total), limits=unveil.Limits(time=60))
     unveil.scan(data, key=[...], progress=run)     # for one call, or
-    with run:                                      # for everything in the block, also calls without `progress`
+    with run:                                      # for everything in the block, calls without `progress` too
         unveil.measure(data, key=[...])
     run.cancel()                                   # from any thread: what the run does ends in a `CancelledError`
 
@@ -45,9 +45,9 @@ from unveil.fitting import kind_of
 __all__ = ["Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run"]
 
 Steps: TypeAlias = Callable[[int, int], None]
-"""Called with the steps done and the number of all."""
+"""Called with the number of steps done, and of all steps."""
 Stages: TypeAlias = Callable[[str, int, int], object]
-"""Called with the name of a stage, the steps done and the number of all."""
+"""Called with the name of a stage, the number of steps done, and of all steps."""
 Notices: TypeAlias = Callable[[str], object]
 """Called with a line for a person to read."""
 
@@ -67,22 +67,22 @@ class Limits:
     Attributes
     ----------
     memory
-        Bytes that the data in hand may take, about; what follows from it can be set by itself below.
+        Roughly how many bytes the data in memory may take; the limits below follow from it unless they are set.
     time
-        Seconds after which the run ends in a `CancelledError`; none: it takes the time it needs. They begin when the run is
+        Seconds after which the run ends in a `CancelledError`; none: it takes the time it needs. They count from when the run is
         first made active.
     threads
         How many threads work at a time; none: one for each processor.
     stream_from
-        The size in bytes of text from which on a file is streamed; a compressed file, as Parquet is, counts eightfold.
+        The size, in bytes of text, from which a file is streamed; a compressed file, such as Parquet, counts eightfold.
     rows, text
-        A batch of a file that is streamed: rows of Parquet, bytes of delimited text.
+        The size of a batch of a streamed file: rows of Parquet, bytes of delimited text.
     combinations
         How many distinct combinations are held in memory; more are spilled to the temporary folder.
     bucket
         How many records of a stream are held at a time when it is shuffled.
     checkpoint_every
-        Seconds between two writings of the checkpoint of a scan, at least; 0: it is written at every step.
+        The least number of seconds between two writings of a scan's checkpoint; 0: it is written at every step.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Limits:
     checkpoint_every: float = 10.0
 
     def __post_init__(self) -> None:
-        """Check the limits, and derive from the memory what is not set by itself."""
+        """Check the limits, and derive those that are not set from the memory."""
         checked_count("memory", self.memory, least=1 << 20)
         if self.time is not None:
             checked_number("time", self.time, above=0)
@@ -113,12 +113,12 @@ class Limits:
 
 
 class Run:
-    """How a call speaks while it works, how it is stopped, and what it may use.
+    """How a call reports while it works, how it is stopped, and what it may use.
 
     Parameters
     ----------
     progress
-        Called with the name of a stage, the steps done and the number of all; in the thread that works.
+        Called with the name of a stage, the number of steps done, and of all steps; in the thread that works.
     notice
         Called with a line for a person to read, such as what is being waited for.
     limits
@@ -171,7 +171,7 @@ class Run:
     # Cancellation -----------------------------------------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Have everything the run does end in a `CancelledError`, soon; from any thread, and for good."""
+        """Make everything the run does end in a `CancelledError` soon; may be called from any thread, and is final."""
         if self.flag[0] == _GOING:
             self.flag[0] = _CANCELLED
 
@@ -188,7 +188,7 @@ class Run:
     # Progress ---------------------------------------------------------------------------------------------------------
 
     def at(self, stage: str, done: int, total: int) -> None:
-        """Tell how far a stage is, and stop if the run is cancelled."""
+        """Report how far a stage has got, and stop if the run is cancelled."""
         self.check()
         if self._progress is not None:
             self._progress(stage, done, total)
@@ -220,7 +220,7 @@ class Run:
         return step
 
     def each(self, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
-        """Give items one by one, each a step of a stage that is done when the next is requested."""
+        """Yield items one by one; each is a step of a stage, done when the next is requested."""
         if not items:
             return
         step = self.counting(stage, len(items))
@@ -236,11 +236,11 @@ class Run:
     # The run of a block -----------------------------------------------------------------------------------------------
 
     def under(self, stage: str) -> Stages:
-        """Return what tells the steps of another call, whatever its stages, as steps of one stage of this run."""
+        """Return what reports the steps of another call, whatever its stages, as steps of one stage of this run."""
         return lambda _, done, total: self.at(stage, done, total)
 
     def telling(self, progress: Stages | None) -> Run:
-        """Return this run, cancelled with it and with its limits, but its steps go to another function, or to nobody."""
+        """Return a run with the limits of this one, cancelled with it, whose steps go to another function, or nowhere."""
         return Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
 
     def __enter__(self) -> Self:
@@ -276,7 +276,7 @@ _ACTIVE: ContextVar[tuple[tuple[Run, bool], ...]] = ContextVar("active runs", de
 
 
 def active_run() -> Run:
-    """Return the run that is active in this thread; one that nobody hears and nobody cancels where there is none."""
+    """Return the run that is active in this thread; if there is none, one that nobody hears and nobody cancels."""
     runs = _ACTIVE.get()
     return runs[-1][0] if runs else Run()
 
@@ -284,7 +284,7 @@ def active_run() -> Run:
 def in_run(door: _Door) -> _Door:
     """Let a public function make its argument `progress` the active run for the time of the call.
 
-    A public call that another one makes tells nobody its steps, unless the other one says whom: it knows how far it is itself.
+    A public call made by another one reports its steps only if that one says to whom: it knows how far it is itself.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def in_run(door: _Door) -> _Door:
         with _run_of(named.get("progress")) as run:
             _ACTIVE.set((*_ACTIVE.get()[:-1], (run, True)))
             answer = door(*values, **named)
-            run.check()  # a part that was cancelled may be in the answer as one that failed, with its reason
+            run.check()  # the answer may list a part that was cancelled as one that failed, with its reason
             return answer
 
     return within  # type: ignore[return-value]

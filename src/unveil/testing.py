@@ -67,13 +67,13 @@ def unmoved_by_row_order(
 
 
 def unmoved_by_names(figures: Figures, frame: pl.DataFrame, key: Sequence[str], names: Collection[str]) -> None:
-    """Require that other names for the values, which also sort otherwise, change no figure; of tables drawn by `tables`."""
+    """Require that other names for the values, which also sort differently, change no figure; for tables drawn by `tables`."""
     renamed = frame.with_columns(pl.all().replace_strict(_NAMES, default=None))
     _require_equal(figures(frame, key), figures(renamed, key), names, "the names of the values")
 
 
 def unmoved_by_doubling(figures: Figures, frame: pl.DataFrame, key: Sequence[str], names: Collection[str]) -> None:
-    """Require that the table twice over has the figures of the table."""
+    """Require that doubling the table changes no figure."""
     _require_equal(figures(frame, key), figures(pl.concat([frame, frame]), key), names, "the table doubled")
 
 
@@ -82,7 +82,7 @@ def riskier_with_more_columns(
 ) -> None:
     """Require that a further key attribute, the last of `key`, makes no figure safer.
 
-    A high figure is a risk, but for those in `safe_is_high`.
+    A high figure is a risk, except for those in `safe_is_high`.
     """
     fewer, more = figures(frame, key[:-1]), figures(frame, key)
     for name in names:

@@ -1,4 +1,4 @@
-"""Every compiled loop, compiled and kept before it is needed: calls that use them, on a small table of nobody."""
+"""Compilation ahead of time: calls that between them use every compiled loop, on a small made-up table."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class WarmUp(Result):
     loops
         How many loops there are, all of which are ready now.
     seconds
-        The processor time that it took.
+        The processor time that this took.
     """
 
     loops: int
@@ -88,7 +88,7 @@ def warm_up() -> WarmUp:
     """Compile every loop, and keep what was compiled beside the software or in the folder that NUMBA_CACHE_DIR names.
 
     Without it, the first call that needs a loop compiles it. Loops are compiled for the types that tables usually have: a table
-    of more than two thousand million records, say, may still have to wait.
+    of more than two billion records, say, may still have to wait.
     """
     began = time.process_time()
     importlib.import_module("numba")  # once it is there, compiled loops are taken for small tables too
@@ -101,7 +101,7 @@ def warm_up() -> WarmUp:
 
 
 def _calls() -> Iterator[Callable[[], Any]]:
-    """Give calls that between them use every loop."""
+    """Yield calls that between them use every loop."""
     import unveil
     from unveil import mechanisms
     from unveil.models import KAnonymity, TCloseness
@@ -193,7 +193,7 @@ def _questions(people: Any) -> None:
 
 
 def _people() -> Any:
-    """Return a table of nobody: values that follow from the number of the row."""
+    """Return a made-up table, whose values follow from the number of the row."""
     import polars as pl
 
     rows = range(64)

@@ -176,7 +176,7 @@ def test_a_key_that_cannot_be_used_is_refused_before_the_data_is_read(
 def test_the_key_is_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:
     Path("key.json").write_bytes(KEY)
     assert run(["dr", "people.csv", *STUDY, "--key-file", "key.json", "--out", "key.json"]) == 2
-    assert "is read here" in capsys.readouterr().err
+    assert "is read by this command" in capsys.readouterr().err
     assert Path("key.json").read_bytes() == KEY
 
 

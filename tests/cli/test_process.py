@@ -209,7 +209,7 @@ def test_a_process_that_memory_runs_out_for_is_explained_by_another(people: Path
     limited = f'ulimit -v 4000000; ulimit -c 0; exec "{sys.executable}" -c "$0" dr people.csv --key zip'
     done = subprocess.run(["bash", "-c", limited, before + RUN], capture_output=True, cwd=people.parent, timeout=120, check=False)
     assert done.returncode == 2
-    assert "not enough memory for this, which ended in SIGABRT: the limit is 3,906 MiB" in line_of(done)
+    assert "not enough memory for this (it ended in SIGABRT): the limit is 3,906 MiB" in line_of(done)
     fine = shell('ulimit -v 4000000; exec "$0" dr people.csv --key zip --json', cwd=people.parent)
     assert (fine.returncode, json.loads(fine.stdout)["records"]) == (0, 4)
 

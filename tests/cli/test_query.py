@@ -116,7 +116,7 @@ BAD = [
     ([AVERAGE, "--policy", "records"], "release"),
     ([AVERAGE, "--key", "salary"], "'salary' is named as key and as sensitive"),
     ([AVERAGE, "--dialect", "klingon"], "dialect"),
-    ([AVERAGE, "--ledger", "nowhere/g.db"], "cannot be made"),
+    ([AVERAGE, "--ledger", "nowhere/g.db"], "cannot be created"),
     ([AVERAGE, "--ledger", "people.csv"], "key of the ledger"),
 ]
 

@@ -110,7 +110,9 @@ def test_an_interrupt_says_that_the_checkpoint_is_kept_and_how_to_go_on(
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=120)
     assert (process.returncode, printed) == (130, b"")
-    words = f"unveil: interrupted; the checkpoint {str(kept)!r} keeps what is done; the same command with --resume goes on.\n"
+    words = (
+        f"unveil: interrupted; the checkpoint {str(kept)!r} keeps what is done; the same command with --resume continues it.\n"
+    )
     assert said.decode() == words
     held = json.loads(kept.read_bytes())["subsets"]
     assert 0 < len(held) < 2047

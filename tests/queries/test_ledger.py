@@ -110,7 +110,7 @@ def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
     key_place(tmp_path / "g.db").write_text("k" * 40)
     with pytest.raises(LedgerError, match="not a ledger"):
         Ledger(tmp_path / "g.db")
-    with pytest.raises(unveil.UnveilError, match="cannot be made"):
+    with pytest.raises(unveil.UnveilError, match="cannot be created"):
         Ledger(tmp_path / "nowhere" / "g.db")
 
 
@@ -191,7 +191,7 @@ def test_a_killed_process_has_written_all_that_it_answered(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
-    with pytest.raises(ArgumentError, match="characters that no file name has"):
+    with pytest.raises(ArgumentError, match="characters that no file name may have"):
         Ledger(name)
     with pytest.raises(OutputError, match="too long"):
         Ledger("x" * 5000)

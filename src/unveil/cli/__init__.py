@@ -19,7 +19,7 @@ __all__ = ["StoppedError", "main"]
 _COMPLETION = {"--install-completion", "--show-completion"}
 """Options that end the program themselves."""
 _COMPLETING = "_UNVEIL_COMPLETE"
-"""What a shell sets where it asks how the words typed so far may go on."""
+"""What a shell sets when it asks how the words typed so far may be completed."""
 
 
 class StoppedError(Exception):
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
-    """Return the words of the command line without `--debug`, which may be anywhere before `--`, and whether it does."""
+    """Return the words of the command line without `--debug`, which may stand anywhere before `--`, and whether it was there."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     end = words.index("--") if "--" in words else len(words)
     rest = [word for word in words[:end] if word != "--debug"]
@@ -56,7 +56,7 @@ def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
 
 
 def _ended(words: Sequence[str], *, debug: bool) -> int:
-    """Do what the words say; whatever comes of it ends in an exit code, and in a line where something went wrong."""
+    """Run the command; every outcome ends in an exit code, and a failure in one line of text as well."""
     from unveil.output import placed
 
     placed.clear()
@@ -105,7 +105,7 @@ def _done(words: Sequence[str]) -> int:
 
 @contextmanager
 def _running(words: Sequence[str]) -> Iterator[None]:
-    """Let a signal cancel the work; help and the version have none, and load nothing for it."""
+    """Let a signal cancel the work; help and the version do none, so nothing is loaded for them."""
     if not words or {"--help", "-h", "--version"} & set(words):
         yield
         return
@@ -119,7 +119,7 @@ def _running(words: Sequence[str]) -> Iterator[None]:
 
 
 def _verb(words: Sequence[str]) -> str | None:
-    """Return the verb, where the words begin with one; None: all verbs are needed, to be listed."""
+    """Return the verb if the words begin with one; None if all verbs are needed, to be listed."""
     from unveil.cli.verbs import VERBS
 
     return words[0] if words and words[0] in VERBS else None

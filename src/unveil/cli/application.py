@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Verb(TyperCommand):
-    """A verb that refuses an option given twice, where otherwise the last would win, and to write over what it reads."""
+    """A verb that refuses an option given twice (the last would win otherwise), and refuses to overwrite what it reads."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line."""
@@ -57,8 +57,8 @@ app = Program(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    epilog="Exit codes: 0 done; 1 a policy or a model is not met, and nothing else; 2 bad usage or bad input, no memory or no "
-    "room on the disk; 3 an unexpected failure; 130 interrupted; 143 terminated.",
+    epilog="Exit codes: 0 done; 1 a policy or a model is not met, and nothing else; 2 bad usage or bad input, out of memory or "
+    "disk space; 3 an unexpected failure; 130 interrupted; 143 terminated.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -74,6 +74,8 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def unveil(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure; before or after the verb.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of a failure; may stand before or after the verb.")
+    ] = False,
 ) -> None:
     """See what a table of personal data gives away before you publish it."""

@@ -1,4 +1,4 @@
-"""Declared bounds of columns of numbers, as the command line takes them."""
+"""Declared bounds of numeric columns, as the command line takes them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _writable(out: Path | None) -> Path | None:
 
 def _sheet(place: Path | None) -> Path | None:
     if place is not None and place.suffix.lower() not in (".html", ".txt"):
-        raise ArgumentError(f"the sheet is a page to print or a text: end its name in .html or .txt, not as {shown(place.name)}.")
+        raise ArgumentError(f"the sheet is a page to print or a text file: {shown(place.name)} must end in .html or .txt.")
     return _writable(place)
 
 
@@ -79,7 +79,7 @@ class TrialOptions:
         return inputs, policy
 
     def meanings(self, inputs: Inputs) -> dict[str, Any]:
-        """Return whose record it is, which the original may say, and how values of sensitive attributes lie to one another."""
+        """Return the column of persons, which may be the original's, and the hierarchies and orders of sensitive attributes."""
         from unveil.cli import requirements
 
         sensitive = inputs.sensitive or ()
@@ -124,7 +124,7 @@ class BeforeOptions:
     history: Annotated[
         Path | None,
         typer.Option(
-            "--history", metavar="FILE", help="Append this check to a file of runs, and show how the figures developed."
+            "--history", metavar="FILE", help="Append this check to a file of runs, and show how the figures have developed."
         ),
     ] = None
     record: Annotated[

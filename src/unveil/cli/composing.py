@@ -41,10 +41,10 @@ def composed(
     wanted = [*inputs.planned_needs(), *(Need.parse(text) for text in needs or ())]
     options = {"identifiers": search.options(inputs)["identifiers"], "time_limit": search.time_limit or _SECONDS, **limits}
     with showing_progress():
-        made = compose(inputs.study, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **options)
+        composition = compose(inputs.study, inputs.key, wanted, sensitive=inputs.sensitive, **order.options(), **options)
     if to.out is not None or to.link is not None:
-        to.write(made.chosen)
-    give(made, as_json=as_json, out=None)
+        to.write(composition.chosen)
+    give(composition, as_json=as_json, out=None)
 
 
 def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
@@ -53,4 +53,4 @@ def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
         for one in fields(options):
             if one.name not in _FITTING and getattr(options, one.name) not in (None, one.default):
                 word = _WORDS.get(one.name, one.name.replace("_", "-"))
-                raise ArgumentError(f"--{word} goes with generalisations; where mechanisms are tried it has no meaning.")
+                raise ArgumentError(f"--{word} goes with generalisations; it has no meaning where mechanisms are tried.")

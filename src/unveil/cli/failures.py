@@ -45,7 +45,7 @@ _NO_MEMORY = (
 
 
 def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
-    """Return what is said about a failure, nothing where nothing is, and the exit code."""
+    """Return the message about a failure, empty if there is none to show, and the exit code."""
     unexpected = (
         f"unexpected failure of {_verb(words)!r}: {type(error).__name__}{_place(error)}; {_written()}. "
         "The same command with --debug shows the traceback."
@@ -54,7 +54,7 @@ def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
 
 
 def _foreseen(error: BaseException) -> tuple[str, int] | None:
-    """Return what is said about an interrupt, of what this package refuses, and of a reader who has gone."""
+    """Return the message about an interrupt, about what this package refuses, or about a reader who has gone."""
     if isinstance(error, KeyboardInterrupt | StoppedError) or (isinstance(error, CancelledError) and was_heard()):
         word, code = ending()
         return f"{word}; {error if isinstance(error, StoppedError) else f'{_written()}.'}", code
@@ -71,7 +71,7 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
 
 
 def _scarce(error: BaseException) -> tuple[str, int] | None:
-    """Return what is said where the system has no more memory, no more room, or no output."""
+    """Return the message when the system is out of memory or disk space, or has no output."""
     if any(map(_tells_of_memory, _chain(error))):
         return f"there is not enough memory for this; {_written()}. Name fewer columns, or allow more memory.", _BAD_INPUT
     if not isinstance(error, OSError):
@@ -89,13 +89,13 @@ def _written() -> str:
 
 
 def _verb(words: Sequence[str]) -> str:
-    """Return the words that say what was being done."""
+    """Return the part of the command line that says what was being done."""
     verbs = [word for word in words[: 2 if words[0] == "hierarchy" else 1] if not word.startswith("-")]
     return " ".join(["unveil", *verbs])
 
 
 def _place(error: BaseException) -> str:
-    """Return the line of this package where it happened, or that called what failed."""
+    """Return the line of this package that failed, or that called what failed."""
     package = Path(unveil.__file__).parent
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if Path(frame.filename).is_relative_to(package):
@@ -104,7 +104,7 @@ def _place(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an exception and those it came from."""
+    """Yield an exception and those that led to it."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -119,7 +119,7 @@ def _tells_of_memory(error: BaseException) -> bool:
 
 
 def _reader_has_gone(error: BaseException) -> bool:
-    """Whether nobody reads standard output any more, as after `| head`, and that is all."""
+    """Whether all that happened is that nobody reads standard output any more, as after `| head`."""
     if not any(isinstance(one, BrokenPipeError) for one in _chain(error)):
         return False
     if isinstance(error, SystemExit):  # as rich has it

@@ -22,32 +22,40 @@ __all__ = ["RuleOptions"]
 class RuleOptions:
     """The one rule that a hierarchy is built by, and its details; without one, a rule is proposed."""
 
-    interval: Annotated[str | None, typer.Option(metavar="W1,W2,...", help="Intervals of these widths, growing.")] = None
-    origin: Annotated[str | None, typer.Option(metavar="X", help="Where an interval begins; 0 when not given.")] = None
-    bottom: Annotated[str | None, typer.Option(metavar="X", help="All below it is one group.")] = None
-    top: Annotated[str | None, typer.Option(metavar="X", help="All from it on is one group.")] = None
-    groups: Annotated[str | None, typer.Option(metavar="N1,N2,...", help="Groups of this many neighbours, growing.")] = None
-    order: Annotated[str | None, typer.Option(metavar="V1,V2,...", help="The values in order; default: their own.")] = None
+    interval: Annotated[str | None, typer.Option(metavar="W1,W2,...", help="Intervals of these widths, from narrow to wide.")] = (
+        None
+    )
+    origin: Annotated[str | None, typer.Option(metavar="X", help="Where an interval begins; default: 0.")] = None
+    bottom: Annotated[str | None, typer.Option(metavar="X", help="All values below it form one group.")] = None
+    top: Annotated[str | None, typer.Option(metavar="X", help="All values from it on form one group.")] = None
+    groups: Annotated[str | None, typer.Option(metavar="N1,N2,...", help="Groups of this many neighbours, from few to many.")] = (
+        None
+    )
+    order: Annotated[str | None, typer.Option(metavar="V1,V2,...", help="The values in order; default: their natural order.")] = (
+        None
+    )
     redact: Annotated[str | None, typer.Option(metavar="SIDE", help="Mask codes from the right or the left.")] = None
     characters: Annotated[
-        str | None, typer.Option(metavar="N1,N2,...", help="Characters masked at each level; default: one more each.")
+        str | None, typer.Option(metavar="N1,N2,...", help="Characters masked at each level; default: one more per level.")
     ] = None
-    mask: Annotated[str | None, typer.Option(metavar="CHAR", help="The mask; * when not given.")] = None
-    pad: Annotated[str | None, typer.Option(metavar="CHAR", help="Fills shorter codes up; the mask when not given.")] = None
+    mask: Annotated[str | None, typer.Option(metavar="CHAR", help="The mask; default: *.")] = None
+    pad: Annotated[str | None, typer.Option(metavar="CHAR", help="Pads shorter codes; default: the mask.")] = None
     pad_side: Annotated[
-        str | None, typer.Option("--pad-side", metavar="SIDE", help="Where to fill up; default: the side that is masked.")
+        str | None, typer.Option("--pad-side", metavar="SIDE", help="Which side to pad; default: the side that is masked.")
     ] = None
     postal: Annotated[
         str | None,
-        typer.Option(metavar="N1,N2,...", help="Postal codes without their last N1, N2, ... digits; lost zeros are put back."),
+        typer.Option(
+            metavar="N1,N2,...", help="Postal codes without their last N1, N2, ... digits; lost leading zeros are restored."
+        ),
     ] = None
     dates: Annotated[
         str | None, typer.Option(metavar="U1,U2,...", help="Periods: day, week, month, quarter, year, 5-years, decade.")
     ] = None
-    rare: Annotated[str | None, typer.Option(metavar="N1,N2,...", help="Merge values of fewer records than this, growing.")] = (
-        None
-    )
-    other: Annotated[str | None, typer.Option(metavar="LABEL", help="What merged values are called; 'other'.")] = None
+    rare: Annotated[
+        str | None, typer.Option(metavar="N1,N2,...", help="Merge values with fewer records than this, from few to many.")
+    ] = None
+    other: Annotated[str | None, typer.Option(metavar="LABEL", help="What merged values are called; default: 'other'.")] = None
     arx_rule: Annotated[
         str | None, typer.Option("--arx-rule", metavar="FILE", help="The rule that ARX saved as an .ahs file.")
     ] = None
@@ -60,7 +68,7 @@ class RuleOptions:
         from unveil.search.hierarchies import build_hierarchy, propose_hierarchy
 
         if column is None:
-            raise ArgumentError("no column is named; name the one to make coarser with --column.")
+            raise ArgumentError("no column is named; use --column to name the one to make coarser.")
         rule = _rule(self._named(), _order(inputs.project, column))
         if rule is None:
             alike = None if self.similar is None else [name.strip() for name in self.similar.split(",")]
@@ -84,7 +92,7 @@ class RuleOptions:
 
 
 def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: tuple[Any, ...] | None) -> Builder | None:
-    """Return the one rule that the options name; none of them: none."""
+    """Return the rule that the options name; None if they name none."""
     named = [option for option, (steps, _) in choices.items() if steps is not None]
     if len(named) > 1:
         raise ArgumentError(f"a hierarchy is built by one rule; {' and '.join(named)} are two.")
@@ -105,23 +113,23 @@ def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: t
 def _built(option: str, steps: str, extras: dict[str, str], order: tuple[Any, ...] | None) -> Builder:
     from unveil.partitions.builders import Dates, Groups, Intervals, PostalCodes, Rare, Redaction
 
-    given: dict[str, Any] = {name.lstrip("-").replace("-", "_"): value for name, value in extras.items()}
+    details: dict[str, Any] = {name.lstrip("-").replace("-", "_"): value for name, value in extras.items()}
     if option == "--interval":
-        ends = {name: _number(f"--{name}", value) for name, value in given.items()}
+        ends = {name: _number(f"--{name}", value) for name, value in details.items()}
         return Intervals(tuple(_number(option, text) for text in steps.split(",")), **ends)
     if option == "--groups":
-        values = tuple(value.strip() for value in given["order"].split(",")) if "order" in given else order
+        values = tuple(value.strip() for value in details["order"].split(",")) if "order" in details else order
         return Groups(_whole(option, steps), values)
     if option == "--redact":
-        if "characters" in given:
-            given["characters"] = _whole("--characters", given["characters"])
-        return Redaction(**{"side": steps, **given})
+        if "characters" in details:
+            details["characters"] = _whole("--characters", details["characters"])
+        return Redaction(**{"side": steps, **details})
     if option == "--postal":
         return PostalCodes(_whole(option, steps))
     if option == "--dates":
         units: list[Any] = [unit.strip() for unit in steps.split(",")]
         return Dates(tuple(units))
-    return Rare(_whole(option, steps), **given)
+    return Rare(_whole(option, steps), **details)
 
 
 def _number(option: str, text: str) -> int | float:

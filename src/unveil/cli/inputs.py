@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 closed_at_end: ContextVar[ExitStack | None] = ContextVar("closed_at_end", default=None)
-"""What a verb opens for all its work, and is closed when the verb ends."""
+"""What a verb opens for all its work, and closes when it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ReadingOptions:
         )
 
     def of_release(self, project: Project | None) -> ReadOptions:
-        """Return how a release is read: its form is its own, the project's missing texts and codes hold for it too."""
+        """Return how a release is read: in a form of its own, but with the project's missing texts and codes."""
         from unveil.sources.opening import read_options
 
         planned = read_options(project, replace(self.options(), separator=None, encoding=None))
@@ -88,7 +88,7 @@ class NamedRoles:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The study of a command line; where it names nothing of a kind, that is None."""
+    """The study that a command line describes; what it does not name is None."""
 
     study: Study
 
@@ -118,15 +118,15 @@ class Inputs:
         return self.study.project
 
     def required_key(self) -> tuple[str, ...]:
-        """Return the key attributes; there have to be some."""
+        """Return the key attributes; there must be at least one."""
         if not self.study.key:
-            raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+            raise ArgumentError("no key column is named; use --key to name those an intruder may know.")
         return self.study.key
 
     def required_sensitive(self) -> tuple[str, ...]:
-        """Return the sensitive attributes; there have to be some."""
+        """Return the sensitive attributes; there must be at least one."""
         if not self.study.sensitive:
-            raise ArgumentError("no sensitive column is named; name those to protect with --sensitive.")
+            raise ArgumentError("no sensitive column is named; use --sensitive to name those to protect.")
         return self.study.sensitive
 
     def planned_models(self) -> list[Model]:
@@ -192,7 +192,7 @@ def _place(data: str | None, plan: Project | None) -> str:
 def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[Study, Study]:
     """Open the studies of an original and its release.
 
-    How the project reads its data holds for the original, its missing texts, its codes and its roles for both.
+    How the project reads its data applies to the original; its missing texts, codes and roles apply to both.
     """
     from unveil.sources import open_source
     from unveil.study import Study
@@ -206,7 +206,7 @@ def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[St
 
 
 def _is_project(data: str | None) -> bool:
-    """Whether what is named as data is a project file: its data and its roles are meant."""
+    """Whether a project file is named as the data, so that its data and its roles are meant."""
     return data is not None and data.endswith(".toml") and Path(data).is_file()
 
 
@@ -233,7 +233,7 @@ def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple
 
 
 def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> Study:
-    """Return the study with its sensitive side; several of a project are not taken together unless the command line says so."""
+    """Return the study with its sensitive side; several attributes of a project are taken together only if they are named."""
     if identity:
         if given:
             raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")

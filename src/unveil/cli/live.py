@@ -1,4 +1,4 @@
-"""A watch as a person sees it in a terminal: figures, how the rate went, and the riskiest classes, masked as reports are."""
+"""A watch as a person sees it in a terminal: figures, the course of the rate, and the riskiest classes, masked as in reports."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _not_judged(figures: WindowFigures) -> list[str]:
 
 
 class PlainView:
-    """One line per window, where nobody watches a terminal."""
+    """One line per window, for output that nobody watches in a terminal."""
 
     def show(self, figures: WindowFigures, window: Window) -> None:  # noqa: ARG002 - as the live view has it
         """Print a line."""

@@ -40,7 +40,7 @@ def note_read(role: str, place: str) -> str:
 
 
 def _writable(out: Path | None) -> Path | None:
-    """Refuse a place where nothing can be written before the work begins, not after it."""
+    """Refuse, before the work begins, a place where nothing can be written."""
     if out is not None:
         from unveil.report import checked_path
 
@@ -49,7 +49,7 @@ def _writable(out: Path | None) -> Path | None:
 
 
 def _usable(key_file: Path | None) -> Path | None:
-    """Refuse a key that cannot be used before the work begins; a pipe can be read once, and is read when the key is needed."""
+    """Refuse, before the work begins, a key that cannot be used; a pipe, which can be read only once, is not tried."""
     if key_file is None:
         return None
     try:
@@ -106,7 +106,7 @@ Household = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", metavar="COLUMN", help="You vouch for this column: it stays though it may name people; repeat it."),
+    typer.Option("--keep", metavar="COLUMN", help="A column you vouch for: it stays even if it may name people; repeat it."),
 ]
 OnlyRoles = Annotated[bool, typer.Option("--only-roles", help="Leave out every column that has no role.")]
 ProjectFile = Annotated[
@@ -114,7 +114,7 @@ ProjectFile = Annotated[
     typer.Option("--project", metavar="FILE", help="A project file; its data, roles and policies are the defaults."),
 ]
 Separator = Annotated[str | None, typer.Option("--separator", metavar="CHAR", help="The field separator; detected by default.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="The file's encoding; UTF-8 when not given.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="The file's encoding; default: UTF-8.")]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -139,7 +139,7 @@ Missing = Annotated[
 ]
 TextColumns = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="COLUMN", help="A column of codes: read as text, lost zeros in front put back; repeat it."),
+    typer.Option("--text", metavar="COLUMN", help="A column of codes: read as text, lost leading zeros restored; repeat it."),
 ]
 KeyFile = Annotated[
     Path | None,
@@ -153,7 +153,8 @@ KeyFile = Annotated[
 SpreadsheetSafe = Annotated[
     bool,
     typer.Option(
-        "--spreadsheet-safe/--no-spreadsheet-safe", help="In a .csv: an apostrophe before texts that a spreadsheet would compute."
+        "--spreadsheet-safe/--no-spreadsheet-safe",
+        help="In .csv files: put an apostrophe before texts that a spreadsheet would compute.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, and nothing else.")]
@@ -169,7 +170,7 @@ Out = Annotated[
 Unmasked = Annotated[bool, typer.Option("--unmasked", help="Show every class: for the steward's own eyes, and marked as such.")]
 SMALL = 5
 """That of `results.masking`, which is not loaded before there is an answer."""
-Small = Annotated[int, typer.Option("--small", min=1, help="Classes of fewer records are small, and masked.")]
+Small = Annotated[int, typer.Option("--small", min=1, help="Classes with fewer records are small, and masked.")]
 
 
 def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
@@ -193,7 +194,7 @@ def _names(read: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _print(write: Callable[[], object]) -> None:
-    """Print an answer to its end, or say why that cannot be; a reader who has gone, as `head` does, has all he wants."""
+    """Print an answer in full, or say why that is impossible; a reader who has gone, as `head` does, has all it wants."""
     from unveil.cli.process import turned_away
 
     try:
@@ -225,7 +226,7 @@ def _is_unicode(encoding: str | None) -> bool:
 
 @contextmanager
 def showing_progress() -> Iterator[None]:
-    """Show a bar for each stage, with the time left, on standard error, where a person watches it."""
+    """Show a bar for each stage, with the time left, on standard error, if a person is watching."""
     if not sys.stderr.isatty():
         yield
         return
@@ -248,7 +249,7 @@ def showing_progress() -> Iterator[None]:
 
 
 def pair_of(text: str, columns: Sequence[str], option: str, form: str) -> tuple[str, str]:
-    """Split at the equals sign behind a column that is known; either side may hold one itself."""
+    """Split at the equals sign after a column that is known; either side may contain one itself."""
     splits = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
     if not splits:
         raise ArgumentError(f"{option} takes {form}, not {shown(text)}.")

@@ -21,14 +21,14 @@ _outputs: ContextVar[tuple[Path, ...]] = ContextVar("outputs", default=())
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse a verb two of whose outputs are one file, that reads a file which it writes, or standard input twice."""
+    """Refuse a verb that would write two outputs to one file, read a file that it writes, or read standard input twice."""
     outputs = {name: place for name in _WRITTEN if isinstance(place := parameters.get(name), Path)}
     if len({place.resolve() for place in outputs.values()}) < len(outputs):
-        raise ArgumentError(f"{' and '.join(f'--{name}' for name in outputs)} name the same file; they are different files.")
+        raise ArgumentError(f"{' and '.join(f'--{name}' for name in outputs)} name the same file; name two different ones.")
     _outputs.set(tuple(outputs.values()))
     read = [text for name, value in parameters.items() if name not in {*outputs, *_UPDATED, *_TEXTS} for text in _texts(value)]
     if sum(text == "-" or text.endswith("=-") for text in read) > 1:
-        raise ArgumentError("standard input (-) is named twice, and can be read once; write one of the tables to a file.")
+        raise ArgumentError("standard input (-) is named twice but can be read only once; write one of the tables to a file.")
     for text in read:
         check_read(text)
 
@@ -38,7 +38,7 @@ def check_read(named: str) -> None:
     places = [named, *(named[at + 1 :] for at, sign in enumerate(named) if sign == "=")]
     for output in _outputs.get():
         if any(_same(Path(place), output) for place in places if place):
-            raise ArgumentError(f"{shown(output)} is read here, so it is not written; name another file.")
+            raise ArgumentError(f"{shown(output)} is read by this command, so it is not overwritten; name another file.")
 
 
 def _texts(value: Any) -> Iterator[str]:

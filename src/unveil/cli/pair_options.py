@@ -18,7 +18,7 @@ class MatchOptions:
     """Which column and record of an original belongs to which of its release."""
 
     mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and the protected one for it.")
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and its protected counterpart.")
     ] = None
     identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
         None

@@ -36,9 +36,9 @@ _PATIENCE = 5.0
 _AGAIN = 1.0
 """Seconds within which the same signal, sent to the process and to its group, counts once."""
 _BUSY = 0.2
-"""Seconds after which a main thread that has not heard a signal is in compiled code, which looks at its run."""
+"""Seconds after which a main thread that has not heard a signal is taken to be in compiled code, which looks at its run."""
 _MOMENT = 0.02
-"""Seconds that files need to take their places, about."""
+"""Seconds that files need, roughly, to take their places."""
 _LEAST_MEMORY = 3 << 29
 """Bytes of memory that the libraries need to be loaded at all."""
 _MEMORY_OF_THREAD = 128 << 20
@@ -50,7 +50,7 @@ _hears = threading.Event()
 _runs: list[Run] = []
 """The run that is cancelled where the main thread does not hear a signal."""
 _kept: list[Callable[[], str]] = []
-"""Each says what is kept where the process ends; nothing is kept: the empty text."""
+"""Each says what is kept if the process ends; the empty text: nothing is."""
 
 
 def say(message: str) -> None:
@@ -93,7 +93,7 @@ def interrupting(run: Run) -> Iterator[None]:
 
 @contextlib.contextmanager
 def leaving_with(kept: Callable[[], str]) -> Iterator[None]:
-    """Say what is kept if the process has to end at once; `kept` gives the words, none where nothing is."""
+    """Say what is kept if the process has to end at once; `kept` gives the words, none if nothing is."""
     _kept.append(kept)
     try:
         yield
@@ -122,7 +122,7 @@ def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as si
 
 
 def _watch(reader: int) -> None:
-    """Wait for a signal, which the system tells here at once; end the process if the main thread does not hear it."""
+    """Wait for a signal, which the system reports here at once; end the process if the main thread does not hear it."""
     while said := os.read(reader, 1):
         if said[0] not in _ENDING or signal.getsignal(said[0]) is not _hear or _hears.wait(_BUSY):
             continue
@@ -180,7 +180,7 @@ def own_streams(*, native: bool) -> Iterator[None]:
 
 
 def _open_closed() -> None:
-    """Give the standard streams that are closed a place, so that no file takes their numbers; what is printed there fails."""
+    """Give closed standard streams a place, so that no file takes their numbers; printing to them fails."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -193,7 +193,7 @@ def _open_closed() -> None:
 
 
 def flushed(code: int) -> int:
-    """Return the exit code once everything is printed, or that of an output that cannot be."""
+    """Return the exit code once everything is printed, or that of output that cannot be written."""
     try:
         sys.stderr.flush()
     except (OSError, ValueError):  # Python would end with a code of its own
@@ -211,7 +211,7 @@ def flushed(code: int) -> int:
 
 
 def turned_away() -> None:
-    """Let what is still to be printed go nowhere."""
+    """Discard what is still to be printed."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
@@ -221,7 +221,7 @@ def turned_away() -> None:
 
 
 def supervised(work: Callable[[], int]) -> int:
-    """Return the exit code of the work, done by a child where memory is limited: it may end without having said why."""
+    """Return the exit code of the work, which a child does if memory is limited: it may end without saying why."""
     limit = _memory_limit()
     if limit is None:
         return work()
@@ -243,7 +243,7 @@ def _waited_for(child: int, limit: int) -> int:
     if code >= 0:
         return code
     name = signal.Signals(-code).name
-    say(f"there is not enough memory for this, which ended in {name}: the limit is {limit >> 20:,} MiB (ulimit -v); allow more.")
+    say(f"there is not enough memory for this (it ended in {name}): the limit is {limit >> 20:,} MiB (ulimit -v); allow more.")
     return 2
 
 

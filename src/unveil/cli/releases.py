@@ -36,7 +36,7 @@ __all__ = ["DrawOptions", "FileOptions", "OrderOptions", "ReleaseOptions", "Sear
 
 
 def _writable(place: Path | None) -> Path | None:
-    """Refuse a place where no file can be put before the work begins, not after it."""
+    """Refuse, before the work begins, a place where no file can be put."""
     if place is not None:
         check_replaceable(place)
     return place
@@ -50,7 +50,7 @@ def _file(place: Path | None) -> Path | None:
 
 
 def _file_or_table(place: str) -> Path | Address | str:
-    """Return the file that a release goes to, the address of a table, or where a stream goes; refuse a file as `_file` does."""
+    """Return the file or the table that a release goes to, or where a stream goes; refuse a file as `_file` does."""
     from unveil.cli.streaming import is_sink
     from unveil.releases import checked_place
     from unveil.sources.engines.address import parse
@@ -140,7 +140,10 @@ class FileOptions:
         typer.Option("--link", metavar="FILE", help="Write the private correspondence of release and data.", callback=_writable),
     ] = None
     spreadsheet_safe: Annotated[
-        bool, typer.Option("--spreadsheet-safe", help="In .csv and .tsv: an apostrophe before formulas, for spreadsheets.")
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="In .csv and .tsv: put an apostrophe before texts that a spreadsheet would compute."
+        ),
     ] = False
     out: Annotated[
         Path | None,
@@ -150,7 +153,7 @@ class FileOptions:
     ] = None
 
     def check(self) -> None:
-        """Refuse before the work begins to make harmless what no spreadsheet opens as text."""
+        """Refuse, before the work begins, to make formulas harmless in a form that no spreadsheet opens as text."""
         from unveil.sources.files.spreadsheets import require_delimited
 
         if self.spreadsheet_safe and self.out is not None:
@@ -166,7 +169,7 @@ class FileOptions:
         told_written([] if self.out is None else [self.out], self.link)
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of a call; without a place for the release no record is read that need not be."""
+        """Return the arguments of a call; without a place for the release, no record is read unless it has to be."""
         return {
             "out": self.out, "link": self.link, "spreadsheet_safe": self.spreadsheet_safe, "dry_run": self.out is None,
         }  # fmt: skip
@@ -187,15 +190,17 @@ class ReleaseOptions(FileOptions):
     ] = None
 
     def check(self) -> None:
-        """Refuse before the work begins what takes records one by one, and what `FileOptions` refuses."""
+        """Refuse, before the work begins, places that take records one by one, and what `FileOptions` refuses."""
         if isinstance(self.out, str):
-            raise ArgumentError("lines of JSON, topics and Redis streams take records as they come; release a --stream there.")
+            raise ArgumentError(
+                "lines of JSON, topics and Redis streams take records as they arrive; use --stream to release to them."
+            )
         FileOptions.check(self)
 
     def require_file(self) -> None:
         """Refuse a table for what a mechanism makes."""
         if self.out is not None and not isinstance(self.out, Path):
-            raise ArgumentError("a mechanism works on records that come here, so the release goes into a file.")
+            raise ArgumentError("a mechanism needs the records in memory, so the release goes into a file.")
 
 
 def told_written(out: Sequence[Path | Address], link: Path | None) -> None:

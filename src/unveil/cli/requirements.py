@@ -79,7 +79,7 @@ Uniqueness = Annotated[
     typer.Option(
         "--uniqueness",
         metavar="KIND:SHARE",
-        help="Require at most sample:SHARE of records alone, or population:SHARE:FRACTION of people unique.",
+        help="Require that at most sample:SHARE of the records, or population:SHARE:FRACTION of the people, are unique.",
     ),
 ]
 NoAttack = Annotated[
@@ -87,7 +87,7 @@ NoAttack = Annotated[
     typer.Option(
         "--no-attack",
         metavar="GAIN:COST",
-        help="Require that no attack on a class pays; then :journalist: on its people in the population.",
+        help="Require that no attack on a class pays; with :journalist at the end, on its people in the population.",
     ),
 ]
 Profitable = Annotated[
@@ -95,7 +95,7 @@ Profitable = Annotated[
     typer.Option(
         "--profitable",
         metavar="BENEFIT:LOSS:GAIN:COST",
-        help="Require that every class pays who publishes it; then :journalist: attacked through the population.",
+        help="Require that publishing pays for every class; with :journalist at the end, attacked through the population.",
     ),
 ]
 Presence = Annotated[
@@ -225,7 +225,7 @@ def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
         column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
         if column in models.get(name, {}):
             raise ArgumentError(
-                f"--partition {shown(name)} names column {shown(column)} twice; one model has one partition of it."
+                f"--partition {shown(name)} names column {shown(column)} twice; a model has one partition of a column."
             )
         built_in = file in datasets.partitions() and not Path(file).exists()
         models.setdefault(name, {})[column] = (

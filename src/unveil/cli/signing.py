@@ -34,7 +34,7 @@ class SignOptions:
     ] = None
     verify: Annotated[
         Path | None,
-        typer.Option("--verify", metavar="FILE", help="Verify the signature of a verdict, a record or a release, and no more."),
+        typer.Option("--verify", metavar="FILE", help="Only verify the signature of a verdict, a record or a release."),
     ] = None
     public_key: Annotated[
         Path | None, typer.Option("--public-key", metavar="PEM", help="The Ed25519 public key to verify with.")
@@ -45,7 +45,7 @@ class SignOptions:
         if (self.verify is None) != (self.public_key is None):
             raise ArgumentError("--verify FILE and --public-key PEM go together; give both, or neither.")
         if self.verify is not None and self.sign_key is not None:
-            raise ArgumentError("--sign-key signs and --verify verifies; ask for one of them.")
+            raise ArgumentError("--sign-key signs and --verify verifies; use one of them.")
         if self.sign_key is not None and out is None:
             raise ArgumentError("--sign-key signs the verdict's file, and none is named; name it with --out.")
         if self.passphrase_file is not None and self.sign_key is None:

@@ -34,7 +34,7 @@ class MechanismOptions:
         typer.Option(
             "--mechanism",
             metavar="NAME",
-            help="Protect by this, not by generalisation: microaggregate, pram, ...; any: the best.",
+            help="Protect by this instead of generalisation: microaggregate, pram, ...; any: the best.",
         ),
     ] = None
     need: Annotated[
@@ -51,9 +51,7 @@ class MechanismOptions:
         Path | None,
         typer.Option("--ledger", metavar="FILE", help="Write the loss of differential privacy here; refuse to overspend."),
     ] = None
-    budget: Annotated[
-        str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The ledger's budget, where it is made.")
-    ] = None
+    budget: Annotated[str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The budget of a new ledger.")] = None
     neighbours: Annotated[
         str | None,
         typer.Option("--neighbours", metavar="WORDS", help="For a new ledger: 'add or remove' (default) or 'change one'."),
@@ -87,7 +85,7 @@ class MechanismOptions:
         return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
 
     def _ledger(self) -> str | None:
-        """Return the ledger's file, which is there once its budget is said; refuse one for a mechanism that has no loss."""
+        """Return the ledger's file, made if a budget is named; refuse one for a mechanism that has no loss."""
         if self.ledger is None:
             if self.budget is not None or self.neighbours is not None:
                 raise ArgumentError("--budget and --neighbours go with --ledger, the file that remembers what was spent.")
@@ -124,7 +122,7 @@ def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: 
 
     release = isinstance(made, Release)
     if to.link is not None and (not release or len(made.tables) > 1):
-        raise ArgumentError(f"{steps[0].mechanism} makes no records that correspond to others, so there is no --link.")
+        raise ArgumentError(f"{steps[0].mechanism} makes records that correspond to no others, so there is no --link.")
     places = made.places(to.out) if to.out is not None and release else []
     with together():
         if places:

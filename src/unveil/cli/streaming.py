@@ -36,22 +36,23 @@ class StreamingOptions:
     """Whether a stream is released, and how long its records may wait."""
 
     stream: Annotated[
-        bool, typer.Option("--stream", help="Release a stream as it comes (- or files, kafka://, redis://), in time.")
+        bool, typer.Option("--stream", help="Release a stream as it arrives (- or files, kafka://, redis://), within --delay.")
     ] = False
     delay: Annotated[
-        str | None, typer.Option("--delay", metavar="N|TIME", help="With --stream: how long a record may wait, as 1000 or 10s.")
+        str | None,
+        typer.Option("--delay", metavar="N|TIME", help="With --stream: how long a record may wait, such as 1000 or 10s."),
     ] = None
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help="With --stream: clusters (CASTLE), or windows by the optimal search.")
     ] = "clusters"
-    reuse: Annotated[bool, typer.Option("--reuse", help="With --stream: a record alone may have an earlier label (weaker).")] = (
-        False
-    )
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="With --stream: a record on its own may reuse an earlier label (weaker).")
+    ] = False
     time: Annotated[
         str | None, typer.Option("--time", metavar="COLUMN", help="With --stream: the records' own times, for a --delay in time.")
     ] = None
     checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", metavar="FILE", help="With --stream: keep the state here, and go on from it.")
+        Path | None, typer.Option("--checkpoint", metavar="FILE", help="With --stream: keep the state here, and resume from it.")
     ] = None
     follow: Annotated[bool, typer.Option("--follow", help="With --stream: wait for more at the end of the source.")] = False
     setting: Setting = None
@@ -84,14 +85,14 @@ class StreamingOptions:
             raise typer.Exit(128 + heard[0])
 
     def _checked(self, table: TableOptions, models: ModelOptions, to: ReleaseOptions) -> tuple[str, str]:
-        """Return where the records come from and go to, or say what lacks."""
+        """Return where the records come from and go to, or say what is missing."""
         if table.data is None or self.delay is None or models.k is None or not table.key:
-            raise ArgumentError("a stream is released with a source, --key, --k and --delay, the longest that a record may wait.")
+            raise ArgumentError("releasing a stream needs a source, --key, --k and --delay, the longest that a record may wait.")
         if not isinstance(to.out, str):
             raise ArgumentError("a stream is released into --out FILE.ndjson, kafka://broker/topic or redis://host/stream.")
         if self.checkpoint is not None and table.data == "-":
             raise ArgumentError(
-                "standard input cannot be read again, so no run goes on from a --checkpoint; name a file or a topic."
+                "standard input cannot be read again, so no run can resume from a --checkpoint; name a file or a topic."
             )
         return table.data, to.out
 
@@ -134,5 +135,5 @@ def _diverse(texts: Sequence[str] | None) -> int:
         return 1
     kind, _, number = texts[0].partition(":")
     if len(texts) > 1 or kind != "distinct" or not number.isdigit():
-        raise ArgumentError("a stream is released with --l distinct:L, for all sensitive attributes.")
+        raise ArgumentError("a stream can be held to --l distinct:L only, for all sensitive attributes.")
     return int(number)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["AimOptions", "ProtectionOptions", "PublishedOptions", "RecordProtectionOptions", "TabulationOptions"]
 
 _OWN_COSTS = ("cells", "count", "value")
-_NO_PROTECT = "--method says how to protect; say what to do with --protect."
+_NO_PROTECT = "--method says how to protect; use --protect to say what to do."
 _NO_RULE = "nothing says which cells are sensitive; give a --rule, such as threshold=3."
 
 
@@ -66,7 +66,7 @@ class TabulationOptions:
         )  # fmt: skip
 
     def audited(self, published: PublishedOptions, source: SourceOptions, protection: ProtectionOptions, aims: AimOptions) -> Any:
-        """Attack a published table, as the records behind it say where they are given."""
+        """Attack a published table, with the records behind it if they are given."""
         from unveil import tables
         from unveil.tables.files.published import dimensions_of
 
@@ -84,18 +84,18 @@ class TabulationOptions:
             return tables.audit(file, by=self.by, rules=protection.rules, signed=self.signed, **options)
         inputs = replace(source, data=place).gathered()
         by = self.by or list(dimensions_of(file, published.figures or self.value, options["on"]))
-        made = replace(self, by=by).built(inputs.source, inputs, protection.rules, self.value)
-        decided = _apriori(protection.apriori, made)
-        return tables.audit(file, by=by, original=made, rules=protection.rules, apriori=decided, **options)
+        table = replace(self, by=by).built(inputs.source, inputs, protection.rules, self.value)
+        decided = _apriori(protection.apriori, table)
+        return tables.audit(file, by=by, original=table, rules=protection.rules, apriori=decided, **options)
 
     def _refuse_of_records(self, apriori: Path | None) -> None:
-        """Refuse what says something of records, or of true figures, where only a published table is given."""
+        """Refuse options about records or true figures if only a published table is given."""
         options = {"holding": self.holding, "request": self.request, "linked": self.linked, "apriori": apriori}
         if given := [name for name, one in options.items() if one]:
             raise ArgumentError(f"--{given[0]} needs the records behind the table; give them with --original.")
 
     def refuse_of_tables(self) -> None:
-        """Refuse what makes a table of records where a file holds the table already."""
+        """Refuse options that tabulate records if the file holds a table already."""
         options = {
             "by": self.by, "value": self.value, "holding": self.holding, "request": self.request, "hierarchy": self.hierarchy,
             "linked": self.linked,
@@ -112,15 +112,15 @@ class AimOptions:
         str | None, typer.Option(metavar="count|value", help="What is protected; default: what the rules are about.")
     ] = None
     attacker: Annotated[
-        str | None, typer.Option(metavar="LO:HI", help="What everybody knows of each cell, as 0:inf or 50%:150%.")
+        str | None, typer.Option(metavar="LO:HI", help="What everybody knows about each cell, such as 0:inf or 50%:150%.")
     ] = None
-    zeros: Annotated[str, typer.Option(metavar="publish|suppress|structural", help="What becomes of empty cells.")] = "publish"
+    zeros: Annotated[str, typer.Option(metavar="publish|suppress|structural", help="What happens to empty cells.")] = "publish"
     insiders: Annotated[str, typer.Option(metavar="singletons|none", help="Whether the only contributor to a cell knows it.")] = (
         "singletons"
     )
     level: Annotated[str, typer.Option(metavar="rule|none|NUMBER", help="How far each sensitive cell must stay open.")] = "rule"
     width: Annotated[float | None, typer.Option(metavar="S", help="The least width of a sensitive cell's interval.")] = None
-    intervals: Annotated[str, typer.Option(metavar="exact|enough|auto", help="How far intervals are computed.")] = "auto"
+    intervals: Annotated[str, typer.Option(metavar="exact|enough|auto", help="How precisely intervals are computed.")] = "auto"
 
     def aim(self) -> dict[str, Any]:
         """Return the arguments of every protection and audit."""
@@ -162,7 +162,7 @@ class RecordProtectionOptions:
         return run_step(source, step, seed=self.seed, key_file=self.key_file).data
 
     def refuse_of_tables(self) -> None:
-        """Refuse what is done to records where a file holds a table already."""
+        """Refuse options that change records if the file holds a table already."""
         options = {"mechanism": self.mechanism, "attribute": self.attribute, "set": self.settings, "id": self.record_id}
         if given := [name for name, one in options.items() if one]:
             raise ArgumentError(f"--{given[0]} is about records, and the file holds a table already.")
@@ -214,11 +214,11 @@ class ProtectionOptions:
 
     @property
     def rules(self) -> list[str]:
-        """The rules, none where none was given."""
+        """The rules; none if none was given."""
         return self.rule or []
 
     def refuse_unused(self) -> None:
-        """Refuse a method of nothing, and a protection of nothing."""
+        """Refuse a method without a protection, and a suppression that nothing calls for."""
         if self.protect is None and self.method is not None:
             raise ArgumentError(_NO_PROTECT)
         if self.protect == "suppress" and not self.rule and self.apriori is None:
@@ -271,12 +271,12 @@ class ProtectionOptions:
         before: RecordProtectionOptions,
     ) -> Any:
         """Tabulate, and protect as requested."""
-        made = tabulation.built(records, inputs, self.rules, tabulation.value)
+        table = tabulation.built(records, inputs, self.rules, tabulation.value)
         if self.protect == "suppress" or (self.protect is None and (self.rule or self.apriori is not None)):
             own = self.cost in _OWN_COSTS
-            cost = made if own else tabulation.built(records, inputs, self.rules, self.cost)
-            return self.suppressed(made, cost, aim, _apriori(self.apriori, made))
-        return made if self.protect is None else self._perturbed(made, aim, before)
+            cost = table if own else tabulation.built(records, inputs, self.rules, self.cost)
+            return self.suppressed(table, cost, aim, _apriori(self.apriori, table))
+        return table if self.protect is None else self._perturbed(table, aim, before)
 
     def _perturbed(self, made: CrossTable, aim: dict[str, Any], before: RecordProtectionOptions) -> Any:
         """Change the figures as requested; decisions on single cells are for suppression."""

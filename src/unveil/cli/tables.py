@@ -30,7 +30,7 @@ _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
 
 def checked_out(out: Path | None) -> Path | None:
-    """Refuse a place where nothing can be written before the work begins."""
+    """Refuse, before the work begins, a place where nothing can be written."""
     if out is not None:
         from unveil.report import checked_path
         from unveil.tables.files.writing import check_table_path
@@ -75,7 +75,7 @@ def level_of(text: str) -> Any:
 
 
 def hierarchies_of(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
-    """Read COLUMN=FILE; of several files for one column the groups need not be nested."""
+    """Read COLUMN=FILE; the groups of several files for one column need not be nested."""
     hierarchies: dict[str, list[Any]] = {}
     for text in texts or ():
         column, file = pair_of(text, columns, "--hierarchy", "COLUMN=FILE")
@@ -137,16 +137,16 @@ def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Seq
     from unveil.tables.files.published import read_published
     from unveil.tables.published import reordered
 
-    made = tables.table(original, list(by), top=contributors_of(rules), **made_of)
+    table = tables.table(original, list(by), top=contributors_of(rules), **made_of)
     value, hierarchies, total = (made_of[name] for name in ("value", "hierarchies", "total"))
     read = {name: read_published(file, list(by), value, dict(hierarchies), total) for name, file in files.items()}
     for one in read.values():
-        reordered(made, one)
-    return tables.compare_tables(made, read, rules=list(rules))
+        reordered(table, one)
+    return tables.compare_tables(table, read, rules=list(rules))
 
 
 def written(result: Any, answer: TableAnswer) -> None:
-    """Give an answer; a table that is not safe is not written for publication, and ends with exit code 1."""
+    """Show an answer; a table that is not safe is not written for publication, and the exit code is 1."""
     from unveil.tables.crosstable import CrossTable
 
     exposed = not getattr(result, "safe", True)

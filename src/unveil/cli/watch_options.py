@@ -55,13 +55,13 @@ class WindowOptions:
         str, typer.Option("--window", metavar="N|TIME|all", help="The last N records, or those of the last 30s, 15m, 1h, 7d.")
     ] = "10000"
     every: Annotated[
-        str | None, typer.Option("--every", metavar="N|TIME", help="When figures are due; default: ten times a window.")
+        str | None, typer.Option("--every", metavar="N|TIME", help="When figures are due; default: ten times per window.")
     ] = None
     time: Annotated[
         str | None, typer.Option("--time", metavar="COLUMN", help="The records' own times; a window by time needs it.")
     ] = None
     lateness: Annotated[str, typer.Option(metavar="TIME", help="How late a record may come and still count.")] = "0s"
-    late: Annotated[str, typer.Option(metavar="RULE", help="What becomes of later ones: drop, or add from then on.")] = "drop"
+    late: Annotated[str, typer.Option(metavar="RULE", help="What happens to later ones: drop, or add from then on.")] = "drop"
     person: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of persons: figures then count persons.")] = (
         None
     )
@@ -73,7 +73,7 @@ class WindowOptions:
         ),
     ] = None
     need: Annotated[
-        list[str] | None, typer.Option("--need", metavar="TEXT", help="A use, as 'NAME: TARGET given A, B at least 0.1'.")
+        list[str] | None, typer.Option("--need", metavar="TEXT", help="A need, such as 'NAME: TARGET given A, B at least 0.1'.")
     ] = None
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="The most combinations of values to hold; estimates beyond.")
@@ -93,7 +93,7 @@ class WindowOptions:
         first = list(self.key or _role(plan, "key"))
         sets = [first, *([name.strip() for name in text.split(",")] for text in self.key_set or ())]
         if not any(sets):
-            raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+            raise ArgumentError("no key column is named; use --key to name those an intruder may know.")
         return [one for one in sets if one]
 
     def settings(self, plan: Project | None) -> dict[str, Any]:
@@ -153,14 +153,14 @@ class AlarmOptions:
     """What raises an alarm, and what it does."""
 
     alarm: Annotated[
-        list[str] | None, typer.Option("--alarm", metavar="TEXT", help="A condition, as 'dr > 0.8' or 'k < 5 until 7'.")
+        list[str] | None, typer.Option("--alarm", metavar="TEXT", help="A condition, such as 'dr > 0.8' or 'k < 5 until 7'.")
     ] = None
     policy: Annotated[
         str | None, typer.Option("--policy", metavar="FILE|PRESET", help="A policy, each rule of which is an alarm.")
     ] = None
     alarm_command: Annotated[
         str | None,
-        typer.Option("--alarm-command", metavar="COMMAND", help="Run when an alarm is raised, the JSON line as its input."),
+        typer.Option("--alarm-command", metavar="COMMAND", help="Run when an alarm is raised, with the JSON line as its input."),
     ] = None
     stop_on_alarm: Annotated[bool, typer.Option("--stop-on-alarm", help="End the run, with exit code 1, at the first alarm.")] = (
         False
@@ -203,9 +203,9 @@ class KeepingOptions:
         typer.Option("--malformed", metavar="SINK", help="Write records that cannot be read here; default: only count them."),
     ] = None
     checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", metavar="FILE", help="Keep the state here; the same command then goes on.")
+        Path | None, typer.Option("--checkpoint", metavar="FILE", help="Keep the state here; the same command then resumes.")
     ] = None
-    checkpoint_every: Annotated[str, typer.Option("--checkpoint-every", metavar="TIME", help="How often to keep it.")] = "5s"
+    checkpoint_every: Annotated[str, typer.Option("--checkpoint-every", metavar="TIME", help="How often to save it.")] = "5s"
 
     def kept(self, source: str, settings: Mapping[str, Any], alarms: AlarmOptions) -> Checkpoint | None:
         """Return where the state is kept, if anywhere."""
@@ -215,7 +215,7 @@ class KeepingOptions:
             return None
         if source == "-":
             raise ArgumentError(
-                "standard input cannot be read again, so no run goes on from a --checkpoint; name a file or a topic."
+                "standard input cannot be read again, so no run can resume from a --checkpoint; name a file or a topic."
             )
         return Checkpoint(self.checkpoint, _fingerprint(source, settings, alarms, self))
 
@@ -231,7 +231,7 @@ class KeepingOptions:
                 continue
             real = Path(place).resolve()
             if real in places:
-                raise ArgumentError(f"{places[real]} and {name} name the same file; they are different files.")
+                raise ArgumentError(f"{places[real]} and {name} name the same file; name two different ones.")
             places[real] = name
 
 
@@ -253,7 +253,7 @@ def _extent(window: str, every: str | None, *, timed: bool) -> dict[str, Any]:
         step: Any = every or ("1m" if timed else "1000")
     elif window.replace("_", "").isdigit():
         if timed:
-            raise ArgumentError("a window of a number of records goes by their order, not by --time; leave --time out.")
+            raise ArgumentError("a window of a number of records follows their order, not their time; leave --time out.")
         extent = {"size": int(window)}
         step = every or str(max(int(window) // 10, 1))
     else:
@@ -267,7 +267,9 @@ def _extent(window: str, every: str | None, *, timed: bool) -> dict[str, Any]:
     by_number = str(step).replace("_", "").isdigit()
     if by_number == timed:
         wanted = (
-            "a duration such as 1m, as the window goes by time" if timed else "a number of records, or name a column with --time"
+            "a duration such as 1m, because the window goes by time"
+            if timed
+            else "a number of records, or name a column with --time"
         )
         raise ArgumentError(f"--every is {shown(every)}; it must be {wanted}.")
     return {**extent, "every": int(step) if by_number else step}

@@ -155,12 +155,12 @@ def _words(command: str) -> list[str]:
     except ValueError:
         words = []
     if not words:
-        raise ArgumentError("--alarm-command takes a program and its words, as a shell would read them.")
+        raise ArgumentError("--alarm-command takes a program and its arguments, as a shell would read them.")
     return words
 
 
 def _alarmed(words: list[str], figures: WindowFigures) -> subprocess.Popen[bytes]:
-    """Run the command of an alarm with the line of figures as its input; it is not waited for before the run ends."""
+    """Run the command of an alarm with the line of figures as its input; nothing waits for it before the run ends."""
     try:
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
         assert process.stdin is not None  # noqa: S101

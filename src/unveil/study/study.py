@@ -383,7 +383,7 @@ def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = F
         What the call says itself; it goes before the study and the project.
     """
     if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
-        raise ArgumentError("the list of sensitive attributes is empty; name one, or none to measure record identity.")
+        raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
     with ExitStack() as held:
         if isinstance(data, Study):
             held.enter_context(data.source.held())

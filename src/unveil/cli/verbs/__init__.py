@@ -1,4 +1,4 @@
-"""The verbs, in the data's order. Each reads its words, calls one public function and gives the answer."""
+"""The verbs, in the data's order. Each reads its options, calls one public function and shows the answer."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class LatticeOptions(SearchOptions):
 
     objective: Annotated[
         str,
-        typer.Option(metavar="NAME", help="What to make small: loss, loss-max, precision, entropy, classification:COLUMN, ..."),
+        typer.Option(metavar="NAME", help="What to minimise: loss, loss-max, precision, entropy, classification:COLUMN, ..."),
     ] = "loss"
     level: Annotated[
         list[str] | None, typer.Option("--level", metavar="COLUMN=LOW:HIGH", help="The levels that a key column may have.")
@@ -88,7 +88,7 @@ def anonymize(
 
 
 def _made(steps: Sequence[Step], inputs: Inputs, search: LatticeOptions, draws: DrawOptions, to: ReleaseOptions) -> Any:
-    """Run the steps; what is said to name people, on the command line too, is left out."""
+    """Run the steps; columns that are said to name people, on the command line or in the project, are left out."""
     from unveil.protect.chain import run_steps
 
     to.require_file()
@@ -117,7 +117,7 @@ def _generalised(
 
 
 def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]) -> None:
-    """Say by which command less is lost, where key attributes are gone and Mondrian would, or may, keep some of them."""
+    """Name a command that loses less, if key attributes are gone and Mondrian would, or may, keep some of them."""
     if any(groups is None or groups > 1 for groups in lost.values()):
         typed = [word for word in context.obj or () if word != "--json"]
         command = shlex.join(["unveil", *typed, "--mechanism", "mondrian"])
@@ -127,7 +127,7 @@ def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]
 def _require_key(inputs: Inputs, required: Sequence[Any]) -> None:
     """Refuse a generalisation without a key or without a model."""
     if inputs.key is None:
-        raise ArgumentError("no key column is named; name those an intruder may know with --key.")
+        raise ArgumentError("no key column is named; use --key to name those an intruder may know.")
     sides_of(inputs.key, inputs.sensitive)
     require_columns(inputs.key, inputs.source.names)
     if not required:

@@ -83,7 +83,7 @@ class _KnowledgeOptions:
         typer.Option(
             "--control",
             metavar="FILE",
-            help="A hold-out: people like those of the original not used for it, for synthetic data and linkage by chance.",
+            help="A hold-out: people like those of the original, but not used; for synthetic data and linkage by chance.",
         ),
     ] = None
     method: Annotated[
@@ -106,7 +106,7 @@ class _KnowledgeOptions:
         bool | None,
         typer.Option(
             "--missing-is-sensitive/--missing-is-no-secret",
-            help="Whether it is sensitive information that a sensitive value is missing (else: as the project says).",
+            help="Whether a missing sensitive value is itself sensitive (default: as the project says).",
             show_default=False,
         ),
     ] = None
@@ -146,7 +146,7 @@ class _KnowledgeOptions:
 def attack(attacked: _AttackedOptions, knowledge: _KnowledgeOptions, answer: AnswerOptions) -> None:
     """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage.
 
-    Of a synthetic release (which record is which is not said) and a hold-out: singling out, linkability, inference, membership.
+    For a synthetic release (no correspondence of records) and a hold-out: singling out, linkability, inference, membership.
     """
     from unveil.attacks.attack import attack as attack_release
 

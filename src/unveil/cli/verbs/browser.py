@@ -1,4 +1,4 @@
-"""The whole way in a browser, on one's own machine."""
+"""The verb app: all the work in a browser, on one's own machine."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def app(
     ] = False,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0: a free one.")] = 0,
     host: Annotated[
-        str, typer.Option("--host", help="The name to listen on; beyond this machine only with TLS and a password.")
+        str, typer.Option("--host", help="The name to listen on; other machines may connect only with TLS and a password.")
     ] = "127.0.0.1",
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="The certificate (--host).")] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (--host).")] = None,
     password_file: Annotated[
         Path | None,
-        typer.Option("--password-file", metavar="FILE", help="Holds the password for --host; default: you are prompted for it."),
+        typer.Option(
+            "--password-file", metavar="FILE", help="A file with the password for --host; default: you are prompted for it."
+        ),
     ] = None,
 ) -> None:
     """Open the app: from a file to a defended release in the browser. Nothing leaves this machine; Ctrl-C stops it."""

@@ -1,4 +1,4 @@
-"""The built-in data sets."""
+"""The verb datasets: the built-in data sets."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class _EstimateOptions:
             return discrimination_rate(study, sensitive=sensitive, interval=self.interval, confidence=self.confidence)
         if study.partitions or study.weights or self.interval or study.nulls != "category":
             raise ArgumentError(
-                "--max-distinct does not go with --partition, --weights, --interval or another --nulls than category."
+                "--max-distinct does not go with --partition, --weights, --interval or a --nulls other than category."
             )
         return approximate_rate(study.source, study.key, sensitive, max_distinct=self.max_distinct, seed=self.seed)
 

@@ -1,4 +1,4 @@
-"""The verbs of hierarchies: how a column is made coarser; built, proposed, checked, shown."""
+"""The verbs of hierarchies, which make columns coarser: they build, propose, check and show them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def show(
 @grouped
 def partitions(
     original: Annotated[str, typer.Argument(help="The original table.", show_default=False)],
-    release: Annotated[str, typer.Argument(help="A release with other values, as noise makes them.", show_default=False)],
+    release: Annotated[str, typer.Argument(help="A release with changed values, such as noise makes.", show_default=False)],
     column: Annotated[str, typer.Option("--column", metavar="COLUMN", help="The column to compare.")],
     match: _MatchOptions,
     reading: _FileOptions,
@@ -130,9 +130,9 @@ def partitions(
         str | None, typer.Option("--released", metavar="COLUMN", help="Its name in the release; default: the same.")
     ] = None,
     tree: Annotated[
-        Path | None, typer.Option("--hierarchy", metavar="FILE", help="For names: the hierarchy whose levels are tried.")
+        Path | None, typer.Option("--hierarchy", metavar="FILE", help="For categories: the hierarchy whose levels are tried.")
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="The share of the rate that may be what chance gives.")] = 0.1,
+    tolerance: Annotated[float, typer.Option(help="The share of the rate that may be due to chance.")] = 0.1,
     as_json: Json = False,
     out: PartitionOut = None,
 ) -> None:

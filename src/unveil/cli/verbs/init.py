@@ -29,15 +29,15 @@ def init(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The project file to write.")] = Path("unveil.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing in a terminal: take what is proposed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing in a terminal; take what is proposed.")] = False,
     separator: Separator = None,
     encoding: Encoding = None,
     missing: Missing = None,
     text: TextColumns = None,
     as_json: Json = False,
 ) -> None:
-    """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence. Or take a project of ARX over."""
+    """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence. Or convert a project of ARX."""
     from unveil.assess.init import start_project
     from unveil.output import check_replaceable
 

@@ -70,7 +70,7 @@ class _ComparisonOptions:
     """Which comparisons are made beside those of single columns."""
 
     ways: Annotated[int, typer.Option(help="Contingency tables of up to this many columns, 0 to 3.")] = 3
-    pmse: Annotated[bool, typer.Option("--pmse", help="Measure whether release and original can be told apart.")] = False
+    pmse: Annotated[bool, typer.Option("--pmse", help="Measure whether release and original can be distinguished.")] = False
     task: Annotated[
         list[str] | None, typer.Option("--task", metavar="COLUMN", help="A column to be predicted from all others.")
     ] = None

@@ -42,7 +42,7 @@ class _MeasuredOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ModelOptions(RequestedModels):
-    """The models that the table is to meet, and how values of its sensitive columns lie to one another."""
+    """The models that the table is to meet, and how the values of its sensitive columns relate to each other."""
 
     k_map: KMap = None
     presence: Presence = None
@@ -79,7 +79,7 @@ class _RiskOptions:
         typer.Option(
             "--loglinear",
             metavar="MODEL",
-            help="Log-linear population uniqueness: 1, 2, search or a formula: 'a * b + c'; pml: or ce: before it: by --weights.",
+            help="Log-linear population uniqueness: 1, 2, search or a formula 'a * b + c'; pml: or ce: before it: by --weights.",
         ),
     ] = None
     threshold: Annotated[float, typer.Option("--threshold", help="Records with a higher risk are at risk.")] = 0.2
@@ -87,7 +87,7 @@ class _RiskOptions:
         float, typer.Option("--wildcard-weight", help="How much a key with a null counts (--nulls wildcard).")
     ] = 1.0
     suppressed: Annotated[
-        str, typer.Option("--suppressed", metavar="apart|class", help="What becomes of records without any key value.")
+        str, typer.Option("--suppressed", metavar="apart|class", help="What happens to records without any key value.")
     ] = "apart"
 
     def arguments(self, reading: ReadingOptions) -> dict[str, Any]:

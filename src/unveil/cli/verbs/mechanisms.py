@@ -1,4 +1,4 @@
-"""The mechanisms there are, and what each is for."""
+"""The verb mechanisms: which there are, and what each is for."""
 
 from __future__ import annotations
 

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 class _LedgerOptions:
     """Where questions are kept."""
 
-    ledger: Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger; made where there is none.")] = Path(
-        "gate.db"
-    )
+    ledger: Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger; made if there is none.")] = Path("gate.db")
     key_file: Annotated[
         Path | None, typer.Option("--key-file", metavar="FILE", help="The ledger's secret key; default: LEDGER.key beside it.")
     ] = None
@@ -39,7 +37,7 @@ class _LedgerOptions:
         typer.Option("--shared-ledger", metavar="FILE", help="A budget that releases spend from too (--policy differential)."),
     ] = None
     budget: Annotated[
-        str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The shared ledger's budget, where it is made.")
+        str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The budget of a new shared ledger.")
     ] = None
     verify: Annotated[bool, typer.Option("--verify-ledger", help="Check the ledger's chain, and print its head.")] = False
     head: Annotated[str | None, typer.Option("--head", metavar="HEX", help="A head printed before: it must be on the chain.")] = (
@@ -139,12 +137,12 @@ class _AskingOptions:
         str | None, typer.Argument(metavar="QUESTION", help="SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.", show_default=False)
     ] = None
     analyst: Annotated[str, typer.Option("--as", metavar="ANALYST", help="Who asks: a label, not a proof.")] = "analyst"
-    explain: Annotated[bool, typer.Option("--explain", help="Say what the question would cost, and ask nothing.")] = False
+    explain: Annotated[bool, typer.Option("--explain", help="Say what the question would cost, without asking it.")] = False
     spent: Annotated[bool, typer.Option("--spent", help="Say what was spent, by analyst.")] = False
     history: Annotated[bool, typer.Option("--history", help="List the ledger's rows: the steward's view.")] = False
-    attack: Annotated[bool, typer.Option("--attack", help="Say what all answers together disclose of each record's value.")] = (
-        False
-    )
+    attack: Annotated[
+        bool, typer.Option("--attack", help="Say what all answers together disclose about each record's value.")
+    ] = False
 
     @property
     def lists(self) -> bool:
@@ -166,7 +164,7 @@ class _AskingOptions:
         if self.attack:
             return gate.attack()
         if self.question is None:
-            raise ArgumentError('no question is given; write it in quotes behind the data, such as "SELECT COUNT(*) FROM data".')
+            raise ArgumentError('no question is given; write it in quotes after the data, such as "SELECT COUNT(*) FROM data".')
         if self.explain:
             return gate.explain(self.question, analyst=self.analyst)
         return gate.ask(self.question, analyst=self.analyst)
@@ -188,7 +186,7 @@ class _ServingOptions:
     rate: Annotated[int, typer.Option("--rate", min=1, help="Questions that an analyst may ask per minute (--serve).")] = 60
 
     def run(self, gate: Gate, analyst: str) -> None:
-        """Serve the gate until that is stopped."""
+        """Serve the gate until it is stopped."""
         from unveil.app.gate_server import serve_gate
 
         serve_gate(gate, host=self.host, port=self.port, tokens=self.tokens, analyst=analyst, rate=self.rate)

@@ -1,4 +1,4 @@
-"""The published figures and experiments, recomputed."""
+"""The verb reproduce: the published figures and experiments, recomputed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def scan(
     threads: Annotated[int | None, typer.Option(help="Threads; default: two where they help.", min=1)] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option("--checkpoint", metavar="FILE", help="Keep the subsets done in a file, so that a stopped scan can go on."),
+        typer.Option("--checkpoint", metavar="FILE", help="Keep finished subsets in a file, so that a stopped scan can resume."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume from the checkpoint if there is one; by default it is beside the data.")
@@ -52,7 +52,7 @@ def _told_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
     def kept() -> str:
         if checkpoint is None or not checkpoint.exists():
             return ""
-        return f"the checkpoint {str(checkpoint)!r} keeps what is done; the same command with --resume goes on."
+        return f"the checkpoint {str(checkpoint)!r} keeps what is done; the same command with --resume continues it."
 
     try:
         with leaving_with(kept):

@@ -1,4 +1,4 @@
-"""The verb table: which cells of a table give somebody away, and how it is published safely."""
+"""The verb table: which cells of a table give somebody away, and how it can be published safely."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table(
         bool, typer.Option("--attack", help="Say who can compute what from the table, as it is or protected.")
     ] = False,
 ) -> None:
-    """Which cells of a table give somebody away, and how is it published safely? Exit code 1: a cell is exposed."""
+    """Which cells of a table give somebody away, and how can it be published safely? Exit code 1: a cell is exposed."""
     from unveil.tables import attack_table
 
     with showing_progress():

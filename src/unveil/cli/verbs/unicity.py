@@ -25,7 +25,8 @@ class _Points:
     data: Data = None
     person: Annotated[str | None, typer.Option("--person", metavar="COLUMN", help="The column of persons.")] = None
     key: Annotated[
-        list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column of a point, as a place or a time; repeat it.")
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="A column of a point, such as a place or a time; repeat it."),
     ] = None
     derive: Annotated[
         list[str] | None,
@@ -63,11 +64,11 @@ def _measured(options: _Points, drawn: _Draws) -> Unicity:
     inputs = gather(options.data, options.reading, roles, partial=True)
     study, derived = inputs.study, dict(parse_derived(text) for text in options.derive or ())
     if study.person is None:
-        raise ArgumentError("whose points they are is not said; name the column with --person.")
+        raise ArgumentError("no column says whose points they are; name it with --person.")
     named = options.key or (() if derived else study.key)
     point = list(dict.fromkeys([*named, *derived]))
     if not point:
-        raise ArgumentError("what makes a point is not said; name columns with --key, or make them with --derive.")
+        raise ArgumentError("no column says what makes a point; name columns with --key, or make them with --derive.")
     return unicity(
         study.source, study.person, point, p=range(1, drawn.points + 1), draws=drawn.draws, partitions=study.partitions,
         derived=derived, seed=drawn.seed,

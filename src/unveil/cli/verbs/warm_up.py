@@ -1,4 +1,4 @@
-"""The verb warm-up: compiles ahead what is slow at first."""
+"""The verb warm-up: compilation ahead of time, so that no call is slow at first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unveil.cli.options import Json, Out, SpreadsheetSafe, give, showing_progres
 
 @app.command("warm-up", epilog="Example: unveil warm-up")
 def warm_up(as_json: Json = False, out: Out = None, spreadsheet_safe: SpreadsheetSafe = True) -> None:
-    """Compile every loop now, and keep it, so that no later call has to wait for that."""
+    """Compile every loop now and keep it, so that no later call has to wait for the compiler."""
     from unveil.warm_up import warm_up as compile_all
 
     with showing_progress():

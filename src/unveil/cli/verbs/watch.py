@@ -14,7 +14,7 @@ from unveil.cli.watch_options import AlarmOptions, KeepingOptions, ShowingOption
 def watch(
     stream: StreamSourceOptions, window: WindowOptions, alarms: AlarmOptions, keeping: KeepingOptions, showing: ShowingOptions
 ) -> None:
-    """Measure a stream as it goes: the rate, k and needs of a moving window. Exit code 1: an alarm, or a rule not judged."""
+    """Measure a stream as it arrives: the rate, k and needs of a moving window. Exit code 1: an alarm, or a rule not judged."""
     from unveil.cli.watching import run_to_end, watch_of
 
     keeping.require_apart(stream.source, showing.out)
