@@ -106,13 +106,13 @@ class TestRead:
         with pytest.raises(ProjectError) as error:
             project.partition("agee", "decades")
         assert said(error) == (
-            "unveil.toml: attributes: the attribute 'agee' is not there; attributes are: age, health, native country, sex."
+            "unveil.toml: attributes: there is no attribute 'agee'; attributes are: age, health, native country, sex."
             " Hint: did you mean 'age'?"
         )
         with pytest.raises(ProjectError) as error:
             project.partition("age", "decade")
         assert said(error) == (
-            "unveil.toml: attributes.age.partitions: the partition 'decade' is not there; partitions are: decades, life, "
+            "unveil.toml: attributes.age.partitions: there is no partition 'decade'; partitions are: decades, life, "
             "named. Hint: did you mean 'decades'?"
         )
         with pytest.raises(ProjectError, match="there are no partitions"):
@@ -206,11 +206,11 @@ class TestErrors:
             ),
             (
                 "[attributes.age]\norder = ['Zorro', 'x', 'Zorro']",
-                ("line 2: attributes.age.order: 1 of 3 values are there already; each has one place."),
+                ("line 2: attributes.age.order: 1 of 3 values occur more than once; each has one place."),
             ),
             (
                 "[attributes.age]\nkind = 'nominal'\norder = ['Zorro']",
-                ("line 3: attributes.age.order: only an ordinal attribute has an order, and this one's kind is nominal."),
+                ("line 3: attributes.age.order: only an ordinal attribute has an order, and this one is nominal."),
             ),
             (
                 "[attributes.age]\nrole = 'key'\nhierarchy = 'hierarchies/agee.csv'",

@@ -1,6 +1,6 @@
 """The project file `unveil.toml`: where the data is, and what each of its attributes is.
 
-It is read whole and checked before anything is measured. What is wrong is said with the file, the line and the key.
+It is read whole and checked before anything is measured. An error names the file, the line and the key.
 """
 
 from __future__ import annotations

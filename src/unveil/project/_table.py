@@ -1,4 +1,4 @@
-"""One table of the project file, read field by field by name and type; what is wrong is said with line and key."""
+"""One table of the project file, read field by field by name and type; an error names the line and the key."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class TomlTable:
     fields: Mapping[str, Any]
 
     def wrong(self, problem: str, *keys: str | int) -> ProjectError:
-        """Return the error that says the problem of this table, or of a field in it."""
+        """Return the error about a problem of this table, or of a field in it."""
         path = (*self.path, *keys)
         known = (path[:length] for length in range(len(path), 0, -1))
         line = next((self.lines[prefix] for prefix in known if prefix in self.lines), None)
@@ -82,7 +82,7 @@ class TomlTable:
         return float(value)
 
     def flag(self, name: str) -> bool:
-        """Return whether something is so; no where the field is absent."""
+        """Return whether something is so; false where the field is absent."""
         value: bool | None = self._of_type(name, bool, "true or false")
         return bool(value)
 
@@ -137,7 +137,7 @@ def _kind_of(value: Any) -> str:
 
 
 def read_table(path: PathLike) -> TomlTable:
-    """Read a file of TOML whole; one that is not there or no TOML is refused, with its line."""
+    """Read a TOML file; one that is missing is refused, and so is one that is not TOML, with its line."""
     place = Path(path)
     text = read_text(place, ProjectError)
     try:

@@ -58,7 +58,7 @@ class GateSection:
 
 
 def read_gate(table: TomlTable) -> GateSection:
-    """Read the section; which settings a policy has is checked where the gate is opened."""
+    """Read the section; which settings a policy has is checked when the gate is opened."""
     contribution = table.number("contribution")
     if contribution is not None and (contribution < 1 or contribution != int(contribution)):
         raise table.wrong("expected a whole number of at least 1.", "contribution")

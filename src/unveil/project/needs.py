@@ -34,7 +34,7 @@ class Need:
     partitions
         How finely each attribute matters: semantic partitions by attribute (blocks, a mapping or edges).
     at_least
-        The degree, from 0 to 1, that will do, adjusted for chance; None: none is required.
+        The least degree that is enough, from 0 to 1, adjusted for chance; None: none is required.
 
     Examples
     --------
@@ -99,13 +99,13 @@ def _names(given: Any) -> tuple[Any, ...]:
 def _check_names(name: Any, target: Any, given: tuple[Any, ...]) -> None:
     """Refuse a need without a name, or one that infers an attribute from nothing, from itself, or from one named twice."""
     if not isinstance(name, str) or not name.strip():
-        raise ArgumentError("a need has no name; give it a text to be called by.")
+        raise ArgumentError("a need has no name; give it one.")
     if not given:
-        raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from nothing; name attributes it is given.")
+        raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from nothing; name the given attributes.")
     if not all(isinstance(attribute, str) and attribute for attribute in (target, *given)):
         raise ArgumentError(f"the need {shown(name)} has an attribute without a name; attributes are named by texts.")
     if target in given:
-        raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from itself; take it off the given attributes.")
+        raise ArgumentError(f"the need {shown(name)} infers {shown(target)} from itself; remove it from the given attributes.")
     if twice := [attribute for attribute in given if given.count(attribute) > 1]:
         raise ArgumentError(f"the need {shown(name)} is given {shown(twice[0])} twice; name it once.")
 

@@ -1,6 +1,6 @@
 """Policies: the rules that a release must meet, with their thresholds, alone or on top of a preset.
 
-It is in a file of its own, or in the section `policy` of the project file; both are written alike. A rule is a number (its
+A policy is in a file of its own, or in the section `policy` of the project file; both have the same form. A rule is a number (its
 threshold), the word "report" (the figure is wanted, its threshold not decided yet), a table with parameters, or a list of tables.
 """
 
@@ -97,14 +97,14 @@ class Policy:
         DataNotFoundError
             If the file is not there.
         ProjectError
-            If it is not TOML, or a rule is unknown or says what it must not; with line and key.
+            If it is not TOML, or a rule is unknown or malformed; with line and key.
         """
         root = read_table(path)
         return replace(read_policy(root, root.file.stem), path=root.file)
 
 
 def read_policy(table: TomlTable, name: str = "policy") -> Policy:
-    """Read the rules of a table of a file."""
+    """Read the rules in a table of a file."""
     table.only(("preset", *RULES), "rule")
     rules = [rule for field_name in table.fields if field_name != "preset" for rule in _read_rules(table, field_name)]
     places = [rule.place for rule in rules]
@@ -122,8 +122,8 @@ def write_policy(policy: Policy, relative: Callable[[Path], str]) -> Iterator[st
     if policy.presets:
         yield f"preset = {written(policy.presets[0] if len(policy.presets) == 1 else policy.presets)}"
     for name in dict.fromkeys(rule.name for rule in policy.rules):
-        said = [_document(rule) for rule in policy.rules if rule.name == name]
-        yield f"{name} = {written(said[0] if len(said) == 1 else [_table_of(name, one) for one in said])}"
+        documents = [_document(rule) for rule in policy.rules if rule.name == name]
+        yield f"{name} = {written(documents[0] if len(documents) == 1 else [_table_of(name, one) for one in documents])}"
     yield ""
 
 
@@ -141,19 +141,19 @@ def _read_presets(table: TomlTable) -> tuple[str, ...]:
 
 def _read_rules(table: TomlTable, name: str) -> Iterator[Rule]:
     """Read what a rule says: a number, "report", a table, or a list of tables."""
-    said = table.fields[name]
-    if RULES[name].flag and said != _UNDECIDED:
-        if said is not False:
-            raise table.wrong(f"{name} can only be false; leave the rule out where it does not matter.", name)
+    value = table.fields[name]
+    if RULES[name].flag and value != _UNDECIDED:
+        if value is not False:
+            raise table.wrong(f"{name} can only be false; leave the rule out if it does not matter.", name)
         yield Rule(name, 0)
-    elif isinstance(said, Mapping):
+    elif isinstance(value, Mapping):
         yield _read_rule(table.table(name), name)
-    elif isinstance(said, list) and said and all(isinstance(one, Mapping) for one in said):
-        for at, one in enumerate(said):
+    elif isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+        for at, one in enumerate(value):
             yield _read_rule(TomlTable(table.file, table.lines, (*table.path, name, at), one), name)
-    elif said == _UNDECIDED:
+    elif value == _UNDECIDED:
         yield Rule(name)
-    elif isinstance(said, bool) or not isinstance(said, int | float):
+    elif isinstance(value, bool) or not isinstance(value, int | float):
         raise table.wrong(f'expected a number, "{_UNDECIDED}", a table or a list of tables.', name)
     else:
         yield Rule(name, _threshold(table, name, name))
@@ -162,8 +162,8 @@ def _read_rules(table: TomlTable, name: str) -> Iterator[Rule]:
 def _read_rule(table: TomlTable, name: str) -> Rule:
     form = RULES[name]
     table.only((form.side, *form.parameters))
-    given = {parameter: _READERS[parameter](table, parameter) for parameter in form.parameters if parameter in table.fields}
-    return Rule(name, _threshold(table, form.side, name), given)
+    parameters = {parameter: _READERS[parameter](table, parameter) for parameter in form.parameters if parameter in table.fields}
+    return Rule(name, _threshold(table, form.side, name), parameters)
 
 
 def _threshold(table: TomlTable, key: str, name: str) -> float | None:
@@ -173,7 +173,7 @@ def _threshold(table: TomlTable, key: str, name: str) -> float | None:
     if not (form.low <= value <= form.high and math.isfinite(value)) or (form.whole and not value.is_integer()):
         kind = "a whole number" if form.whole else "a number"
         limits = f"from {form.low:g}" + (f" to {form.high:g}" if math.isfinite(form.high) else " up")
-        raise table.wrong(f"the threshold of {name} is {kind} {limits}, so it is not {value:g}.", key)
+        raise table.wrong(f"the threshold of {name} is {kind} {limits}, and {value:g} is not.", key)
     return int(value) if form.whole else value
 
 
@@ -209,7 +209,7 @@ def _secret(table: TomlTable, name: str) -> str | bool | None:
 
 
 def _partitions(table: TomlTable, name: str) -> dict[str, Any]:
-    """Read partitions by column, and keep them as they are written once they are known to be ones."""
+    """Read partitions by column, and keep them as they are written once they are known to be valid."""
     documents = dict(table.table(name).fields)
     for column, document in documents.items():
         try:
@@ -273,6 +273,6 @@ def _as_toml(value: Any) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise ArgumentError(f"a policy names its rules by text, not {shown(name)}.")
+                raise ArgumentError(f"the names of a policy's rules are texts, not {shown(name)}.")
         return {name: _as_toml(item) for name, item in value.items()}
     return [_as_toml(item) for item in value] if isinstance(value, list | tuple) else value

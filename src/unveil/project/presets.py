@@ -68,7 +68,7 @@ _PRESETS = (
     _cell_size(5, "The most common precedent: cells of at least 5, a risk of 1 in 5 for each record."),
     _cell_size(
         11,
-        "No cell of 1 to 10 may be shown, nor follow from what is shown.",
+        "No cell of 1 to 10 may be shown, or be derivable from what is shown.",
         "Centers for Medicare & Medicaid Services, cell size suppression policy (in its data use agreements)",
     ),
     _cell_size(20, "Cells of at least 20 have been required of patient data open to the public in Canada and the United States."),
@@ -77,7 +77,7 @@ _PRESETS = (
         "the highest risk of a record is at most 0.09",
         "European Medicines Agency, External guidance on Policy 0070 (EMA/90915/2016); Health Canada, Public Release of Clinical "
         "Information guidance (2019)",
-        "For clinical reports open to the public, 0.09 is the threshold to keep to unless another is justified.",
+        "For clinical reports open to the public, the threshold is 0.09 unless another is justified.",
         "It does not fix the key, nor how risk is measured. 0.09 is 1 in 11 rounded down: a class of 11 has a risk of 0.0909, so "
         "this rule asks for 12; cell-size-11 asks for 11.",
         (Rule("prosecutor_highest", 0.09),),

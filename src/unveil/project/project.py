@@ -29,7 +29,7 @@ class Project:
     Parameters
     ----------
     path
-        The project file. Other paths are kept as they follow from its folder.
+        The project file. Other paths are kept as resolved from its folder.
     data
         Where the data is and how to read it.
     attributes
@@ -93,7 +93,7 @@ class Project:
         DataNotFoundError
             If the file is not there.
         ProjectError
-            If it is not TOML, or a key is unknown or holds what it should not; with line and key.
+            If it is not TOML, or a key is unknown or has an invalid value; with line and key.
         """
         root = read_table(path)
         place = root.file
@@ -148,7 +148,7 @@ class Project:
 
     @checked_arguments
     def partition(self, column: str, name: str) -> Partition:
-        """Return a column's semantic partition of a name.
+        """Return a column's semantic partition by its name.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Project:
         ProjectError
             If the project does not name the column.
         HierarchyError
-            If the file holds no hierarchy.
+            If the file is not a hierarchy.
         """
         place = self.attribute(column).hierarchy
         return None if place is None else Hierarchy.read(place, column=column)
@@ -238,7 +238,7 @@ class Project:
         write_whole(place, self.to_toml(place.parent))
 
     def wrong(self, problem: str, *keys: str) -> ProjectError:
-        """Return the error that says what is wrong with a part of the file, with line and key.
+        """Return the error about a part of the file, with line and key.
 
         Parameters
         ----------
@@ -260,5 +260,5 @@ class Project:
     ) -> ProjectError:
         there = f"{noun}s are: {listed(known)}" if known else f"there are no {noun}s"
         return ProjectError.at(
-            self.path, None, dotted(keys), f"the {noun} {shown(name)} is not there; {there}.{near_miss(name, known)}"
+            self.path, None, dotted(keys), f"there is no {noun} {shown(name)}; {there}.{near_miss(name, known)}"
         )

@@ -22,7 +22,7 @@ class Step:
     attributes
         The columns it is for; none for mechanisms that take whole records.
     options
-        Its other settings, as the mechanism's function takes it.
+        Its other settings, as the mechanism's function takes them.
 
     Examples
     --------

@@ -13,7 +13,7 @@ __all__ = ["DISTANCE_WORDS", "RULES", "Form", "Rule"]
 Side: TypeAlias = Literal["at_least", "at_most"]
 
 DISTANCE_WORDS = ("equal", "rank", "value", "hierarchical", "variational", "kl", "js")
-"""How far values are apart, in the words of t-closeness; the models are a room below and have the same."""
+"""The distances between values that t-closeness knows; the models, a room below, have the same words."""
 _LENIENCE = ("except", "confidence", "missing_is_sensitive")
 
 
@@ -28,7 +28,7 @@ class Form:
     low, high, whole
         The range of the threshold, and whether it is a whole number.
     parameters
-        What else it takes, with the value that holds when it is not given (None: there is none).
+        What else it takes, with the default (None: there is none).
     flag
         Whether it is not a figure but a fact that must be false.
     about
@@ -106,8 +106,8 @@ RULES: dict[str, Form] = {
     "linkage": Form(about="highest share of records that a linkage gets right"),
     "singling_out": Form(about="people singled out by a release beyond those of a hold-out"),
     "linkability": Form(about="people whose two halves a release links, beyond those of a hold-out"),
-    "inference": Form(about="sensitive values that a release tells, beyond those of a hold-out"),
-    "membership": Form(about="people found out to be in the original, beyond false alarms about a hold-out"),
+    "inference": Form(about="sensitive values that a release gives away, beyond those of a hold-out"),
+    "membership": Form(about="people recognised as being in the original, beyond false alarms about a hold-out"),
     "direct_identifiers": Form(
         "at_most",
         0,
@@ -199,11 +199,11 @@ class Rule:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All parameters; those that are not given have the value that holds then."""
+        """All parameters; those that are not given have their defaults."""
         return {**self.form.parameters, **self.parameters}
 
     @property
     def place(self) -> tuple[str, str]:
-        """What tells this rule from others: its name, and what its figure is of (columns excepted make no other figure)."""
-        said = {name: value for name, value in self.settings.items() if value is not None and name not in _LENIENCE}
-        return self.name, json.dumps(said, sort_keys=True, default=str)
+        """What sets this rule apart: its name, and what its figure is of (excepted columns make no other figure)."""
+        stated = {name: value for name, value in self.settings.items() if value is not None and name not in _LENIENCE}
+        return self.name, json.dumps(stated, sort_keys=True, default=str)

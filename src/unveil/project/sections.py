@@ -41,11 +41,11 @@ class DataSection:
     path
         The file, taken from the project file's folder, or the address of a table in a database. It need not be there yet.
     separator, encoding
-        What is between the columns of a text file, and its encoding; None: found out.
+        What separates the columns of a text file, and its encoding; None: detected.
     missing
         Texts that stand for a null.
     text
-        Columns of codes, read as text with the zeros in front that a spreadsheet lost.
+        Columns of codes, read as text with the leading zeros that a spreadsheet lost.
     nulls
         What a null means: ``"category"``, ``"drop"`` or ``"error"``.
     only_roles
@@ -83,7 +83,7 @@ class Attribute:
     role
         identifier, key, sensitive, person, household, weight, keep or other.
     kind
-        nominal, ordinal or continuous; None: found out.
+        nominal, ordinal or continuous; None: inferred from the values.
     order
         The values of an ordinal column, lowest first.
     hierarchy
@@ -93,9 +93,9 @@ class Attribute:
     missing
         Texts that stand for a null in it, such as -9.
     missing_is_sensitive
-        Whether it is sensitive information that a value of it is missing.
+        Whether it is sensitive information in itself that a value is missing.
     reason
-        Why it has its role, in the words of who decided: a column that may name people is kept with a reason only.
+        Why it has its role, in the words of whoever decided: a column that may name people is kept only with a reason.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _read_attribute(name: str, table: TomlTable) -> Attribute:
     table.only(("role", "kind", "order", "missing", "missing_is_sensitive", "hierarchy", "partitions", "reason"))
     kind, order = table.word("kind", KINDS), _read_order(table)
     if order is not None and kind not in {None, "ordinal"}:
-        raise table.wrong(f"only an ordinal attribute has an order, and this one's kind is {kind}.", "order")
+        raise table.wrong(f"only an ordinal attribute has an order, and this one is {kind}.", "order")
     return Attribute(
         name=name,
         role=table.word("role", ROLES) or "other",
@@ -192,7 +192,7 @@ def _read_order(table: TomlTable) -> tuple[Any, ...] | None:
     if not order:
         raise table.wrong("the order is empty; list the values, lowest first.", "order")
     if twins := len(order) - len({text_of(value) for value in order}):
-        raise table.wrong(f"{twins:,} of {len(order):,} values are there already; each has one place.", "order")
+        raise table.wrong(f"{twins:,} of {len(order):,} values occur more than once; each has one place.", "order")
     return order
 
 
@@ -259,7 +259,7 @@ def _read_need(name: str, table: TomlTable) -> Need:
     if target is None:
         raise table.wrong("a need names the attribute to infer.", "target")
     if not given:
-        raise table.wrong("a need names the attributes that it is given.", "given")
+        raise table.wrong("a need names the attributes to infer it from.", "given")
     try:
         return Need(name, target, given, _read_partitions(table.table("partitions")), table.number("at_least"))
     except ArgumentError as problem:

@@ -1,4 +1,4 @@
-"""What the standard library does not do for TOML: finding the line of a key, and writing values.
+"""Two services for TOML that the standard library lacks: finding the line of a key, and writing values.
 
 `tomllib` reads a file but forgets where things stood. `lines_of` walks over a text that `tomllib` has accepted, so it
 needs to know only how to skip what it does not care for.
@@ -33,7 +33,7 @@ _SCALAR = re.compile(r"[^,\]}#\n]*")
 
 
 def lines_of(text: str) -> dict[KeyPath, int]:
-    r"""Return the line on which each key and each array element of a valid TOML text first stands.
+    r"""Return the line on which each key and each array element of a valid TOML text first occurs.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 A project of ARX is a ZIP archive: `project.xml` says how its text files are written, `input/definition.xml` what each column is,
 `input/config.xml` what is required, `input/hierarchies` has a file for each hierarchy, and `data/input.csv` the records. Which
-records are selected, how attributes are joined in the objective, and how large the population is, is in `input/config.dat`
+records are selected, how attributes are joined in the objective, and how large the population is, stands in `input/config.dat`
 only, which Java wrote.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["ArxArchive", "ArxColumn", "read_archive"]
 
 _DATA = "data/input.csv"
 _LARGEST = 1 << 28
-"""A description of more bytes is none that a person made."""
+"""A description of more bytes was not made by a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ArxArchive:
     unread: str | None = None
 
     def records(self) -> Iterator[list[str]]:
-        """Give the header and the records, those that are selected."""
+        """Yield the header and the records that are selected."""
         with zipfile.ZipFile(self.path) as archive, archive.open(_DATA) as raw:
             rows = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=self.separator)
             yield next(rows, [])
@@ -102,7 +102,7 @@ def read_archive(path: Path) -> ArxArchive:
         If it is not a project of ARX, or is damaged.
     """
     if "\0" in str(path) or not is_unicode(path):
-        raise ProjectError(f"{shown(path)}: the file cannot be read: no file has such a name.")
+        raise ProjectError(f"{shown(path)}: the file cannot be read: no file can have this name.")
     try:
         with zipfile.ZipFile(path) as archive:
             return _archive(path, archive)

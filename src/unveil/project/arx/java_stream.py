@@ -22,7 +22,7 @@ _PRIMITIVES = {"B": ">b", "C": ">H", "D": ">d", "F": ">f", "I": ">i", "J": ">q",
 
 
 class JavaStreamError(ValueError):
-    """A stream that is none, is cut off, or holds what only its own class could read."""
+    """A stream that is not one of Java objects, is cut off, or holds what only its own class could read."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +42,7 @@ class _Description:
     parent: _Description | None = None
 
     def chain(self) -> Iterator[_Description]:
-        """Give the classes from the first ancestor to this one."""
+        """Yield the classes from the first ancestor to this one."""
         if self.parent is not None:
             yield from self.parent.chain()
         yield self
@@ -61,7 +61,7 @@ def read_objects(content: bytes) -> list[Any]:
     Raises
     ------
     JavaStreamError
-        If it is not a such stream, or cannot be read to its end.
+        If it is not such a stream, or cannot be read to its end.
     """
     if not content.startswith(_MAGIC):
         raise JavaStreamError("this is not a stream of Java objects")
@@ -78,7 +78,7 @@ def read_objects(content: bytes) -> list[Any]:
 
 
 def reachable(value: Any) -> Iterator[JavaObject]:
-    """Give every object that can be reached from a value, each once."""
+    """Yield every object that can be reached from a value, each once."""
     seen: set[int] = set()
     waiting = [value]
     while waiting:

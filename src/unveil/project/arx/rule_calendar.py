@@ -1,8 +1,9 @@
-"""What a date of Java's means where its rule was saved: when weeks begin, what months are called, which century two digits have.
+"""Calendars of Java where a rule was saved: when weeks begin, what months are called, which century a year of two digits is in.
 
 Weeks differ between countries. In the United States they begin on Sunday, and the week that holds January 1st is the first; ISO
 8601, and most of Europe, let them begin on Monday, and the first week is the one with at least four days of the year. The days
-from December 29th to January 3rd may so be in week 1, 52 or 53. ARX saves what held on its machine beside the form of the dates.
+from December 29th to January 3rd may thus be in week 1, 52 or 53. ARX saves what held on its machine beside the form of the
+dates.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ class JavaCalendar:
     Attributes
     ----------
     first_day, least_days
-        The first day of a week, 1 being Sunday and 7 Saturday, and the days that the first week of a year or month has at least.
+        The first day of a week, 1 being Sunday and 7 Saturday, and the least number of days in the first week of a year or month.
     months, short_months
         The names of the twelve months.
     language
         The language, by its code.
     century
-        The first moment of the hundred years that years of two digits lie in.
+        The first moment of the hundred years in which years of two digits lie.
     """
 
     first_day: int
@@ -81,7 +82,7 @@ class JavaCalendar:
         return week
 
     def _offset(self, place: int, day: date) -> int:
-        """Return how the weeks lie to the first day of the period that a day is the `place`-th of."""
+        """Return how the weeks are shifted against the first day of the period of which a day is the `place`-th."""
         start = (place - self.weekday(day)) % _WEEK
         return _WEEK - start if start + 1 > self.least_days else -start
 

@@ -24,7 +24,7 @@ from unveil.project.arx.rules import ArxRule, DateRule, OrderRule, PriorityRule,
 __all__ = ["arx_rule"]
 
 _LARGEST = 1 << 24
-"""A rule of more bytes is none that a person made."""
+"""A rule of more bytes was not made by a person."""
 _HOME = "org.deidentifier.arx."
 _PERIODS: Mapping[str, tuple[str, int | None]] = {
     "SECOND_MINUTE_HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:mm:ss", None), "MINUTE_HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:mm", None),
@@ -62,11 +62,11 @@ def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
     DataNotFoundError
         If the file is not there.
     HierarchyError
-        If it is no such file, is damaged, or holds a rule that cannot be read without ARX.
+        If it is not such a file, is damaged, or holds a rule that cannot be read without ARX.
     """
     place = Path(file)
     if "\0" in str(place) or not is_unicode(place):
-        raise HierarchyError(f"{shown(place)}: the file cannot be read: no file has such a name.")
+        raise HierarchyError(f"{shown(place)}: the file cannot be read: no file can have this name.")
     try:
         with place.open("rb") as opened:
             return _rule(opened.read(_LARGEST + 1))
@@ -100,7 +100,7 @@ def _rule(content: bytes) -> ArxRule:
 def _intervals(fields: Mapping[str, Any]) -> ArxRule:
     kind = _type(fields["datatype"])
     if isinstance(kind, TextType):
-        raise HierarchyError("intervals are of numbers or dates.")
+        raise HierarchyError("only numbers and dates have intervals.")
     intervals = tuple(
         HalfOpen(_plain(one.fields["min"]), _plain(one.fields["max"]), _label(one.fields["function"]))
         for one in _elements(fields["intervals"])
@@ -126,7 +126,7 @@ def _order(fields: Mapping[str, Any]) -> ArxRule:
     elif "val$type" in captured and "val$comparator" not in captured:
         order = _type(captured["val$type"])
     else:
-        raise HierarchyError("the rule goes by an order that only ARX, or the data in ARX, knows; export the hierarchy as CSV.")
+        raise HierarchyError("the rule follows an order that only ARX, or the data in ARX, knows; export the hierarchy as CSV.")
     return ArxRule("order", OrderRule(kind, order, _levels(fields["groups"])))
 
 
@@ -146,19 +146,19 @@ def _redaction(fields: Mapping[str, Any]) -> ArxRule:
 def _dates(fields: Mapping[str, Any]) -> ArxRule:
     kind = _type(fields["datatype"])
     if not isinstance(kind, DateType):
-        raise HierarchyError("periods are of dates.")
+        raise HierarchyError("only dates have periods.")
     own = fields["format"]
     forms = dict(_pairs(own.fields["map"])) if isinstance(own, JavaObject) else {}
-    given = sorted(fields["granularities"], key=list(_PERIODS).index)
-    periods = tuple((str(forms.get(one, _PERIODS[one][0])), _PERIODS[one][1]) for one in given)
+    granularities = sorted(fields["granularities"], key=list(_PERIODS).index)
+    periods = tuple((str(forms.get(one, _PERIODS[one][0])), _PERIODS[one][1]) for one in granularities)
     zone = fields["timeZone"].fields["ID"] if isinstance(fields["timeZone"], JavaObject) else None
     bottom, top = (_plain(fields[name], zone) for name in ("bottomCoding", "topCoding"))
     return ArxRule("date", DateRule(kind, periods, bottom, top))
 
 
 def _priorities(fields: Mapping[str, Any]) -> ArxRule:
-    given = fields["priorities"]
-    known = None if given is None else {str(text): int(_plain(number)) for text, number in _pairs(given)}
+    priorities = fields["priorities"]
+    known = None if priorities is None else {str(text): int(_plain(number)) for text, number in _pairs(priorities)}
     kind = TextType() if fields["type"] is None else _type(fields["type"])
     highest = fields["priority"] == "HIGHEST_TO_LOWEST"
     return ArxRule("priority", PriorityRule(kind, known, highest, max(1, int(fields["maxLevels"]))))
@@ -167,7 +167,7 @@ def _priorities(fields: Mapping[str, Any]) -> ArxRule:
 def _levels(groups: JavaObject) -> tuple[tuple[LevelGroup, ...], ...]:
     levels = {int(_plain(number)): _elements(level.fields["list"]) for number, level in _pairs(groups)}
     if sorted(levels) != list(range(len(levels))):
-        raise HierarchyError("a level of the rule is not there.")
+        raise HierarchyError("a level of the rule is missing.")
     return tuple(
         tuple(LevelGroup(max(1, int(one.fields["size"])), _label(one.fields["function"])) for one in levels[number])
         for number in sorted(levels)
@@ -189,7 +189,7 @@ def _type(one: JavaObject) -> ArxType:
     name, form = one.name.removeprefix(f"{_HOME}DataType$"), one.fields.get("string")
     if name in ("ARXInteger", "ARXDecimal"):
         if form is not None:
-            raise HierarchyError("the rule is about numbers in a form of their own; export the hierarchy as CSV.")
+            raise HierarchyError("the rule is about numbers in a format of their own; export the hierarchy as CSV.")
         return NumberType(name == "ARXInteger")
     if name == "ARXDate":
         return DateType(str(form or DateType.form), _calendar(one.fields.get("format")))
@@ -219,7 +219,7 @@ def _calendar(form: Any) -> JavaCalendar | None:
 
 
 def _plain(value: Any, zone: str | None = None) -> Any:
-    """Return a boxed number as it is, and a date as a moment by the wall clock of a zone, that of here unless named."""
+    """Return a boxed number as it is, and a date as a moment by the wall clock of a zone, by default the local one."""
     if not isinstance(value, JavaObject):
         return value
     if value.name == "java.util.Date":

@@ -1,8 +1,8 @@
 """Intervals that repeat, are joined level by level, and end in open ones: ARX's rule for numbers and dates.
 
-The intervals given are repeated on both sides, as far as values go. From a bound on (`snap`), and beyond it, values fall into
-one last interval that reaches to the next bound (`coding`); what lies beyond that is "<" or ">=" it, up to the `extreme`, which
-no value may cross. Groups of intervals make those of the next level, again and again.
+The given intervals are repeated on both sides, as far as there are values. From a bound on (`snap`), and beyond it, values fall
+into one last interval that reaches to the next bound (`coding`); what lies beyond that is "<" or ">=" it, up to the `extreme`,
+which no value may cross. Groups of intervals make those of the next level, again and again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LevelGroup:
 
 @dataclass(frozen=True)
 class EndRange:
-    """Where the last interval begins, where open values begin, and what none may cross; None: where the one before is."""
+    """Where the last interval begins, where open values begin, and what none may cross; None: the same as the one before."""
 
     snap: Any = None
     coding: Any = None
@@ -70,16 +70,16 @@ class IntervalRule:
     def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:  # noqa: ARG002 - of values as they are read
         """Return the labels of the values, level by level."""
         rule: IntervalRule | None = self
-        found: list[list[str]] = []
+        levels: list[list[str]] = []
         while rule is not None:
             groups = rule._first(values)  # noqa: SLF001 - one of its own
-            found.append(rule._named(groups))  # noqa: SLF001
+            levels.append(rule._named(groups))  # noqa: SLF001
             if len(set(groups)) == 1:
                 break
             rule = rule._next()  # noqa: SLF001
             if rule is None:
-                found.append([ROOT] * len(values))
-        return found
+                levels.append([ROOT] * len(values))
+        return levels
 
     @property
     def _width(self) -> Any:
@@ -114,17 +114,17 @@ class IntervalRule:
             lowest = highest = replace(lowest, high=highest.high)
         if beyond := sum(value < lower.extreme or value >= upper.extreme for value in values):
             raise HierarchyError(f"the rule does not reach {beyond:,} of {len(values):,} values.")
-        found: list[tuple[Any, Any, Any]] = []
+        placed: list[tuple[Any, Any, Any]] = []
         for value in values:
             if value < lower.coding:
-                found.append((None, lower.coding, None))
+                placed.append((None, lower.coding, None))
             elif value >= upper.coding:
-                found.append((upper.coding, None, None))
+                placed.append((upper.coding, None, None))
             else:
                 one = self._numbered(self._number(value))
                 one = lowest if one.low < lowest.high else highest if one.high > highest.low else one
-                found.append((one.low, one.high, one.label))
-        return found
+                placed.append((one.low, one.high, one.label))
+        return placed
 
     def _named(self, groups: Sequence[tuple[Any, Any, Any]]) -> list[str]:
         write = self.kind.written
@@ -146,7 +146,7 @@ class IntervalRule:
         return IntervalRule(self.kind, joined, self.levels[1:], lower, upper)
 
     def _joined(self, groups: Sequence[LevelGroup]) -> Iterator[HalfOpen]:
-        """Give the intervals of the next level: neighbours joined, round after round until all are in one."""
+        """Yield the intervals of the next level: neighbours joined, round after round until all are in one."""
         at, number = 0, len(self.intervals)
         more = sum(group.size for group in groups) >= number  # the groups reach beyond the intervals: these are repeated
         while True:
@@ -161,7 +161,7 @@ class IntervalRule:
 
 
 def told_apart(labels: Sequence[str], groups: Sequence[Any]) -> Iterator[str]:
-    """Give every label, with a number where another group has it already."""
+    """Yield every label, with a number where another group has it already."""
     known: dict[str, dict[Any, str]] = {}
     for label, group in zip(labels, groups, strict=True):
         owners = known.setdefault(label, {})

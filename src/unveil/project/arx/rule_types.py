@@ -1,4 +1,4 @@
-"""Data types of ARX: how a text is read as a value, and a value written as text, as its rules for hierarchies do it."""
+"""Data types of ARX: how its rules for hierarchies read a text as a value, and write a value as text."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TextType(ArxType):
         if not self.places:
             return sorted(values, key=lambda value: text_of(value).encode("utf-16-be", "surrogatepass"))
         if missing := sum(text_of(value) not in self.places for value in values):
-            raise HierarchyError(f"the order of the rule does not have {missing:,} of {len(values):,} values.")
+            raise HierarchyError(f"the order of the rule lacks {missing:,} of {len(values):,} values.")
         return sorted(values, key=lambda value: self.places[text_of(value)])
 
 
@@ -122,33 +122,33 @@ _MONTH_NAMES = 3
 
 
 def parts_of(form: str) -> list[tuple[str, int]]:
-    """Return the parts of a form of Java's: a letter and how often it stands, or a text, whose number is 0."""
-    found: list[tuple[str, int]] = []
+    """Return the parts of a form of Java's: a letter and how often it occurs, or a text, whose number is 0."""
+    parts: list[tuple[str, int]] = []
     for text in re.findall(r"'(?:[^']|'')*'|[^']+", form):
         if text.startswith("'"):
-            found.append((text[1:-1].replace("''", "'") or "'", 0))
+            parts.append((text[1:-1].replace("''", "'") or "'", 0))
             continue
         for letter, run in groupby(text):
             length = len(list(run))
-            found.append((letter, length) if letter.isascii() and letter.isalpha() else (letter * length, 0))
-    return found
+            parts.append((letter, length) if letter.isascii() and letter.isalpha() else (letter * length, 0))
+    return parts
 
 
 def _pattern(form: str, calendar: JavaCalendar | None) -> str:
     """Return the pattern of texts that have a form."""
-    found, seen = "", set()
+    pattern, seen = "", set()
     for letter, length in parts_of(form):
         if not length:
-            found += re.escape(letter)
+            pattern += re.escape(letter)
             continue
         named, short = letter == "M" and length >= _MONTH_NAMES, letter == "y" and length <= _TWO_DIGITS
-        told = calendar is not None and (bool(calendar.months) if named else calendar.century is not None)
-        if letter not in _FIELDS or letter in seen or ((named or short) and not told):
+        known = calendar is not None and (bool(calendar.months) if named else calendar.century is not None)
+        if letter not in _FIELDS or letter in seen or ((named or short) and not known):
             raise HierarchyError(f"dates of the form {form} are not read; use ISO dates, or a form of numbers.")
         seen.add(letter)
         name, digits = ("name", _names(calendar)) if named else _FIELDS[letter]
-        found += f"(?P<{'short' if short else name}>{digits})"
-    return found
+        pattern += f"(?P<{'short' if short else name}>{digits})"
+    return pattern
 
 
 def _names(calendar: JavaCalendar | None) -> str:
@@ -199,7 +199,7 @@ def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> 
     for letter, length in parts_of(form):
         text = letter if not length else _part(at, letter, length, calendar)
         if text is None:
-            raise HierarchyError(f"periods of the form {form} depend on a language or a calendar that the file does not tell.")
+            raise HierarchyError(f"periods of the form {form} depend on a language or a calendar that the file does not name.")
         found += text
     return found
 

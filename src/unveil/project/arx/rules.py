@@ -1,4 +1,4 @@
-"""How does ARX make a hierarchy? The rules that it saves as .ahs files, applied to the values of a column.
+"""The rules by which ARX makes hierarchies, saved as .ahs files, applied to the values of a column.
 
 A file holds one builder of ARX, as Java wrote it: intervals, groups of ordered values, masked characters, periods of dates, or
 values that go one after the other by their priority. Nothing of it is executed.
@@ -76,14 +76,14 @@ class OrderRule:
     def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:  # noqa: ARG002 - of the texts
         """Return the labels of the values."""
         groups: list[tuple[str, ...]] = [(text,) for text in self.order.ordered(texts)]
-        found: list[list[str]] = []
+        levels: list[list[str]] = []
         for level in self.levels:
-            if not level or (found and len(groups) == 1):
+            if not level or (levels and len(groups) == 1):
                 break
             groups, names = _gathered(groups, level, self.kind)
             name_of = {text: name for group, name in zip(groups, told_apart(names, groups), strict=True) for text in group}
-            found.append([name_of[text] for text in texts])
-        return [*found, [_ROOT] * len(texts)] if len(groups) > 1 else found
+            levels.append([name_of[text] for text in texts])
+        return [*levels, [_ROOT] * len(texts)] if len(groups) > 1 else levels
 
 
 def _gathered(

@@ -1,6 +1,6 @@
 """ARX's requirements, quality models and limits in the words of a project file, and what has no such words.
 
-Nothing is left out in silence: what cannot be translated is said.
+Nothing is left out silently: whatever cannot be translated is reported.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def translated(archive: ArxArchive, records: int) -> Translated:
 def _criterion(text: str, archive: ArxArchive, records: int, translation: Translated) -> None:
     for pattern, read in _CRITERIA:
         if (match := re.fullmatch(pattern, text)) is not None:
-            said = read(translation.models, *match.groups())
-            if said:
-                translation.notes.append(f"{text}: {said}")
+            note = read(translation.models, *match.groups())
+            if note:
+                translation.notes.append(f"{text}: {note}")
             return
     if match := re.fullmatch(rf"\({_N}\)-population-uniqueness \((\w+)\)", text):
         _population_uniqueness(text, match, archive, records, translation)
@@ -144,10 +144,10 @@ def _profitable(models: dict[str, Any], attacker: str, *amounts: str) -> str | N
 
 
 def _prosecuted(attacker: str) -> str | None:
-    """Say that the stricter prosecutor is taken for a journalist, as a project file has no population."""
+    """Say that the stricter prosecutor takes the place of a journalist, because a project file has no population."""
     if attacker == "prosecutor":
         return None
-    return "taken against a prosecutor, which asks for no less; with `population` its table, end it in :journalist."
+    return "measured against a prosecutor, which requires no less; with its table as `population`, end it in :journalist."
 
 
 _DISTANCES = {"equal ground-": "equal", "hierarchical ground-": "hierarchical", "ordered ": "rank"}
@@ -169,7 +169,7 @@ _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (rf"profitability \((\w+)\)\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\]", _profitable),
     (rf"no-attack-profitability \((\w+)\)\[benefit=.*, gain={_N}, cost={_N}\]", _no_attack),
 )  # fmt: skip
-"""How each requirement is written in a .deid file, and what becomes of it; a text that comes back is a note."""
+"""How each requirement is written in a .deid file, and what it becomes; a text that is returned is a note."""
 
 
 def _objective(archive: ArxArchive, translation: Translated) -> None:
@@ -187,7 +187,7 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
     """Return the objective, and the factor between generalisation and suppression."""
     if match := re.fullmatch(rf"Loss \({_N}/{_N}/{_N}\)", archive.metric):
         if archive.joined not in _JOINED:
-            translation.notes.append("How ARX joins the attributes' losses could not be read; their geometric mean is taken.")
+            translation.notes.append("How ARX joins the attributes' losses could not be read; their geometric mean is used.")
         return _JOINED.get(archive.joined or "", "loss-geometric"), float(match[1])
     if archive.metric == "Classification accuracy":
         responses = [one.name for one in archive.columns if one.response]
@@ -198,7 +198,7 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
     if archive.metric in _OBJECTIVES:
         return _OBJECTIVES[archive.metric], 0.0 if archive.metric in _MONOTONE else 0.5
     translation.notes.append(
-        f"Quality model {archive.metric!r}: there is none like it here for these columns; loss is taken instead."
+        f"Quality model {archive.metric!r}: there is none like it here for these columns; loss is used instead."
     )
     return "loss", 0.5
 
