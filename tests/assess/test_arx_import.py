@@ -159,7 +159,7 @@ def test_the_verb_takes_it_over_and_the_next_one_runs_it(
 def test_requirements_have_the_words_of_a_project_file(criterion: str, models: dict[str, Any], tmp_path: Path) -> None:
     found = unveil.import_arx(project_of_arx(tmp_path / "care.deid", criteria=(criterion,)), tmp_path / "unveil.toml")
     assert found.project.models == models
-    assert any("taken against a prosecutor" in note for note in found.notes) == ("(journalist)" in criterion)
+    assert any("measured against a prosecutor" in note for note in found.notes) == ("(journalist)" in criterion)
     found.write()
     assert unveil.Study.of(tmp_path / "unveil.toml").project is not None
 
@@ -213,7 +213,7 @@ def test_without_what_java_wrote_the_rest_is_taken_over_and_that_is_said(tmp_pat
     for java in (None, b"nothing", java_settings([0, 1])[:-40]):
         found = unveil.import_arx(project_of_arx(tmp_path / "care.deid", java=java), tmp_path / "unveil.toml")
         assert found.records == len(ROWS)
-        assert any("all records are taken" in note for note in found.notes)
+        assert any("all records are used" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("cut", range(4, 500, 23))

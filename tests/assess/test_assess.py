@@ -104,7 +104,7 @@ def test_roles_are_taken_from_the_columns_where_none_are_named() -> None:
     found = unveil.assess(frame, sensitive="ill")
     assert found.made.key == ("town", "job")
     assert found.assumed
-    assert found.advice[0].what == "Take out or replace mail."
+    assert found.advice[0].what == "Remove or replace mail."
     assert any("No key was named" in one.why for one in found.advice)
 
 
@@ -269,7 +269,7 @@ def test_files_are_named_with_their_hash_under_a_key(tmp_path: Path) -> None:
 def test_advice_gives_reason_and_command_and_invents_no_threshold(adult: unveil.Assessment) -> None:
     assert [one.run.split()[1] for one in adult.advice] == ["anonymize", "anonymize", "anonymize", "assess", "check"]
     assert "--k K" in adult.advice[0].run
-    assert "Most of that comes through age" in adult.advice[0].why
+    assert "Most of that is due to age" in adult.advice[0].why
     assert all(one.why.endswith(".") for one in adult.advice)
 
 
@@ -343,7 +343,7 @@ def test_of_very_many_attributes_those_that_say_most_are_combined() -> None:
     assert {name for subset in found.combinations.subsets for name in subset.key} == {*found.combined}
     assert len(found.attributes) == 70
     shown = str(found.view())
-    assert "10 that say least by themselves" in shown
+    assert "10 attributes that say least by themselves" in shown
     assert "the first 60 of 70; the whole answer has them all" in shown
     assert not any("--key" in step.run for step in found.advice)
     all_of_them = unveil.assess(frame, key=frame.columns, max_size=1)

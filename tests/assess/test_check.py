@@ -189,7 +189,7 @@ def test_what_nulls_as_wildcards_vouch_for_is_held_against_true_records() -> Non
     assert [one.met for one in alone.outcomes] == [None, None, None, True]
     assert outcome(alone, "k_anonymity").value == 4
     assert "give the original" in str(outcome(alone, "k_anonymity").reason)
-    assert "may find less" in str(outcome(alone, "distinct_l_diversity").reason)
+    assert "may find fewer" in str(outcome(alone, "distinct_l_diversity").reason)
     held = unveil.check(weak, {"k_anonymity": 2}, original=original, same_order=True, **asked)  # type: ignore[arg-type]
     assert (outcome(held, "k_anonymity").value, outcome(held, "k_anonymity").met) == (1, False)
     safe = unveil.suppress_locally(original, ["a", "b"], 2).data

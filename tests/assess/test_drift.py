@@ -83,7 +83,7 @@ def test_what_has_no_earlier_figure_is_said() -> None:
 def test_figures_of_another_key_are_not_compared() -> None:
     with pytest.raises(ArgumentError, match="cannot be compared"):
         unveil.check(table(5), baseline=unveil.check(table(5), {"k_anonymity": 1}, key=["a"]).to_dict(), key=["x"])
-    with pytest.raises(ArgumentError, match="take nulls as"):
+    with pytest.raises(ArgumentError, match="treat nulls as"):
         unveil.check(table(5, 5), baseline=stored(table(5, 5)), nulls="drop", **SIDES)
     with pytest.raises(ArgumentError, match="nothing to compare"):
         unveil.check(table(5, 5), {"direct_identifiers": 0}, baseline=unveil.measure(table(5, 5), **SIDES).to_dict(), **SIDES)

@@ -84,7 +84,7 @@ def test_without_a_holdout_nothing_is_said_of_synthetic_data() -> None:
     assert asked[0].value is None
     assert "no hold-out is given" in str(asked[0].reason)
     assert not verdict.passes
-    with pytest.raises(unveil.errors.ArgumentError, match="beside the original"):
+    with pytest.raises(unveil.errors.ArgumentError, match="needs the original beside it"):
         unveil.check(copied, "wp216-synthetic", control=holdout)
 
 

@@ -1,4 +1,4 @@
-"""Puts the rooms above together: assessment, comparison and the policy gate.
+"""The rooms above put together: assessment, comparison and the policy gate.
 
 The room is called as a function too: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
 """

@@ -24,7 +24,7 @@ _SIGNS = frozenset(("?", "-", "--", ".", "..", "n/a", "#n/a", "k.a.", "n.a."))
 _BELOW = frozenset((-1, -7, -8, -9, -66, -77, -88, -97, -98, -99, -777, -888, -999, -9999, -99999))
 _ABOVE = (99, 999, 9999, 99999, 999999)
 _NEIGHBOURS = 3
-"""Codes of refusals stand just below the largest: 97, 98, 99."""
+"""Codes of refusals lie just below the largest: 97, 98, 99."""
 _APART = 1.5
 
 
@@ -39,7 +39,7 @@ class MissingCode:
     records
         How many records hold it.
     sure
-        Whether little speaks against it: it is then read as a null.
+        Whether there is little doubt: it is then read as a null.
     evidence
         Why.
     """
@@ -81,9 +81,11 @@ def missing_codes(values: Sequence[Any], counts: Sequence[int]) -> tuple[Missing
         for value, n in held
         if isinstance(value, str) and (value.strip().casefold() in _SIGNS or " ".join(words_of(value)) in _WORDS)
     ]
-    said = {code.text for code in words}
-    numbers = {number: (value, n) for value, n in held if text_of(value) not in said and (number := number_of(value)) is not None}
-    if len(numbers) + len(said) < len(held) or len(numbers) < _NEIGHBOURS:
+    texts = {code.text for code in words}
+    numbers = {
+        number: (value, n) for value, n in held if text_of(value) not in texts and (number := number_of(value)) is not None
+    }
+    if len(numbers) + len(texts) < len(held) or len(numbers) < _NEIGHBOURS:
         return tuple(words)
     return (*words, *_below(numbers), *_above(numbers))
 

@@ -19,7 +19,7 @@ __all__ = ["Advice", "Command", "advice_on"]
 
 _MOST_NAMED = 3
 _MOST_KEYS = 20
-"""More key attributes than anybody types: they belong into a project file, which unveil init writes."""
+"""More key attributes than anybody would type: they belong in a project file, which unveil init writes."""
 _ASSUMING = frozenset({"assess", "check"})
 """Verbs that take every column for a key attribute where none is named."""
 
@@ -33,7 +33,7 @@ class Command:
 
 
 _OWNERS = {"person": ("assess", "measure", "check", "anonymize"), "household": ("assess", "measure", "anonymize")}
-"""The verbs that take the columns of persons, and who lives together."""
+"""The verbs that take the columns of persons and of households."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ def advice_on(assessment: Assessment) -> tuple[Advice, ...]:
 
 
 def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: bool = True) -> Command:
-    """Return a command on the same data with the same roles; what a verb assumes by itself need not be said.
+    """Return a command on the same data with the same roles; what a verb assumes by itself is left out.
 
-    The Python call is given with the places of the data and the roles: ``unveil.scan({data}{key})``.
+    The Python call comes with placeholders for the data and the roles: ``unveil.scan({data}{key})``.
     """
     place = assessment.place if assessment.place != "the data frame" else "DATA"
     project = [one.place for one in assessment.files if one.role == "project"]
@@ -113,8 +113,8 @@ def _on_identifiers(assessment: Assessment) -> Iterator[Advice]:
     run = _command(assessment, "identifiers", call="unveil.direct_identifiers({data})", roles=False)
     if sure:
         yield Advice(
-            f"Take out or replace {listed(sure)}.",
-            "What these columns hold names people outright, whatever is done to the other columns.",
+            f"Remove or replace {listed(sure)}.",
+            "The values of these columns name people outright, whatever is done to the other columns.",
             run,
         )
     if doubtful:
@@ -125,14 +125,14 @@ def _on_roles(assessment: Assessment) -> Iterator[Advice]:
     if assessment.assumed:
         yield Advice(
             "Say what each column is.",
-            "No key was named: every column that is not a direct identifier and not sensitive was taken for known to an "
+            "No key was named: every column that is neither a direct identifier nor sensitive was assumed to be known to an "
             "intruder.",
             _command(assessment, "init", call="unveil.start_project({data})", roles=False),
         )
     if not assessment.made.sensitive:
         yield Advice(
-            "Name what is sensitive.",
-            "No sensitive attribute was named, so only identities were looked at, not what an intruder would learn.",
+            "Name the sensitive attributes.",
+            "No sensitive attribute was named, so only identities were measured, not what an intruder would learn.",
             _command(assessment, "assess", "--sensitive", "COLUMN", call='unveil.assess({data}{key}, sensitive="COLUMN")'),
         )
 
@@ -143,8 +143,8 @@ def _on_identity(assessment: Assessment) -> Iterator[Advice]:
         some = "; ".join(" + ".join(key) for key in minimal[:_MOST_NAMED])
         more = f"; and {len(minimal) - _MOST_NAMED:,} more" if len(minimal) > _MOST_NAMED else ""
         yield Advice(
-            "Do not release these together as they are.",
-            f"Each of these sets of attributes tells every record from every other: {some}{more}.",
+            "Do not release these together unchanged.",
+            f"Each of these sets of attributes distinguishes every record from every other: {some}{more}.",
             _command(assessment, "scan", "--identity", call="unveil.scan({data}{key})"),
         )
     uniques = assessment.measurement.uniqueness["sample"]["uniques"]
@@ -154,9 +154,9 @@ def _on_identity(assessment: Assessment) -> Iterator[Advice]:
     best = min(assessment.without, key=lambda one: one.uniques, default=None)
     helps = ""
     if best is not None and best.uniques < uniques:
-        helps = f" Most of that comes through {best.name}: without it {people(best.uniques, unit)} would be alone."
+        helps = f" Most of that is due to {best.name}: without it, {people(best.uniques, unit)} would be unique."
     yield Advice(
-        "Make the key attributes coarser, or suppress, until nobody is unique.",
+        "Make the key attributes coarser, or suppress records, until nobody is unique.",
         f"{people(uniques, unit)} of {assessment.measurement.number:,} {shared} the key with no other "
         f"{noun(unit, one=True)}.{helps}",
         _command(
@@ -179,7 +179,7 @@ def _on_secrets(assessment: Assessment) -> Iterator[Advice]:
     if plain:
         yield Advice(
             f"Say which values of {listed(plain)} mean the same to an intruder.",
-            "Who learns that it is one of three cancers has learnt enough; a semantic partition measures that.",
+            "Someone who learns that it is one of three cancers has learnt enough; a semantic partition measures that.",
             _command(
                 assessment,
                 "assess",
@@ -196,7 +196,7 @@ def _on_secret(assessment: Assessment, one: Disclosure) -> Iterator[Advice]:
     if one.kind == "zero-identifier" or (one.adjusted is not None and one.adjusted <= 0.0):
         yield Advice(
             f"Nothing to do for {one.title} beyond what protects identities.",
-            "The key says no more of it than a random key of the same classes would.",
+            "The key says no more about it than a random key with the same classes would.",
             _command(assessment, "measure", call="unveil.measure({data}{sides})"),
         )
         return
@@ -207,8 +207,8 @@ def _on_secret(assessment: Assessment, one: Disclosure) -> Iterator[Advice]:
         return
     guess = assessment.measurement.vulnerability[one.sensitive]
     yield Advice(
-        f"See to it that those who look alike differ in {one.sensitive}.",
-        "In some classes all records hold the same value, so that knowing the key is knowing the sensitive value; an intruder's "
+        f"Make sure that records with the same key differ in {one.sensitive}.",
+        "In some classes all records hold the same value, so whoever knows the key knows the sensitive value; an intruder's "
         f"best guess is right for {number(guess['posterior'])} of the records with the key, for {number(guess['prior'])} without "
         "it.",
         _command(
@@ -225,8 +225,8 @@ def _on_secret(assessment: Assessment, one: Disclosure) -> Iterator[Advice]:
 
 def _on_the_gate(assessment: Assessment) -> Iterator[Advice]:
     yield Advice(
-        "Hold the release against the rule that binds you.",
-        "Whether these figures are low enough is not in the data: a policy, or a preset with its source, says it.",
+        "Check the release against the rules that bind you.",
+        "The data cannot say whether these figures are low enough: a policy, or a preset with its source, does.",
         _command(assessment, "check", "--policy", "POLICY", call='unveil.check({data}, "POLICY"{sides})'),
     )
 

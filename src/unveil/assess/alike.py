@@ -1,8 +1,9 @@
-r"""Which columns say the same? Those that tell each other's value in nearly every record, and an age beside a date of birth.
+r"""Which columns say the same? Those that determine each other's value in nearly every record, and an age beside a date of birth.
 
-Two columns are alike where each tells the other far better than its most frequent value does: with :math:`m_{A}` the records
+Two columns are alike if each predicts the other far better than the most frequent value does: with :math:`m_{A}` the records
 that the best guess of B gets right within each value of A, Goodman and Kruskal's lambda :math:`(m_A - \max n_B) / (N - \max
-n_B)` is at least 0.95, both ways. Columns in which nearly every record has its own value are left out: they would all be alike.
+n_B)` is at least 0.95, both ways. Columns in which nearly every record has a value of its own are left out: they would all be
+alike.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ __all__ = ["AlikeColumns", "alike_columns"]
 
 _LAMBDA = 0.95
 _OWN = 0.5
-"""Share of the persons from which values are too many: nearly everybody has one of their own."""
+"""From this share of the persons on, values are too many: nearly everybody has one of their own."""
 _WIDE = 80
 """With more columns only exact twins, and those whose names share a word, are compared."""
 _STRAIGHT = 0.99
@@ -38,7 +39,7 @@ _YEAR = 365.2425
 
 @dataclass(frozen=True, slots=True)
 class AlikeColumns:
-    """Columns that say the same, and why that is said."""
+    """Columns that say the same, and the evidence for it."""
 
     columns: tuple[str, ...]
     evidence: str
@@ -60,7 +61,7 @@ def alike_columns(coded: Mapping[str, Coded], persons: int | None = None) -> tup
     coded
         The columns of the records, coded.
     persons
-        How many persons the records are of; none: as many as records.
+        How many persons the records belong to; none: as many as records.
     """
     most = _OWN * (persons or max((len(one.codes) for one in coded.values()), default=0))
     few = {name: one for name, one in coded.items() if 2 <= len(one.values) <= most}  # noqa: PLR2004 - two values
@@ -68,7 +69,7 @@ def alike_columns(coded: Mapping[str, Coded], persons: int | None = None) -> tup
     for first, second in _pairs(few):
         if _both_ways(few[first], few[second]):
             joined.join(first, second)
-    alike = [AlikeColumns(tuple(group), "each tells the other's value in nearly every record") for group in joined.groups()]
+    alike = [AlikeColumns(tuple(group), "each determines the other's value in nearly every record") for group in joined.groups()]
     return (*alike, *_ages(coded))
 
 
@@ -90,7 +91,7 @@ def _pairs(coded: Mapping[str, Coded]) -> Sequence[tuple[str, str]]:
 
 
 def _both_ways(one: Coded, other: Coded) -> bool:
-    """Whether each tells the other far better than its most frequent value does."""
+    """Whether each predicts the other far better than the most frequent value does."""
     few, many = sorted((len(one.values), len(other.values)))
     return few >= _LAMBDA * many - 1 and _lambda(one, other) >= _LAMBDA and _lambda(other, one) >= _LAMBDA
 

@@ -1,4 +1,4 @@
-"""How does someone who used ARX come over? A project of ARX, its data and hierarchies included, as a project file of ours."""
+"""The import of a project of ARX, with its data and hierarchies, as a project file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ArxImport(Result):
     records
         How many records it releases.
     notes
-        What could not be taken over, or means something else.
+        What could not be imported, or means something else.
     """
 
     project: Project
@@ -87,7 +87,7 @@ class ArxImport(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: the columns, what is required, and what is not taken over."""
+        """Return what a person should see: the columns, what is required, and what is not imported."""
         figures = (
             Figure("records", self.records),
             Figure("project", str(self.project.path)),
@@ -110,8 +110,8 @@ class ArxImport(Result):
         return View(f"Project of ARX: {self.archive.path}", figures, tables, self.notes)
 
     def to_toml(self) -> str:
-        """Return the text of the project file, with what could not be taken over as comments."""
-        opening = f"Taken over by unveil {__version__} from {self.archive.path.name}, which ARX {self.archive.version} wrote."
+        """Return the text of the project file, with comments on what could not be imported."""
+        opening = f"Imported by unveil {__version__} from {self.archive.path.name}, which ARX {self.archive.version} wrote."
         return "\n".join([*commented(opening, *self.notes), "", self.project.to_toml()])
 
     def files(self) -> tuple[Path, ...]:
@@ -129,12 +129,12 @@ class ArxImport(Result):
         Parameters
         ----------
         force
-            Replace files that are there already.
+            Replace existing files.
 
         Raises
         ------
         OutputError
-            If a file is there already, or cannot be written; then no file of the project is written.
+            If a file exists already, or cannot be written; then no file of the project is written.
         """
         require_new(self.files(), force=force)
         check_replaceable(self.project.path)
@@ -151,7 +151,7 @@ class ArxImport(Result):
 
 @checked_arguments
 def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unveil.toml") -> ArxImport:
-    """Take a project of ARX over: its data, roles, hierarchies, requirements, quality model and limit of suppression.
+    """Import a project of ARX: its data, roles, hierarchies, requirements, quality model and limit of suppression.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
     Returns
     -------
     ArxImport
-        The project, and notes on what has no counterpart. If records were selected in ARX, the data has these only.
+        The project, and notes on what has no counterpart. If records were selected in ARX, the data has only these.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
 
 
 def _checked_records(archive: ArxArchive) -> Any:
-    """Give the records, or refuse a table that does not have the columns that are described."""
+    """Yield the records, or refuse a table that does not have the columns described."""
     rows = archive.records()
     header = next(rows)
     if header != [one.name for one in archive.columns]:
@@ -203,12 +203,12 @@ def _attribute(one: ArxColumn, folder: Path, files: dict[str, str]) -> Attribute
 
 
 def _said(archive: ArxArchive, records: int) -> list[str]:
-    said = []
+    notes = []
     if archive.selected is not None:
-        said.append(f"ARX releases the {counted(records, 'record')} selected there; the data has these, and no others.")
+        notes.append(f"ARX releases the {counted(records, 'record')} selected there; the data has these, and no others.")
     if archive.unread is not None:
-        said.append(f"Which records are selected could not be read ({archive.unread}); all records are taken.")
+        notes.append(f"The selection of records could not be read ({archive.unread}); all records are used.")
     ordered = [one.name for one in archive.columns if one.kind == "Ordinal"]
     if ordered:
-        said.append(f"Say the order of {', '.join(ordered)} in the project file, lowest first: order = [...].")
-    return said
+        notes.append(f"State the order of {', '.join(ordered)} in the project file, lowest first: order = [...].")
+    return notes

@@ -1,6 +1,6 @@
 """What does this table give away, and what should be done about it? The whole picture, from one call.
 
-Nothing is computed here that another verb would not give: the single questions are put one after the other to the same records.
+Nothing is computed here that no other verb would compute: the single questions are asked of the same records one by one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from unveil.study import Study, studied
 
 __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 
-"""Called with the name of a stage, the steps done and the number of all."""
+"""Called with the name of a stage, the number of steps done, and of all steps."""
 
 
 _WORK = 1_500_000_000
@@ -50,7 +50,7 @@ _WORK = 1_500_000_000
 _PER_SUBSET = 7_500
 """A subset costs as much as this many records, however few there are."""
 _COMBINED = 60
-"""Of more key attributes, sets are looked at among those alone that say most by themselves, unless a size is requested."""
+"""With more key attributes, only sets of those that say most by themselves are looked at, unless a size is requested."""
 _RISKIEST, _FEW = 3, 3
 """This many combinations are shown of each size up to a few attributes, one of each larger size."""
 
@@ -68,13 +68,13 @@ class Assessment(Result):
     rate
         The Discrimination Rate of all key attributes together, against record identity.
     attributes
-        What each key attribute gives away of who is who, highest first.
+        What each key attribute gives away about who is who, highest first.
     combinations
         The rates of sets of key attributes against record identity, and the minimal identifiers.
     combined
-        The key attributes among which these sets were looked at: all, or of very many those that say most by themselves.
+        The key attributes whose sets were looked at: all, or, of very many, those that say most by themselves.
     disclosures
-        What the key gives away of each sensitive attribute, as it is and by each partition.
+        What the key gives away about each sensitive attribute, as it is and by each partition.
     measurement
         Every model and risk.
     without
@@ -126,7 +126,7 @@ class Assessment(Result):
         return tuple(subset for subset in self.combinations.subsets if len(subset.key) == 2)  # noqa: PLR2004
 
     def __repr__(self) -> str:
-        """Return one line: k, those who are unique, and the steps to take."""
+        """Return one line: k, how many are unique, and the steps to take."""
         uniques = self.measurement.uniqueness["sample"]["uniques"]
         return (
             f"Assessment({in_line([self.place])}: k = {self.measurement['k_anonymity'].value}, {uniques:,} of "
@@ -182,7 +182,7 @@ class Assessment(Result):
     def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002 - it was measured so
         """Return the answer as it was measured: masked, or marked as not."""
         if unmasked and self.small:
-            raise ArgumentError("this assessment was measured masked; assess with redact=False for one that is not.")
+            raise ArgumentError("this assessment was measured with masking; use redact=False for one without.")
         return Displayed(self, unmasked=not self.small)
 
 
@@ -213,10 +213,10 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals knows, a
         table in an engine, or counts.
     key, sensitive
-        Key attributes and sensitive attributes; none: those of the project. Without a project every column that is not a direct
+        Key attributes and sensitive attributes; none: those of the project. Without a project, every column that is not a direct
         identifier and not sensitive is a key attribute.
     project
-        What is not given here is taken from it: roles, partitions, orders, hierarchies and models.
+        Whatever is not given here is taken from it: roles, partitions, orders, hierarchies and models.
     partitions
         Semantic partitions by name, and under it by column: ``{"kinds": {"Disease": [["flu"], ["aids", "cancer"]]}}``.
     nulls
@@ -234,7 +234,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         A file with a secret key (at least 16 bytes): the answer then holds the HMAC of every file that went in, by which you,
         and nobody else, can tell later whether it was the same file.
     progress
-        A run, or a function called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     [('ZIP', 0.9299), ('Age', 0.7632)]
     """
     if small < 1:
-        raise ArgumentError(f"small is a number of records, at least 1, so not {shown_number(small)}.")
+        raise ArgumentError(f"small is a number of records, at least 1, not {shown_number(small)}.")
     checked_nulls(nulls or "category")
     roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "weights": weights, "person": person, "household": household}
     with studied(project_or_data, **roles, nulls=nulls, project=project) as study:
@@ -291,7 +291,7 @@ def _assessed(study: Study, plan: _Plan) -> Assessment:
     with active_run().stage("models and risks"):
         measured = _measured(held)
     kept = without_suppressed(table if study.person is None else count_table(held.owned(keys, [study.person])), keys)
-    made = Provenance(
+    provenance = Provenance(
         records=table.records,
         nulls=study.nulls,
         dropped=dropped,
@@ -317,7 +317,7 @@ def _assessed(study: Study, plan: _Plan) -> Assessment:
         files=plan.files,
         small=plan.small,
         assumed=plan.assumed,
-        made=made,
+        made=provenance,
     )
     return replace(assessment, advice=advice_on(assessment))
 
@@ -326,7 +326,7 @@ def _assessed(study: Study, plan: _Plan) -> Assessment:
 
 
 def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
-    """Look for direct identifiers, and return the study with a key: where none is named, every column that is left."""
+    """Look for direct identifiers, and return the study with a key: if none is named, every column that is left."""
     if study.key:
         sides_of(study.key, study.sensitive or None)
         if study.source.can_count:
@@ -374,14 +374,14 @@ def _views(given: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[
 
 
 def _salt(study: Study) -> bytes:
-    """Return what depends on all records, in whatever order they are; only someone who has them all can tell it."""
+    """Return a value that depends on all records, whatever their order; only someone who has them all can compute it."""
     counts = study.counts([*study.key, *study.sensitive], partitions={})
     hashes = counts.as_source().count(counts.names).frame.hash_rows().to_numpy()
     return hashlib.blake2b(np.sort(np.repeat(hashes, counts.n)).tobytes()).digest()
 
 
 def _combined(keys: Sequence[str], rates: Sequence[AttributeRate]) -> tuple[str, ...]:
-    """Return the key attributes among which sets are looked at: all, or of very many those that say most by themselves."""
+    """Return the key attributes whose sets are looked at: all, or, of very many, those that say most by themselves."""
     if len(keys) <= _COMBINED:
         return tuple(keys)
     most = {rate.name for rate in rates[:_COMBINED]}
@@ -402,7 +402,7 @@ def _affordable(attributes: int, records: int) -> int:
 
 
 def _attributes(measure: Measure, keys: Sequence[str]) -> tuple[AttributeRate, ...]:
-    """Return what each key attribute gives away of who is who, highest first."""
+    """Return what each key attribute gives away about who is who, highest first."""
     step = active_run().counting("attributes", len(keys))
     rates = []
     for name in keys:
@@ -421,7 +421,7 @@ def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> li
 
 
 def _disclosures(measure: Measure, keys: Sequence[str], questions: Sequence[Question]) -> tuple[Disclosure, ...]:
-    """Return what the key gives away of each sensitive attribute."""
+    """Return what the key gives away about each sensitive attribute."""
     if not questions:
         return ()
     step = active_run().counting("disclosure", len(questions) * (len(keys) + 1))

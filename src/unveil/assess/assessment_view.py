@@ -1,4 +1,4 @@
-"""What should a person see of an assessment? What to do first, then what identifies, what discloses, and where it comes from."""
+"""The view of an assessment: what to do first, then what identifies, what discloses, and where it comes from."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _DR = (
 )
 _IDENTITY = f"{_DR} Here X is the record's identity, so H(X) = log2 N for N records."
 _BY_VALUE = (
-    "For those who hold the value y: 1 - H(X|Y=y) / H(X), without weighing by how common y is. 1: anyone who holds it is known; "
+    "For those who have the value y: 1 - H(X|Y=y) / H(X), not weighted by how common y is. 1: anyone who has it is known; "
     "below 0: less certain than before."
 )
 _ADJUSTED = (
-    "(DR - E) / (1 - E), where E is the rate that a random assignment of the same sensitive values to the same classes would "
-    "give on average. 0 is chance; the plain rate rises with the number of classes even for noise."
+    "(DR - E) / (1 - E), where E is the average rate if the same sensitive values were assigned to the same classes at random. "
+    "0 is chance; the plain rate rises with the number of classes even for noise."
 )
 _RISK = "The prosecutor's risk of a record is 1 / (records with the same key): the target is known to be in the file."
 _BANDS = ("1", "2", "3-4", "5-9", "10-19", "20-49", "50-99", "100+")
 _RISKS = ("1", "1/2", "1/4-1/3", "1/9-1/5", "1/19-1/10", "1/49-1/20", "1/99-1/50", "to 1/100")
 _KINDS = (
     "identifier: every class holds one value of the target; zero-identifier: the two are exactly independent; "
-    "partial-identifier: some class holds one value only; sketchy-identifier: none does. Decided on whole counts."
+    "partial-identifier: some class holds only one value; sketchy-identifier: none does. Decided on integer counts."
 )
 _MODELS = (
     "Over the classes of the key, the worst class decides. p-sensitivity and distinct l: the distinct sensitive values in a "
@@ -53,8 +53,8 @@ _MODELS = (
 _DEFINED = {
     "k": "The least number of records that share a key.",
     "highest risk": _RISK,
-    "average risk": f"{_RISK} Here the mean over the records, which is classes / records.",
-    "records at risk": f"{_RISK} Here the share of records whose risk exceeds the threshold.",
+    "average risk": f"{_RISK} Here, the mean over the records, which is classes / records.",
+    "records at risk": f"{_RISK} Here, the share of records whose risk exceeds the threshold.",
     "sample uniques": "Records whose key no other record has.",
     "Risk": f"{_RISK} The journalist's counts the population instead of the file, the marketer's is the mean over the records.",
     "Classes": "k-anonymity: the smallest class. Average risk: classes / records.",
@@ -62,9 +62,9 @@ _DEFINED = {
 
 _DEFINED_BY_PERSON = {
     "k": "The least number of people who share a key; somebody with several records there counts once.",
-    "average risk": f"{_RISK} Here it is people who look alike; of each person the highest risk, and the mean over all people.",
-    "people at risk": f"{_RISK} Here the share of people with a class in which it exceeds the threshold.",
-    "sample uniques": "People with a class of their own: nobody else has a record in it, however many they have there.",
+    "average risk": f"{_RISK} Here, people who share a key; everybody counts with the highest of their risks.",
+    "people at risk": f"{_RISK} Here, the share of people who are in a class where it exceeds the threshold.",
+    "sample uniques": "People with a class of their own: nobody else has a record in it, however many records they have there.",
     "Classes": "k-anonymity: the smallest class, in people. Average risk: the mean over people, each in their smallest class.",
 }
 
@@ -93,7 +93,7 @@ def _lead(assessment: Assessment) -> str:
     first = f"Someone who knows {'these' if len(assessment.made.key) > 1 else 'this'} {known}"
     if not sample["uniques"]:
         k = assessment.measurement["k_anonymity"].value
-        first += f" of a person finds at least {number(k or 0)} {noun(assessment.measurement.unit)} that fit: nobody is unique."
+        first += f" of a person finds at least {number(k or 0)} matching {noun(assessment.measurement.unit)}: nobody is unique."
     else:
         first += f" can single out {sample['uniques']:,} of the {assessment.measurement.everyone} ({sample['share']:.1%})."
     if not assessment.attributes:
@@ -126,7 +126,7 @@ def _first_figures(assessment: Assessment) -> Iterator[Figure]:
 def _identity(assessment: Assessment) -> View:
     """Return what singles people out: attributes, values, pairs, combinations, minimal identifiers, direct identifiers."""
     names = {rate.name for rate in assessment.attributes[:_MOST_DRAWN]}
-    unnamed = "A value that is masked has no name." if assessment.small else ""
+    unnamed = "Masked values have no name." if assessment.small else ""
     charts = [
         Chart(
             "attributes", "bars", "What each attribute says about who is who", ("attribute", "DR"),
@@ -183,7 +183,7 @@ def _pairs_chart(assessment: Assessment, names: set[str]) -> Chart:
 
 def _values_chart(name: str, title: str, rates: Sequence[AttributeRate], masked: str) -> Chart:
     rows = tuple((rate.name, dot.what, dot.posterior, dot.records) for rate in rates[:_MOST_DRAWN] for dot in rate.dots)
-    note = f"A dot is a value, or several alike; the larger, the more records. {masked}".rstrip()
+    note = f"A dot is a value, or several with the same rate; the larger the dot, the more records. {masked}".rstrip()
     return Chart(
         name, "dots", title, ("attribute", "value", "rate for those who hold the value", "records"), rows, note, _BY_VALUE
     )
@@ -194,12 +194,12 @@ def _identity_notes(assessment: Assessment) -> Iterator[str]:
     if minimal:
         some = "; ".join(" + ".join(key) for key in minimal[:_MOST_IDENTIFIERS])
         more = f"; and {len(minimal) - _MOST_IDENTIFIERS:,} more" if len(minimal) > _MOST_IDENTIFIERS else ""
-        yield f"Minimal identifiers (they tell every record from every other, no part of them does): {some}{more}."
+        yield f"Minimal identifiers (they distinguish every record from every other; no part of them does): {some}{more}."
     else:
-        yield "No set of attributes that was looked at tells every record from every other."
+        yield "No set of attributes that was looked at distinguishes every record from every other."
     yield from _left_out(assessment)
     if assessment.assumed:
-        yield "No key was named: every column that is not a direct identifier and not sensitive counts as known to an intruder."
+        yield "No key was named: every column but direct identifiers and sensitive ones is assumed to be known to an intruder."
 
 
 def _cut(rows: int) -> str:
@@ -211,11 +211,11 @@ def _left_out(assessment: Assessment) -> Iterator[str]:
     largest, keys, together = assessment.combinations.max_size, len(assessment.made.key), len(assessment.combined)
     if together < keys:
         yield (
-            f"Left out: sets of attributes with one of the {keys - together:,} that say least by themselves; sets were looked at "
+            f"Left out: sets with one of the {keys - together:,} attributes that say least by themselves; sets were looked at "
             f"among the {together:,} that say most. Name fewer with `key`, or look at all with `max_size`."
         )
     if largest is not None and largest < together:
-        yield f"Left out: sets of more than {counted(largest, 'attribute')}, for want of time; `max_size` looks at larger ones."
+        yield f"Left out: sets of more than {counted(largest, 'attribute')}, for lack of time; `max_size` looks at larger ones."
 
 
 def _more(rates: Sequence[AttributeRate]) -> str:
@@ -245,7 +245,7 @@ def _secret_figures(assessment: Assessment, one: Disclosure) -> Iterator[Figure]
     if one.partition is None:
         guess = assessment.measurement.vulnerability[one.sensitive]
         yield Figure(
-            "best guess", guess["posterior"], f"right that often; {number(guess['prior'])} without the key",
+            "best guess", guess["posterior"], f"share that is right; {number(guess['prior'])} without the key",
             "Bayes vulnerability: the sum over the classes of the share of their most frequent value.",
         )  # fmt: skip
 
@@ -269,7 +269,7 @@ def _secret_charts(assessment: Assessment, one: Disclosure, name: str) -> Iterat
     else:
         rows = tuple((rate.name, rate.dr) for rate in shown)
         yield Chart(name, "bars", title, ("attribute", "DR"), rows, _more(one.attributes), _DR)
-    hidden = "A value that is masked is not drawn." if assessment.small else ""
+    hidden = "Masked values are not drawn." if assessment.small else ""
     yield _values_chart(f"{name}-values", f"What each value says about {one.sensitive}", one.attributes, hidden)
 
 
@@ -326,22 +326,25 @@ def _origins(assessment: Assessment) -> Iterator[View]:
 
 
 def _made(assessment: Assessment) -> View:
-    made = assessment.made
+    provenance = assessment.made
     rows: list[tuple[Any, ...]] = [
         ("data", assessment.place),
-        ("key", ", ".join(made.key[:_MOST_ROWS])),
-        ("key attributes", f"{len(made.key):,}"),
-        ("sensitive", ", ".join(made.sensitive) or None),
-        ("partitions", ", ".join(made.partitions) or None),
-        ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
-        ("weights", made.weights),
-        *([("person", made.person)] if made.person is not None else []),
-        *([("household", made.household)] if made.household is not None else []),
+        ("key", ", ".join(provenance.key[:_MOST_ROWS])),
+        ("key attributes", f"{len(provenance.key):,}"),
+        ("sensitive", ", ".join(provenance.sensitive) or None),
+        ("partitions", ", ".join(provenance.partitions) or None),
+        (
+            "nulls",
+            f"{provenance.nulls} ({counted(provenance.dropped, 'record')} left out)" if provenance.dropped else provenance.nulls,
+        ),
+        ("weights", provenance.weights),
+        *([("person", provenance.person)] if provenance.person is not None else []),
+        *([("household", provenance.household)] if provenance.household is not None else []),
         ("largest sets of attributes", str(assessment.combinations.max_size)),
         ("values masked", masking_in_words(assessment.small) if assessment.small else "no"),
         ("direct identifiers", f"up to {assessment.identifiers.sample:,} values per column, seed {assessment.identifiers.seed}"),
-        ("version", f"unveil {made.version}"),
-        ("date", made.date),
+        ("version", f"unveil {provenance.version}"),
+        ("date", provenance.date),
     ]
     tables = [Table(("setting", "value"), tuple(rows), "Settings")]
     if assessment.files:

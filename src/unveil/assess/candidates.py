@@ -1,6 +1,6 @@
 """Which protections are worth trying on a table? Mechanisms with values of their parameters, for the attributes they suit.
 
-Each mechanism is tried on the key attributes of its kind: numbers are microaggregated, swapped by rank and disturbed, names are
+Each mechanism is tried on key attributes of its kind: numbers are microaggregated, swapped by rank and disturbed, names are
 randomised, and all of them are generalised. A chain joins two protections of different mechanisms.
 """
 
@@ -16,7 +16,7 @@ from unveil.project import Step
 __all__ = ["ProtectionCandidate", "chains_of", "single_candidates"]
 
 _LARGE = 5_000
-"""With more records, microaggregation groups each attribute by itself: groups over several take the square of the records."""
+"""With more records, microaggregation groups each attribute by itself: groups over several take time quadratic in the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ _GRIDS = (
 _PRIVATE = ("dp_microaggregate", "epsilon", (10.0, 1.0, 0.1))
 _VARIED = {grid.mechanism: grid.parameter for grid in _GRIDS} | {_PRIVATE[0]: _PRIVATE[1]}
 _LAST = "generalize"
-"""What it gives are words, so it is last in a chain."""
+"""It makes labels, so it comes last in a chain."""
 
 
 def single_candidates(
@@ -97,7 +97,7 @@ def single_candidates(
 ) -> list[ProtectionCandidate]:
     """Return the protections of one step for key attributes that hold numbers, and that hold names.
 
-    Differential privacy needs bounds that do not come from the data, so it is tried on the attributes that have some. Where the
+    Differential privacy needs bounds that do not come from the data, so it is tried on attributes that have them. Where the
     attributes hold nulls, these stay.
     """
     candidates: list[ProtectionCandidate] = []

@@ -1,4 +1,4 @@
-"""Which data is built in, and what is in it? The built-in data sets as results that show and write themselves."""
+"""The catalogue of the built-in data sets, as results that can be displayed and written."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Without:
 class ClassSizes:
     """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them.
 
-    Where persons are distinguished, it is persons, each in the smallest of their classes.
+    If persons are distinguished, persons are counted, each in the smallest of their classes.
     """
 
     classes: tuple[int, ...]
@@ -51,7 +51,7 @@ class ClassSizes:
 
 
 def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> list[Without]:
-    """Return what would be left without each key attribute: the classes of those before it and of those behind it, crossed.
+    """Return what would be left without each key attribute: the classes of those before it and of those after it, crossed.
 
     With the column of the table that says whose record it is, persons are counted.
     """

@@ -36,12 +36,12 @@ _NOTABLE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """What became of one attribute in one release.
+    """What happened to one attribute in one release.
 
     Attributes
     ----------
     values_before, values_after
-        How many distinct values it had, and has; nulls and suppressed cells apart.
+        How many distinct values it had, and has; nulls and suppressed cells do not count.
     suppressed
         The share of its cells that are null or suppressed now and were not before.
     degrees
@@ -67,7 +67,7 @@ class AttributeChange:
         }
 
     def because(self) -> str:
-        """Say in words what became of it."""
+        """Say in words what happened to it."""
         if self.missing:
             return "the release leaves it out"
         if self.values_after == 0:
@@ -89,7 +89,7 @@ class Comparison(Result):
     trade_off
         The figures of every release, and which releases no other dominates.
     attributes
-        What became of each attribute in each release.
+        What happened to each attribute in each release.
     reasons
         For every release, why it lost what it lost, in words.
     files
@@ -201,25 +201,25 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     privacy
         Figures of privacy: "k", "prosecutor", "l", "t" and, where records are aligned, "attack".
     needs, tasks, losses
-        Figures of utility; losses that need to know which record is which are nulls with the reason without it.
+        Figures of utility; losses that need to know which record is which are null, with the reason, if that is not known.
     id, link, same_order
         How to know which record is which, as `trade_off` takes it.
     seed
-        Of what is drawn at random.
+        The seed of what is drawn at random.
     key_file
         A file with a secret key (at least 16 bytes), by which the original is hashed; none: its hash is not given.
     policy
         What is required, as `trade_off` takes it; the chart shows it as a line.
     progress
-        A run, or a function called with the name of a stage (a release, its tasks, the reasons), the steps done and the number
-        of all.
+        A run, or a function called with the name of a stage (a release, its tasks, the reasons), the number of steps done, and
+        of all steps.
 
     Returns
     -------
     Comparison
         The figures side by side, the releases that no other dominates, and why each lost what it lost.
     TableComparison
-        Of tables: cells and value lost, deviation, ranks, exposed cells and the Discrimination Rate.
+        For tables: cells and value lost, deviation, ranks, exposed cells and the Discrimination Rate.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def _protected(releases: Mapping[str, Any], original: str) -> tuple[CrossTable, 
     if not isinstance(whole, CrossTable) or tabular != set(releases):
         strange = next(name for name in releases if name not in tabular or name == original)
         raise ArgumentError(
-            f"tables are compared with the table that they protect, and {shown(strange)} is none; make it by unveil.table()."
+            f"tables are compared with the table that they protect; {shown(strange)} is not a table: make it with unveil.table()."
         )
     return whole, {name: one for name, one in releases.items() if name != original}
 
@@ -317,7 +317,7 @@ def _changes(
 
 
 def _values(study: Study, name: str) -> tuple[int, float]:
-    """Return how many values per column holds, and the share of its cells that say nothing."""
+    """Return how many values each column holds, and the share of its cells that say nothing."""
     counts = study.counts([name], nulls="category", partitions={})
     nothing = [value is None or value == SUPPRESSED for value in counts.columns[0].values]
     hidden = sum(int(n) for n, code in zip(counts.n.tolist(), counts.codes[0].tolist(), strict=True) if nothing[code])
@@ -327,7 +327,7 @@ def _values(study: Study, name: str) -> tuple[int, float]:
 def _reasons(
     name: str, trade: TradeOff, changes: Mapping[str, AttributeChange], served: Degrees, needs: Sequence[Need]
 ) -> list[str]:
-    """Return why a release lost what it lost: for every need the attribute that fell most, for the rest what is left of it."""
+    """Return why a release lost what it lost: for every need the attribute that lost most, else the coarsest."""
     lines = []
     for need in needs:
         whole, now = served[need.name][0], trade[name].figures[need.name]
@@ -345,7 +345,7 @@ def _reasons(
     rivals = trade[name].dominated_by
     if rivals:
         lines.append(
-            f"{shown(rivals[0])} is at least as good in every figure and better in one: there is no reason to take this one."
+            f"{shown(rivals[0])} is at least as good in every figure and better in one: there is no reason to choose this one."
         )
     return lines
 

@@ -1,8 +1,8 @@
-"""Which mechanism, with which parameter, keeps the data useful and gives least away? Protections composed and judged by the rate.
+"""Which mechanism, with which parameter, keeps the data useful and gives least away? Protections, composed and judged by rates.
 
 Every candidate protects the table once, and that very release is judged: how far its key attributes give the original ones away,
-how far they tell the sensitive ones, and how far it serves the needs. All are Discrimination Rates with what chance would give
-removed, and numbers are read by blocks that are the same for all, so that noise, groups and generalisations compare. What no
+how far they disclose the sensitive ones, and how far it serves the needs. All are Discrimination Rates, adjusted for
+chance, and numbers are read by blocks that are the same for all, so that noise, groups and generalisations compare. What no
 other protection dominates is the front.
 """
 
@@ -38,9 +38,9 @@ __all__ = ["Composed", "Composition", "compose"]
 
 _SHOWN_ROWS = 20
 _MOST_SEEDS = 6
-"""The undominated single protections that chains are made of, at most."""
+"""The most undominated single protections that chains are made of."""
 _ON_DATA = (
-    "Each release was made and judged from the data itself. Where a guarantee of differential privacy is meant to cover the "
+    "Each release was made and judged from the data itself. If a guarantee of differential privacy is meant to cover the "
     "choice too, choose the parameter without looking at the data."
 )
 
@@ -96,9 +96,9 @@ class Composition(Result):
     original
         The figures of the table as it is.
     choice
-        The place among them of the one that is preferred.
+        The position among them of the one that is preferred.
     complete
-        Whether all candidates were tried; else the time was over.
+        Whether all candidates were tried; else the time ran out.
     blocks
         The blocks by which numbers were read, by column.
     settings, notes
@@ -154,12 +154,12 @@ class Composition(Result):
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return one row per protection."""
-        made = self.tried
-        figures = [one.figures for one in made]
+        tried = self.tried
+        figures = [one.figures for one in tried]
         return {
-            "protection": [one.candidate.name for one in made],
-            "chosen": [at == self.choice for at in range(len(made))],
-            "undominated": [one.undominated for one in made],
+            "protection": [one.candidate.name for one in tried],
+            "chosen": [at == self.choice for at in range(len(tried))],
+            "undominated": [one.undominated for one in tried],
             "identity": [None if one is None else one.identity for one in figures],
             **{
                 f"homogeneity of {name}": [None if one is None else one.homogeneity[name] for one in figures]
@@ -169,8 +169,8 @@ class Composition(Result):
                 f"degree of {name}": [None if one is None else one.degrees[name] for one in figures]
                 for name in self.original.degrees
             },
-            "seconds": [one.seconds for one in made],
-            "reason": [one.reason for one in made],
+            "seconds": [one.seconds for one in tried],
+            "reason": [one.reason for one in tried],
         }
 
     def view(self) -> View:
@@ -178,7 +178,7 @@ class Composition(Result):
         chosen = self.tried[self.choice]
         risk, service = (None, None) if chosen.figures is None else (chosen.figures.risk, chosen.figures.service)
         figures = (
-            Figure("protections tried", len(self.tried), "all candidates" if self.complete else "before the time was over"),
+            Figure("protections tried", len(self.tried), "all candidates" if self.complete else "before the time ran out"),
             Figure("undominated", len(self.front), "no other is as good in every figure and better in one"),
             Figure("chosen", chosen.candidate.name),
             Figure("risk of the chosen", risk, f"{number(self.original.risk)} in the original"),
@@ -243,7 +243,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     prefer
         Which undominated protection to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees.
     max_identity, max_homogeneity
-        The risks that will do; with the degrees that needs ask for, they decide what may be chosen.
+        The highest risks allowed; together with the degrees that needs ask for, they decide what may be chosen.
     time_limit
         The seconds after which no further candidate is tried.
     identifiers
@@ -287,10 +287,10 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     judge = CompositionJudge.of(records, keys, sensitive_names, wanted, partitions or {})
     trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
     singles = _given(candidates) if candidates is not None else judge.candidates(bounds or {})
-    made = trial.all(singles, more=chains)
+    composed = trial.all(singles, more=chains)
     if chains:
-        made += trial.all(chains_of(_seeds(made)), before=len(made))
-    tried = _marked(made)
+        composed += trial.all(chains_of(_seeds(composed)), before=len(composed))
+    tried = _marked(composed)
     settings = {
         "key": list(keys),
         "sensitive": list(sensitive_names),
@@ -318,14 +318,14 @@ def _needs(needs: Need | Sequence[Need]) -> list[Need]:
 
 
 def _given(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCandidate]:
-    given = [ProtectionCandidate((one,) if isinstance(one, Step) else tuple(one)) for one in candidates]
-    if not given:
+    protections = [ProtectionCandidate((one,) if isinstance(one, Step) else tuple(one)) for one in candidates]
+    if not protections:
         raise ArgumentError("no candidate is named; name steps to try, or leave candidates out for the usual ones.")
-    return given
+    return protections
 
 
 class _Trial:
-    """Makes and judges candidates until the time is over."""
+    """Makes and judges candidates until the time runs out."""
 
     def __init__(
         self,
@@ -341,16 +341,18 @@ class _Trial:
 
     def all(self, candidates: Sequence[ProtectionCandidate], *, before: int = 0, more: bool = False) -> list[Composed]:
         """Try candidates in turn; `before` were tried already, and `more` says that others will follow."""
-        made: list[Composed] = []
+        composed: list[Composed] = []
         ahead = len(candidates) // 2 if more else 0
         for done, candidate in enumerate(candidates):
             self._run.at("protections", before + done, before + len(candidates) + ahead)
-            if time.monotonic() > self._end and (made or before):
+            if time.monotonic() > self._end and (composed or before):
                 self.complete = False
                 break
-            made.append(self._one(candidate))
-        self._run.at("protections", before + len(made), max(before + len(made), before + len(candidates) + ahead if more else 0))
-        return made
+            composed.append(self._one(candidate))
+        self._run.at(
+            "protections", before + len(composed), max(before + len(composed), before + len(candidates) + ahead if more else 0)
+        )
+        return composed
 
     def _one(self, candidate: ProtectionCandidate) -> Composed:
         import unveil
@@ -378,7 +380,7 @@ def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
 def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
     """Mark the undominated, forget the records of the others, and put the least risk first.
 
-    Of protections that are alike in every figure, the one of fewer steps stands for all, then the one tried first.
+    Of protections with equal figures, the one with the fewest steps stands for all, then the one tried first.
     """
     judged = [one for one in made if one.figures is not None]
     vectors = np.array([one.figures.vector for one in judged if one.figures is not None])
@@ -397,7 +399,7 @@ def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
 def _choice(
     tried: Sequence[Composed], needs: Sequence[Need], prefer: str, max_identity: float | None, max_homogeneity: float | None
 ) -> int:
-    """Return the place of the preferred protection among those that will do, or say how close one gets."""
+    """Return the position of the preferred protection among the acceptable ones, or say how close one gets."""
     front = [(at, one.figures) for at, one in enumerate(tried) if one.undominated and one.figures is not None]
     if not front:
         reasons = "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))

@@ -1,4 +1,4 @@
-"""What does a protection give away, and what does it serve? The figures by which composed protections are compared."""
+"""The figures by which composed protections are compared: what each gives away, and what it serves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BEFORE, _AFTER = "original", "release"
 
 @dataclass(frozen=True, slots=True)
 class ComposedFigures:
-    """Risks and degrees of one release, each a rate without what chance would give.
+    """Risks and degrees of one release, each a rate adjusted for chance.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class CompositionJudge:
         return _beyond_chance(table, [_AFTER], _BEFORE, own)
 
     def _given(self, released: Microdata, given: Sequence[str], target: str, own: Mapping[str, Partition]) -> float:
-        """Return how far columns of a release tell another; those that it lacks tell nothing."""
+        """Return how far columns of a release determine another; those that it lacks say nothing."""
         kept = [name for name in given if name in released.names]
         if not kept or target not in released.names:
             return 0.0
@@ -156,7 +156,7 @@ class CompositionJudge:
 
 
 def _beyond_chance(table: CodedTable, given: Sequence[str], target: str, blocks: Mapping[str, Partition]) -> float:
-    """Return the rate without what chance would give; a column that its partition cannot read, as labels are, stays as it is."""
+    """Return the rate adjusted for chance; a column that its partition cannot read, such as labels, stays as it is."""
     readable = {column.name: blocks[column.name] for column in table.columns if _reads(blocks.get(column.name), column)}
     return beyond_chance(rate(table, given, [target], partitions=readable, values=False).adjusted)
 

@@ -1,7 +1,7 @@
-"""What a result can be held to later: when it was made, and from which files, each with its size and a hash.
+"""Evidence of a result, for later checks: when it was made, and from which files, each with its size and a hash.
 
 Anyone who has the SHA-256 of a small table of people can try tables until one fits: a plain hash of personal data discloses it.
-So that of a release is given, which everyone may read, and that of anything else only under a key: an HMAC, by which
+So only a release, which everyone may read, has a plain hash; anything else is hashed under a key, as an HMAC, by which
 anyone who keeps the key file can tell whether they hold the same file. With a key, a verdict gives the HMAC of its release too.
 """
 
@@ -55,7 +55,7 @@ class InputFile:
     hmac_sha256
         The hash under the steward's key; None where no key file is given, and for a release.
     is_file
-        Whether it is one, and no policy in none.
+        Whether it is a file, and not a policy that is in none.
     """
 
     role: str
@@ -78,8 +78,8 @@ class Evidence:
     Attributes
     ----------
     files
-        What was read, as far as it is files: of a verdict the release, its record, the original, the project, the policy and the
-        earlier result. A policy that is none is here with the hash of its rules.
+        The files that were read: for a verdict the release, its record, the original, the project, the policy and the
+        earlier result. A policy that is not in a file is here with the hash of its rules.
     date
         The moment in UTC, as ISO writes it.
     version
@@ -101,7 +101,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidenced(Displayed):
-    """An answer as it is given to a reader, with its evidence: the field `evidence` in JSON, a table where it is seen."""
+    """An answer as it is given to a reader, with its evidence: the field `evidence` in JSON, a table on a page."""
 
     evidence: Evidence = field(default_factory=Evidence)
 
@@ -148,7 +148,7 @@ def verdict_files(
     places
         By role ("release", "record", "original", "earlier result"); one that is not a file is left out.
     project, policy
-        The project, and the rules applied to the release. A project that names a data base with a password has no plain hash.
+        The project, and the rules applied to the release. A project that names a database with a password has no plain hash.
     key_file
         The secret key of the hashes; none: plain ones, and none of the original.
     """
@@ -175,7 +175,7 @@ def _rules(project: Project | None, policy: Policy | None, key: bytes | None) ->
 
 
 def has_password(project: Project) -> bool:
-    """Return whether a project names a data base with a password, so that its file has no plain hash."""
+    """Return whether a project names a database with a password, so that its file has no plain hash."""
     return project.data.path is not None and without_credentials(project.data.path) != str(project.data.path)
 
 

@@ -1,4 +1,4 @@
-"""What are the figures of one release? Its privacy and its utility, each a number or the reason why there is none."""
+"""The figures of one release: its privacy and its utility, each a number or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Axis:
     name, about, higher_is_better
         What it is called, what it is about, and which way is better.
     meaning
-        What it is, and of what it is a share.
+        What it is, and what it is a share of.
     required
         What a policy or a need asks for; None: nothing.
     """
@@ -109,17 +109,17 @@ class Pairing:
     same_order: tuple[str, ...]
 
     def check(self, original: Data, releases: Mapping[str, Data]) -> None:
-        """Refuse what is said about a release that there is not, and row numbers of tables that have no order."""
+        """Refuse statements about a release that does not exist, and row numbers of tables that have no order."""
         for name in (*self.link, *self.same_order):
             if name not in releases:
                 raise ArgumentError.not_one_of("the release", name, list(releases))
             require_order(original, releases[name])
 
     def of(self, name: str) -> dict[str, Any]:
-        """Return the arguments of one release; what is said about it alone goes before the id."""
-        said = {"link": self.link[name]} if name in self.link else {}
-        said |= {"same_order": True} if name in self.same_order else {}
-        return said or {"id": self.identity}
+        """Return the arguments of one release; what is said about it alone takes precedence over the id."""
+        own = {"link": self.link[name]} if name in self.link else {}
+        own |= {"same_order": True} if name in self.same_order else {}
+        return own or {"id": self.identity}
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,9 @@ class FigureRequest:
     def _losses(self, pair: ComparedRelease, names: Sequence[str]) -> Readings:
         identity = pair.aligned.get("id")
         if not any(pair.aligned.values()):  # without records, no need to read them
-            raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
+            raise ArgumentError(
+                "no correspondence of records is named; name an id column, a correspondence file, or the same order."
+            )
         require_columns([] if identity is None else [identity], pair.original.names)
         wanted = [*pair.shared.held, *([] if identity is None else [identity])]
         tables = (table.collected(wanted) for table in (pair.original, pair.filled(sensitive=True)))
@@ -303,7 +305,7 @@ class FigureRequest:
 
 
 def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:
-    """Read figures; where they cannot be had, each gets the reason. A missing installation says nothing about a release."""
+    """Read figures; if they are not available, each gets the reason. A missing installation says nothing about a release."""
     try:
         readings = read()
     except MissingExtraError:
@@ -314,7 +316,7 @@ def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:
 
 
 def _found(answer: Any, place: Sequence[str]) -> float | str:
-    """Return the figure at a place of an answer, or why there is none: what the part itself says."""
+    """Return the figure at a place in an answer, or why there is none, as that part of the answer says."""
     reason = None
     for name in place:
         reason = answer.get("reason", reason)

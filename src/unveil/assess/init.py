@@ -43,7 +43,7 @@ from unveil.sources.datasets import names as built_in
 __all__ = ["ColumnProposal", "InitQuestion", "Start", "file_names", "new_folders", "require_new", "start_project"]
 
 _WIDE = 60
-"""With more columns the file has one line for each, and no hierarchies are written."""
+"""With more columns, the file has one line for each, and no hierarchies are written."""
 _FOLDER = "hierarchies"
 _TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz")
 _MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan")
@@ -160,12 +160,12 @@ class Start(Result):
         Parameters
         ----------
         force
-            Replace files that are there already.
+            Replace existing files.
 
         Raises
         ------
         OutputError
-            If a file is there already, or cannot be written; then no file of the project is written.
+            If a file exists already, or cannot be written; then no file of the project is written.
         """
         require_new(self.files(), force=force)
         check_replaceable(self.project.path)
@@ -199,9 +199,9 @@ def start_project(
     path
         The project file; nothing is written before `Start.write`.
     separator, encoding, missing
-        How to read a text file; none: found, and of texts that often stand for a null those are taken that occur.
+        How to read a text file; none: detected, including those texts that occur and often stand for a null.
     text
-        Columns of codes, read as text; postal codes that lost zeros are read so without being named.
+        Columns of codes, read as text; postal codes that lost zeros are read as text without being named.
 
     Returns
     -------
@@ -217,23 +217,23 @@ def start_project(
     >>> [(one.column, one.sensitive.about) for one in start.proposals if one.sensitive]
     [('race', 'ethnic origin'), ('income-per-year', 'money')]
     """
-    given = ReadOptions(separator=separator, encoding=encoding, missing=tuple(missing), text=tuple(text))
-    source, marks = _opened(data, given)
-    require_columns(given.text, source.names)
+    reading = ReadOptions(separator=separator, encoding=encoding, missing=tuple(missing), text=tuple(text))
+    source, marks = _opened(data, reading)
+    require_columns(reading.text, source.names)
     place = Path(path)
     home = _data_path(data, place.parent)
     held, codes = open_source(source.collect(source.names)), {}
     columns = _coded(held)
     if home is not None:
-        given = replace(given, text=(*given.text, *_lost_zeros(columns.values(), given.text)))
+        reading = replace(reading, text=(*reading.text, *_lost_zeros(columns.values(), reading.text)))
         codes = {name: markers for name, one in columns.items() if (markers := missing_codes(one.values, _counts(one)))}
         sure = {name: tuple(code.text for code in markers if code.sure) for name, markers in codes.items()}
-        held = read_as(held, given.text, sure)
-        columns = _coded(held, known=columns, again={*given.text, *sure})
+        held = read_as(held, reading.text, sure)
+        columns = _coded(held, known=columns, again={*reading.text, *sure})
     facts = _facts(held, columns, codes)
     judged = {name: proposed_column(one, facts) for name, one in columns.items()}
     proposals = tuple(judged[name] if name in judged else _not_counted(name) for name in source.names)
-    section = DataSection(home, separator, encoding, tuple(marks) or tuple(missing), text=given.text)
+    section = DataSection(home, separator, encoding, tuple(marks) or tuple(missing), text=reading.text)
     project = Project(place, section, _attributes(proposals, place.parent / _FOLDER))
     notes = (*_notes(data, section, marks), *_remarks(proposals, facts))
     return Start(project, proposals, source.place, facts.records, notes, facts.alike)
@@ -243,7 +243,7 @@ def start_project(
 
 
 def _opened(data: Data, given: ReadOptions) -> tuple[Source, dict[str, int]]:
-    """Open the data; where a text file holds texts that often stand for a null, read them so."""
+    """Open the data; texts of a text file that often stand for a null are read as nulls."""
     plain = replace(given, text=())
     source = open_source(data, plain)
     if given.missing or not isinstance(data, str | os.PathLike) or not os.fspath(data).lower().endswith(_TEXT_FILES):
@@ -256,7 +256,7 @@ def _opened(data: Data, given: ReadOptions) -> tuple[Source, dict[str, int]]:
 
 
 def _coded(held: Source, *, known: Mapping[str, Coded] | None = None, again: Collection[str] = ()) -> dict[str, Coded]:
-    """Code every column whose values can be counted; those that are known and need not be read again stay."""
+    """Code every column whose values can be counted; those that need not be read again are kept."""
     coded: dict[str, Coded] = {}
     for name in held.names:
         if known is not None and name in known and name not in again:
@@ -273,7 +273,7 @@ def _counts(one: Coded) -> list[int]:
 
 
 def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
-    """Return the columns of postal codes of which some lost zeros in front: whole numbers, of fewer digits than the longest."""
+    """Return the columns of postal codes of which some lost leading zeros: whole numbers, with fewer digits than the longest."""
     names = []
     for one in columns:
         if one.name in known or "postcode" not in hints_of(one.name):
@@ -286,7 +286,7 @@ def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
 
 
 def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple[MissingCode, ...]]) -> TableFacts:
-    """Look at the table as a whole: what names people, whose records there are, what says the same, what lies in what."""
+    """Look at the table as a whole: what names people, whose records there are, which columns say the same or contain others."""
     identifiers = direct_identifiers(held)
     narrow = len(columns) <= _WIDE
     person = person_column(columns)
@@ -308,11 +308,13 @@ def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple
 
 
 def _not_counted(name: str) -> ColumnProposal:
-    return ColumnProposal(name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them.",))
+    return ColumnProposal(
+        name, "other", None, None, ("Its values (lists, records or bytes) cannot be counted; look at them yourself.",)
+    )
 
 
 def _data_path(data: Data, home: Path) -> Path | None:
-    """Return the path of the data as it follows from the project's folder; None where it is not a file."""
+    """Return the path of the data relative to the project's folder; None if it is not a file."""
     if not isinstance(data, str | os.PathLike) or not Path(data).is_file():
         return None
     path = Path(data)
@@ -323,17 +325,17 @@ def _data_path(data: Data, home: Path) -> Path | None:
 
 def _notes(data: Data, section: DataSection, marks: dict[str, int]) -> Iterator[str]:
     if marks:
-        said = ", ".join(f"{mark} ({counted(n, 'time')})" for mark, n in marks.items())
-        yield f"Read as null: {said}; if it is a value, change 'missing'."
+        texts = ", ".join(f"{mark} ({counted(n, 'time')})" for mark, n in marks.items())
+        yield f"Read as null: {texts}; if it is a value, change 'missing'."
     if section.path is None:
         named = data if isinstance(data, str) and data in built_in() else "DATA"
         yield f"The data is not a file, so the project does not name it; add it to every verb: unveil scan {named} --project FILE"
     if section.text:
-        yield f"Read as text, with the zeros in front that were lost: {in_line(section.text)}; if that is wrong, change 'text'."
+        yield f"Read as text, with lost leading zeros restored: {in_line(section.text)}; if that is wrong, change 'text'."
 
 
 def _remarks(proposals: Sequence[ColumnProposal], facts: TableFacts) -> Iterator[str]:
-    """Say of the table what the columns alone do not say."""
+    """Say about the table what its columns alone do not say."""
     if facts.person is not None:
         yield f"Whose record it is: {facts.person[0]} ({facts.person[1]})."
     yield from (one.in_words() for one in facts.alike)
@@ -342,8 +344,8 @@ def _remarks(proposals: Sequence[ColumnProposal], facts: TableFacts) -> Iterator
         yield f"Read as null: {_first(nulls)}; if it is a value, change 'missing' of the attribute."
     questions = sum(len(one.questions) for one in proposals)
     if questions:
-        yield f"{counted(questions, 'question')} left open; unveil init asks them in a terminal, --yes takes what is proposed."
-    yield "What is sensitive is yours to say: marks rest on names and values alone."
+        yield f"{counted(questions, 'question')} left open; unveil init asks them in a terminal, --yes accepts what is proposed."
+    yield "What is sensitive is for you to decide: marks rest on names and values alone."
 
 
 def _first(said: Sequence[str]) -> str:
@@ -368,11 +370,11 @@ def file_names(columns: Iterable[str]) -> dict[str, str]:
 
 
 def require_new(files: Iterable[Path], *, force: bool) -> None:
-    """Refuse to write where a file is there already, unless it is to be replaced."""
+    """Refuse to write over an existing file, unless it is to be replaced."""
     there = [path for path in files if path.exists()]
     if there and not force:
         more = f" and {counted(len(there) - 1, 'other')}" if len(there) > 1 else ""
-        raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or --force.")
+        raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or use --force.")
 
 
 def _file_name(column: str, taken: set[str]) -> str:
@@ -385,7 +387,7 @@ def _file_name(column: str, taken: set[str]) -> str:
 
 @contextmanager
 def new_folders(folders: Iterable[Path]) -> Iterator[None]:
-    """Make the folders that are not there; where the block does not end well they are gone again."""
+    """Make the missing folders; if the block fails, they are removed again."""
     made: list[Path] = []
     try:
         for folder in dict.fromkeys(folders):
@@ -404,13 +406,13 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir()
     except OSError as problem:
-        raise OutputError(f"the folder {shown(folder)} for the hierarchies cannot be made: {problem.strerror}.") from None
+        raise OutputError(f"the folder {shown(folder)} for the hierarchies cannot be created: {problem.strerror}.") from None
 
 
 def _suggested(one: ColumnProposal) -> str | None:
-    said = [] if one.sensitive is None else [f"{one.sensitive.about} ({one.sensitive.law})"]
-    said += [f"says the same as {in_line(one.alike)}"] if one.alike else []
-    return "; ".join(said) or None
+    remarks = [] if one.sensitive is None else [f"{one.sensitive.about} ({one.sensitive.law})"]
+    remarks += [f"says the same as {in_line(one.alike)}"] if one.alike else []
+    return "; ".join(remarks) or None
 
 
 def _rate(one: ColumnProposal) -> float:

@@ -1,4 +1,4 @@
-"""The text of a proposed project file: the evidence as comments, and of a wide table one line for each column."""
+"""The text of a proposed project file: the evidence as comments, and for a wide table one line per column."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def project_lines(project: Project) -> list[str]:
 
 
 def _by_role(project: Project, proposals: Sequence[ColumnProposal]) -> Iterator[str]:
-    """Give one line for each column, those of a role together, those that single out most first."""
+    """Yield one line for each column, by role, those that single out most first."""
     for role in ROLES:
         those = sorted((one for one in proposals if one.role == role), key=lambda one: -(one.alone.rate if one.alone else 0.0))
         if those:
@@ -57,8 +57,8 @@ def _by_role(project: Project, proposals: Sequence[ColumnProposal]) -> Iterator[
 
 
 def _line(attribute: Attribute, one: ColumnProposal) -> str:
-    said = {"role": attribute.role, "kind": attribute.kind, "missing": list(attribute.missing)}
-    inside = written({name: value for name, value in said.items() if value})
+    fields = {"role": attribute.role, "kind": attribute.kind, "missing": list(attribute.missing)}
+    inside = written({name: value for name, value in fields.items() if value})
     remark = _printable(_remark(one))
     cut = remark if len(remark) <= _LONGEST_REMARK else remark[: _LONGEST_REMARK - 3] + "..."
     return f"{written_key(attribute.name)} = {inside}  # {cut}"
@@ -68,19 +68,19 @@ def _remark(one: ColumnProposal) -> str:
     if one.alone is None:
         return one.reasons[0]
     figures = f"{one.alone.distinct:,} values, rate {one.alone.rate:.2f}, {one.alone.uniques:,} alone"
-    said = [figures]
+    remarks = [figures]
     if one.sensitive is not None:
-        said.append(f"{one.sensitive.about} ({one.sensitive.law})")
+        remarks.append(f"{one.sensitive.about} ({one.sensitive.law})")
     if one.role in ("identifier", "person", "household"):
-        said.append(one.reasons[1])
+        remarks.append(one.reasons[1])
     if one.alike:
-        said.append(f"says the same as {', '.join(one.alike)}")
-    said += [question.text for question in one.questions]
-    return "; ".join(said)
+        remarks.append(f"says the same as {', '.join(one.alike)}")
+    remarks += [question.text for question in one.questions]
+    return "; ".join(remarks)
 
 
 def commented(*sentences: str) -> list[str]:
-    """Return sentences as comment lines; what TOML forbids in a comment is left out."""
+    """Return sentences as comment lines, without characters that TOML forbids in a comment."""
     return [f"# {line}" for sentence in map(_printable, sentences) for line in textwrap.wrap(sentence, _WIDTH)]
 
 
@@ -89,18 +89,18 @@ def _printable(sentence: str) -> str:
 
 
 def _opening(origin: str, columns: int, notes: Sequence[str]) -> list[str]:
-    said = f"Proposed by unveil {__version__} from {origin}, {counted(columns, 'column')}."
+    heading = f"Proposed by unveil {__version__} from {origin}, {counted(columns, 'column')}."
     how = (
         "Read every role and change what is wrong. identifier: names a person outright; key: an intruder may know it; sensitive: "
         "to be kept secret; person: whose record it is; household: who lives together; weight: the sampling weight; keep: "
-        "released as it is, you vouch for it; other: undecided, measured nowhere."
+        "released as it is, because you vouch for it; other: undecided, never measured."
     )
-    return [*commented(said, how, *notes), ""]
+    return [*commented(heading, how, *notes), ""]
 
 
 _CLOSING = (
     "",
-    "# The rules that a release must meet, for unveil check; remove the signs in front, or name a preset of your own choice.",
+    "# The rules that a release must meet, for unveil check; remove the leading signs, or choose another preset.",
     "# [policy]",
     '# preset = "cell-size-5"',
 )

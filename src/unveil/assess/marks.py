@@ -202,11 +202,11 @@ def sensitive_mark(name: str, values: Sequence[Any]) -> SensitiveMark | None:
     >>> sensitive_mark("age", [1, 2]) is None
     True
     """
-    said = [subject for subject in _SUBJECTS if _is_named(name, subject)]
+    subjects = [subject for subject in _SUBJECTS if _is_named(name, subject)]
     shown = _shown(values)
     by_value = [(subject, share) for subject in _SUBJECTS if (share := _share(subject, shown)) >= _SHARE]
-    if said:
-        subject = next((one for one in said if any(one is other for other, _ in by_value)), said[0])
+    if subjects:
+        subject = next((one for one in subjects if any(one is other for other, _ in by_value)), subjects[0])
         evidence = f"the column's name says {subject.about}"
         if any(subject is other for other, _ in by_value):
             evidence += ", and so do its values"
@@ -219,8 +219,8 @@ def sensitive_mark(name: str, values: Sequence[Any]) -> SensitiveMark | None:
 
 
 def _is_named(name: str, subject: _Subject) -> bool:
-    said = " ".join(word for word in words_of(name) if word not in LITTLE_WORDS)
-    return bool(_pattern(subject.names).search(said)) and not _OTHER.search(said)
+    words = " ".join(word for word in words_of(name) if word not in LITTLE_WORDS)
+    return bool(_pattern(subject.names).search(words)) and not _OTHER.search(words)
 
 
 def _shown(values: Sequence[Any]) -> list[str]:

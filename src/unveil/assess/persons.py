@@ -1,4 +1,4 @@
-"""Which column says whose record it is, and which who lives together? Numbers that repeat, and what stays the same with them."""
+"""Which column says whose record it is, and which one who lives together? Numbers that repeat, with what stays constant."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["household_column", "person_column"]
 
 _FEWEST = 5
 _REPEATED = 0.98
-"""Numbers per record above which nearly nobody has two records."""
+"""The numbers per record above which hardly anybody has two records."""
 _SPREAD = 0.01
-"""Numbers per record below which they number groups, not people."""
+"""The numbers per record below which they number groups, not people."""
 _STEADY = 0.97
 _SEX = frozenset(("sex", "gender", "sexe", "geschlecht", "sexo", "genero", "genre"))
 _HOUSEHOLD = frozenset(
@@ -30,10 +30,10 @@ _STEADY_HINTS = frozenset(("birth-date", "person-name", "email", "national-numbe
 
 
 def person_column(coded: Mapping[str, Coded]) -> tuple[str, str] | None:
-    """Return the column that numbers the persons of whom there are several records, and the evidence; None where there is none.
+    """Return the column that numbers persons who have several records, and the evidence; None if there is none.
 
-    Its name says a number, its values repeat, and what does not change in a person (a name, a date of birth, the sex) stays the
-    same within each. Where there is no such column beside it, its name must say that it numbers people.
+    Its name suggests a number, its values repeat, and what does not change in a person (a name, a date of birth, the sex) stays
+    the same within each. If there is no such column beside it, its name must say that it numbers people.
     """
     steady = [name for name in coded if _is_steady(name)]
     candidates = []
@@ -47,8 +47,8 @@ def person_column(coded: Mapping[str, Coded]) -> tuple[str, str] | None:
         return None
     distinct, name, constant = max(candidates)
     records = len(coded[name].codes)
-    said = f"{counted(distinct, 'number')} in {counted(records, 'record')}"
-    return name, said + (
+    evidence = f"{counted(distinct, 'number')} in {counted(records, 'record')}"
+    return name, evidence + (
         f", and {' and '.join(constant)} stay the same within each" if constant else ", and the name says a person"
     )
 
@@ -89,7 +89,7 @@ def _repeats(one: Coded) -> bool:
 
 
 def _is_constant(by: Coded, of: Coded) -> bool:
-    """Whether a column has one value for nearly every number that several records bear, and is not constant anyhow."""
+    """Whether a column has one value for nearly every number that several records have, and is not constant anyway."""
     sizes = np.bincount(by.codes, minlength=len(by.values))
     several = sizes[by.codes] > 1
     if not several.any() or len(of.values) < 2:  # noqa: PLR2004 - two values

@@ -1,4 +1,4 @@
-"""What is each column? A role, a kind and a hierarchy, with the evidence in words, and a question where that leaves a doubt."""
+"""Proposals for columns: a role, a kind and a hierarchy, with the evidence in words, and a question if that leaves a doubt."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class InitQuestion:
     answers
         The answers: roles, or yes and no.
     default
-        The default answer, taken where nobody is there to answer.
+        The default answer, taken if nobody is there to answer.
     """
 
     column: str
@@ -62,9 +62,9 @@ class ColumnProposal:
     Attributes
     ----------
     column, role, kind
-        The column, its role, and its kind; no kind: found out when it is needed.
+        The column, its role, and its kind; no kind: inferred when it is needed.
     alone
-        What it gives away by itself; None where its values cannot be counted.
+        What it gives away by itself; None if its values cannot be counted.
     reasons
         The evidence, in sentences that repeat no value.
     sensitive
@@ -118,8 +118,8 @@ class ColumnProposal:
             codes = tuple(replace(code, sure=answer == "yes") if not code.sure else code for code in self.missing)
             return replace(self, missing=codes, questions=left)
         hierarchy = self.hierarchy if answer == "key" else None
-        said = (*self.reasons, f"Role by your answer: {answer}.")
-        return replace(self, role=answer, hierarchy=hierarchy, reasons=said, questions=left)  # type: ignore[arg-type]
+        reasons = (*self.reasons, f"Role by your answer: {answer}.")
+        return replace(self, role=answer, hierarchy=hierarchy, reasons=reasons, questions=left)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class TableFacts:
     Attributes
     ----------
     records, persons
-        How many there are, and of how many persons they are.
+        How many records there are, and how many persons they belong to.
     findings
         The best finding of each column that looks like a direct identifier.
     person, household
@@ -141,7 +141,7 @@ class TableFacts:
     trees
         Hierarchies that follow from other columns, with the reason.
     hierarchies
-        Whether hierarchies are proposed; of a very wide table none is written.
+        Whether hierarchies are proposed; none is written for a very wide table.
     """
 
     records: int
@@ -211,7 +211,7 @@ def _why(name: str, role: Role, mark: SensitiveMark | None, facts: TableFacts) -
     if role == "identifier":
         if facts.findings[name].confidence == "possible":
             yield "Nearly everybody has a value of their own."
-        yield "Take it out, or replace it, before anything is released."
+        yield "Remove or replace it before anything is released."
     elif role == "person" and facts.person is not None:
         yield f"Whose record it is: {facts.person[1]}. Figures count persons, and it is left out of releases."
     elif role == "household" and facts.household is not None:
@@ -221,9 +221,9 @@ def _why(name: str, role: Role, mark: SensitiveMark | None, facts: TableFacts) -
     elif mark is not None:
         yield mark.in_words()
         if role == "key":
-            yield "Others can see it, or it is not certain; if it is sensitive, make the role 'sensitive'."
+            yield "Others can see it, or there is doubt; if it is sensitive, change the role to 'sensitive'."
     if role == "key" and _says_sampling_weight(name):
-        yield "A sampling weight? Then make the role 'weight'."
+        yield "A sampling weight? Then change the role to 'weight'."
 
 
 def _says_sampling_weight(name: str) -> bool:
@@ -254,12 +254,12 @@ def _questions(
         why = f"alone it singles out {exposure.uniques:,} records"
         yield InitQuestion(name, f"May an intruder know {name} ({why})?", ("key", "identifier", "sensitive", "other"), "key")
     if any(not code.sure for code in missing):
-        said = " and ".join(code.text for code in missing if not code.sure)
-        yield InitQuestion(name, f"Does {said} in {name} stand for a missing value?", ("yes", "no"), "no")
+        codes = " and ".join(code.text for code in missing if not code.sure)
+        yield InitQuestion(name, f"Does {codes} in {name} stand for a missing value?", ("yes", "no"), "no")
 
 
 def _kind(coded: Coded) -> Kind | None:
-    """Propose a kind: numbers are continuous, but for codes; dates are left to what needs them."""
+    """Propose a kind: numbers are continuous, except codes; dates are left to what needs them."""
     present = [value for value in (coded.values[0], coded.values[len(coded.values) // 2]) if value is not None]
     if not present or hasattr(present[0], "isoformat"):
         return None

@@ -27,7 +27,7 @@ Question: TypeAlias = "tuple[str, str | None, Mapping[str, Any]]"
 
 _MOST_VALUES = 10
 _RESOLUTION = 100
-"""Dots of a chart that lie nearer than one part in this many are one dot."""
+"""Dots of a chart that are closer than one part in this many are one dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ValueRate:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One or several values of about the same posterior rate: what they are, where they lie, how many records hold them."""
+    """One value, or several with about the same posterior rate: what they are, where they lie, how many records hold them."""
 
     what: str
     posterior: float
@@ -55,7 +55,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class AttributeRate:
-    """What one key attribute gives away of a target.
+    """What one key attribute gives away about a target.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class AttributeRate:
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What the key gives away of one sensitive attribute, its values as they are or grouped by a partition.
+    """What the key gives away about one sensitive attribute, its values as they are or grouped by a partition.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Measure:
     def knowing(self, keys: Sequence[str], questions: Sequence[Question]) -> Measure:
         """Return the same, knowing which values of the key attributes disclose any sensitive attribute.
 
-        They are masked wherever the attribute occurs: what is shown in one table and masked in another is what discloses.
+        They are masked wherever the attribute occurs: a value shown in one table and masked in another would disclose.
         """
         if not self.small:
             return self
@@ -179,7 +179,7 @@ class Measure:
 
 
 def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: Mapping[str, Any]) -> AttributeRate:
-    """Return what one key attribute gives away of a sensitive attribute, or of who is who."""
+    """Return what one key attribute gives away about a sensitive attribute, or about who is who."""
     rate = measure.rate(name, sensitive, blocks)
     table = rate.table
     salt = hashlib.blake2b(name.encode(errors="surrogatepass"), key=measure.salt).digest()
@@ -203,7 +203,7 @@ def disclosure(
     blocks: Mapping[str, Any],
     done: Callable[[], None],
 ) -> Disclosure:
-    """Return what the key attributes, alone and together, give away of a sensitive attribute; `done` is called after each."""
+    """Return what the key attributes, alone and together, give away about a sensitive attribute; `done` is called after each."""
     try:
         together = measure.rate(keys, sensitive, blocks)
     except UndefinedMeasureError as undefined:
@@ -234,7 +234,7 @@ def _value_rate(table: ByValue, at: int) -> ValueRate:
 
 
 def _dots(table: ByValue, hidden: NDArray[np.bool_], *, drawn: NDArray[np.bool_]) -> tuple[Dot, ...]:
-    """Return the values to be drawn as dots; those that lie at one place are one, and one that is hidden has no name."""
+    """Return the values to be drawn as dots; those at the same place are one dot, and a hidden one has no name."""
     at_value = np.flatnonzero(drawn)
     places, of_place = np.unique(np.round(table.posterior[at_value] * _RESOLUTION), return_inverse=True)
     values = np.bincount(of_place, minlength=len(places))

@@ -49,8 +49,8 @@ class Taxonomy(Result):
             ),
         )
         notes = (
-            "Perturbative: released values may be false. Deterministic: no chance, but for the order of records.",
-            "Shares of people linked are of 2,000 records of Adult; docs: what an intruder with the software can do.",
+            "Perturbative: released values may be false. Deterministic: nothing is random except the order of records.",
+            "Shares of people linked are from 2,000 records of Adult; see the docs: what an intruder with the software can do.",
         )
         return View("Mechanisms", (Figure("mechanisms", len(self.mechanisms)),), tables, notes)
 

@@ -1,7 +1,7 @@
 """Which of several releases is worth considering? Privacy against utility, and the releases that no other dominates.
 
 A release dominates another when it is at least as good in every figure and better in one. What no other dominates is the
-trade-off front: anyone who takes a release that is not on it gives something away for nothing.
+trade-off front: anyone who chooses a release that is not on it gives something away for nothing.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TradeOff(Result):
     original
         The figures of the original itself, as far as they need no attack and no model.
     notes
-        Where the comparison does otherwise than the study of the original says.
+        Where the comparison differs from what the study of the original says.
     """
 
     axes: tuple[Axis, ...]
@@ -244,7 +244,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     policy: AnyPolicy | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> TradeOff:
-    """Set the privacy of releases of one original against their utility.
+    """Compare the privacy of releases of one original with their utility.
 
     Parameters
     ----------
@@ -266,11 +266,11 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     folds, sample, seed
         The folds of tasks, the most records of tasks and pMSE, and the seed of what is drawn.
     policy
-        What is required, for the lines of the chart: rules by name, a preset, a file, a policy or a project; a need says by
-        itself what will do.
+        What is required, for the lines of the chart: rules by name, a preset, a file, a policy or a project; a need states
+        its own requirement.
     progress
-        A run, or a function called with the name of a release, its figures done and the number of all; of its tasks also with
-        the folds.
+        A run, or a function called with the name of a release, the number of its figures done, and of all; for its tasks also
+        with the folds.
 
     Returns
     -------
@@ -330,9 +330,9 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         records = before.table(keys, nulls="category").records
         notes = () if before.nulls == "category" else (_NULLS.format(shown(before.nulls)),)
         first = {} if _ORIGINAL in releases else request.of_original(_plain(before))
-    made = Provenance(records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
+    provenance = Provenance(records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
-    return TradeOff(axes, _judged(readings, axes), made, itself, notes)
+    return TradeOff(axes, _judged(readings, axes), provenance, itself, notes)
 
 
 def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
@@ -351,7 +351,7 @@ def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
 
 
 def _plain(study: Study) -> Study:
-    """Return a study whose nulls are values and whose columns stand for themselves, so that all tables are read alike."""
+    """Return a study whose nulls are values and whose columns stand for themselves: all tables are read in the same way."""
     return study.changed(key=(), sensitive=(), partitions={}, nulls="category")
 
 
@@ -396,7 +396,7 @@ def _whole(value: float | None) -> float | int | None:
 
 
 def _grouped(reasons: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the figures that lack for each reason."""
+    """Return the figures that are missing for each reason."""
     groups: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         groups.setdefault(reason, []).append(name)

@@ -26,7 +26,7 @@ __all__ = ["Case", "Original"]
 
 @dataclass(frozen=True)
 class Original:
-    """The original, what `Pair` knows of it and its release, which column says whose record it is, and people held out."""
+    """The original, what `Pair` knows about it and its release, which column says whose record it is, and the hold-out."""
 
     data: Data
     correspondence: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Case:
     Attributes
     ----------
     study
-        The release: its key and sensitive attributes, what a null means, and how values lie to one another.
+        The release: its key and sensitive attributes, what a null means, and how values relate to each other.
     original
         The original, for attacks.
     linked
@@ -139,5 +139,5 @@ class Case:
         return attack(self.pair, link_records=self.linked, control=control, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
-        """Return how the values of a sensitive attribute lie to one another."""
+        """Return how the values of a sensitive attribute relate to each other."""
         return Scale(name, self.study.orders.get(name), self.study.hierarchy(name))

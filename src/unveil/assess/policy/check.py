@@ -73,7 +73,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Verdict:
-    """Hold a release against a policy, and say what falls short.
+    """Check a release against a policy, and say what falls short.
 
     Parameters
     ----------
@@ -83,39 +83,39 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     policy
         Rules by name, the name of a preset, a file (of a policy, or a project with one), a `Policy` or a `Project`.
     key, sensitive
-        Key attributes and sensitive attributes; none: those of the project that the release still holds, and as key else every
+        Key attributes and sensitive attributes; none: those of the project that the release still holds, or, as key, every
         column that is not sensitive.
     person, keep
-        The column that says whose record it is, of the release or of its original: persons are counted then; columns that you
-        vouch for, so that they may name people. Whatever the policy says, other columns that are recognised as direct identifiers
+        The column that says whose record it is, in the release or in its original: persons are counted then; columns that you
+        vouch for, so that they may name people. Whatever the policy says, other columns recognised as direct identifiers
         keep the release from passing.
     project
         A project whose roles and nulls are the defaults; none: the one that the policy comes from, if it does.
     original, mapping, id, link, same_order
         The original, for rules about attacks, and how columns and records are paired, as `unveil.attack` takes them.
     control
-        People like those of the original who took no part in the release, for rules about synthetic data.
+        People like those of the original whose records were not used for the release, for rules about synthetic data.
     hierarchies, orders
-        How values of sensitive attributes lie to one another, for t-closeness.
+        How values of sensitive attributes relate to each other, for t-closeness.
     nulls
         "category" (the default), "drop", "error" or "wildcard".
     baseline, allow
         An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
     history
-        A file to which this check is appended, one line of JSON for each; the verdict then shows how the figures went.
+        A file to which this check is appended, one line of JSON for each; the verdict then shows how the figures developed.
     record
         The record of the release; none: the file beside it that has its name and ends in ``.unveil.json``.
     waivers
-        Named exceptions: who answers for a rule that is not met, why, and from which day to which. A rule that a waiver in force
-        covers keeps no release from passing.
+        Named exceptions: who answers for a rule that is not met, why, and from which day to which. A rule covered by a waiver in
+        force does not keep a release from passing.
     key_file
         A file with a secret key (at least 16 bytes): the verdict then holds the HMAC of every file behind it; none: the plain
         SHA-256 of all but the original.
     seed
         The seed of what attacks draw at random.
     progress
-        A run, or a function called with the name of a stage (the rules; attacks, if a rule asks for them), the steps done and
-        the number of all.
+        A run, or a function called with the name of a stage (the rules; attacks, if a rule asks for them), the number of steps
+        done, and of all steps.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
 
 
 def _places(case: Case, study: Study, record: Any, original: Data | None, baseline: Any) -> dict[str, Any]:
-    """Return where what the verdict rests on lies, by what it is."""
+    """Return the places of what the verdict is based on, by role."""
     return {
         "release": study.place,
         "record": _record_file(case, record),
@@ -171,9 +171,9 @@ def _check_options(policy: object, baseline: object, allow: float, original: obj
     if policy is None and baseline is None:
         raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
     if not allow >= 0.0:
-        raise ArgumentError(f"a risk may grow by 0 or more, so not by {shown_number(allow)}.")
+        raise ArgumentError(f"a risk may grow by 0 or more, not by {shown_number(allow)}.")
     if control is not None and original is None:
-        raise ArgumentError("a hold-out is beside the original, and none is given; name both.")
+        raise ArgumentError("a hold-out needs the original beside it, and none is given; name both.")
 
 
 def _told_apart(study: Study, person: str | None, original: Data | None) -> Study:
@@ -181,7 +181,7 @@ def _told_apart(study: Study, person: str | None, original: Data | None) -> Stud
     if person is not None and person not in study.names and original is None:
         raise ColumnNotFoundError(
             f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: give the "
-            "original too, and which record is which; it then tells persons apart."
+            "original too, and which record is which; it then distinguishes persons."
         )
     return study if person is None else study.told_apart(person)
 
@@ -211,7 +211,7 @@ class _Gate:
 
 
 def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
-    """Hold a case against the gate."""
+    """Judge a case by the gate."""
     if gate.earlier is not None and gate.keyed:
         gate.earlier.check_key(case.keys, case.study.nulls)
     if gate.keyed and case.study.source.can_count:
@@ -229,7 +229,7 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
         notes.append(NOT_FOR_PUBLICATION)
     if gate.earlier is not None and (missing := lost(gate.earlier, required)):
         notes.append(missing)
-    made = Provenance(
+    provenance = Provenance(
         records=case.table.records if gate.keyed else case.identifiers.records,
         nulls=case.study.nulls,
         dropped=case.table.dropped if gate.keyed else 0,
@@ -240,7 +240,7 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
         date=evidence.date.partition("T")[0],
     )
     presets = tuple(PRESETS[name] for name in gate.policy.presets)
-    profile = profile_of(case, made.records + made.dropped)
+    profile = profile_of(case, provenance.records + provenance.dropped)
     return Verdict(
         case.study.place,
         gate.policy.name,
@@ -248,7 +248,7 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
         tuple(one for one in judged if gate.named or one.rule.name == "direct_identifiers"),
         moved,
         tuple(notes),
-        made,
+        provenance,
         evidence,
         vouched=vouched,
         unmeasured=unmeasured,
@@ -259,11 +259,11 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
 
 
 def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str:
-    """Return the record of a release, or say why there is none; one that is named has to be there."""
+    """Return the record of a release, or say why there is none; one that is named must exist."""
     place = getattr(release, "place", release)
     if not isinstance(place, str | os.PathLike) or not Path(place).is_file():
         if named is not None:
-            raise ArgumentError("a record is named, and the release is not a file that it could belong to.")
+            raise ArgumentError("a record is named, but the release is not a file that it could belong to.")
         return "the release is not a file, so it has no record of how it was made"
     try:
         return read_record(record_place(place) if named is None else named, place)
@@ -296,7 +296,7 @@ def policy_of(given: AnyPolicy) -> tuple[Policy, Project | None]:
 
 
 def _is_project(place: Path) -> bool:
-    """Whether a file is a project: it has one of a project's sections, which no rule is called after."""
+    """Whether a file is a project: it has one of a project's sections, whose names no rule has."""
     import tomllib
 
     from unveil.project.sections import SECTIONS
@@ -334,11 +334,11 @@ def _sides(study: Study, rules: Sequence[Rule]) -> tuple[Study, bool]:
 def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
     notes = []
     if assumed:
-        notes.append("No key is named: every column that is not sensitive is taken for known to an intruder.")
+        notes.append("No key is named: every column that is not sensitive is assumed to be known to an intruder.")
     if case.unit == "records" and case.study.project is not None and (who := case.study.project.names("person")):
         notes.append(
-            f"The release does not have {listed(who)}, which says whose record it is: records are counted, and a class of "
-            "several records may be of one person. Its record says which k in persons it was made for."
+            f"The release does not have {listed(who)}, which says whose record it is, so records are counted, and a class of "
+            "several records may belong to one person. Its record says which k in persons it was made for."
         )
     if case.classes.suppressed:
         notes.append(f"{counted(case.classes.suppressed, 'record')} suppressed in every key attribute: counted separately.")

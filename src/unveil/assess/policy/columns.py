@@ -1,6 +1,6 @@
 """Columns that no rule is about: do they name people, who vouches for them, and what do they add to the key?
 
-Names do not pass, whatever a policy asks for: a column that is recognised as a direct identifier keeps a release from passing,
+Names do not pass, whatever a policy asks for: a column recognised as a direct identifier keeps a release from passing,
 unless the policy, the project or the caller vouches for it by name.
 """
 
@@ -26,7 +26,7 @@ _MOST_TOLD = 3
 
 
 def naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> tuple[Rule, ...]:
-    """Return rules of which one looks for direct identifiers; columns that the user vouches for are excepted."""
+    """Return the rules, with one that looks for direct identifiers; columns that the user vouches for are excepted."""
     complete = []
     for rule in rules:
         excepted = (*rule.parameters.get("except", ()), *keep)
@@ -48,7 +48,7 @@ def vouched_in(rules: Sequence[Rule], study: Study) -> tuple[str, ...]:
 def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Unmeasured, ...]:
     """Return the columns that no rule measures, with the persons or records that each singles out, alone and with the key.
 
-    Of a table in an engine only alone: no more than counts of single columns leaves it.
+    For a table in an engine, only alone: nothing but counts of single columns leaves it.
     """
     if any(rule.name == "exposed_cells" for rule in rules):
         return ()  # a table of figures has no records
@@ -61,7 +61,7 @@ def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Un
 
 def column_notes(case: Case, vouched: Sequence[str], unmeasured: Sequence[Unmeasured]) -> list[str]:
     """Say which columns are vouched for, here and by the maker of the release, and which nobody measured."""
-    notes = [f"Columns that are vouched for by name, and that were not looked at: {listed(vouched)}."] if vouched else []
-    made = case.record.vouched if isinstance(case.record, Record) else ()
-    notes += [f"The maker of the release vouched for: {listed(made)}."] if made else []
+    notes = [f"Columns that are vouched for by name and were not examined: {listed(vouched)}."] if vouched else []
+    by_maker = case.record.vouched if isinstance(case.record, Record) else ()
+    notes += [f"The maker of the release vouched for: {listed(by_maker)}."] if by_maker else []
     return [*notes, never_measured(unmeasured, _MOST_TOLD)] if unmeasured else notes

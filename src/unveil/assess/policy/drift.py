@@ -54,7 +54,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """An earlier result: the key it was of, its nulls, and its figures by rule."""
+    """An earlier result: its key, its nulls, and its figures by rule."""
 
     place: str
     key: tuple[str, ...]
@@ -64,14 +64,14 @@ class Baseline:
     profile: Profile | None = None
 
     def check_key(self, key: tuple[str, ...], nulls: str) -> None:
-        """Refuse a comparison of figures that are of different keys."""
+        """Refuse to compare figures of different keys."""
         if set(self.key) != set(key):
             raise ArgumentError(
                 f"{self.place}: the earlier figures are of the key {listed(self.key)}, today's of {listed(key)}; "
                 "they cannot be compared."
             )
         if self.nulls != nulls:
-            raise ArgumentError(f"{self.place}: the earlier figures take nulls as {self.nulls}, today's as {nulls}; choose one.")
+            raise ArgumentError(f"{self.place}: the earlier figures treat nulls as {self.nulls}, today's as {nulls}; choose one.")
 
 
 def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
@@ -81,11 +81,11 @@ def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
     else:
         place, document = str(given), _document(Path(given))
     try:
-        made = document["made"]
+        provenance = document["made"]
         stored = [*document.get("rules", ()), *document.get("figures", ())]
         pairs = list(_of_check(stored) if "rules" in document else _of_measure(document))
         profile = Profile.of(document["profile"]) if document.get("profile") is not None else None
-        key, nulls = tuple(made["key"]), str(made["nulls"])
+        key, nulls = tuple(provenance["key"]), str(provenance["nulls"])
         figures = {rule.place: _number(value) for rule, value in pairs if value is not None}
     except (KeyError, TypeError, AttributeError, ValueError, ProjectError):
         raise DataFileError(f"{place}: this is not an answer of `check` or `measure`, as JSON.") from None
@@ -111,7 +111,7 @@ def lost(baseline: Baseline, outcomes: tuple[Outcome, ...]) -> str | None:
     missing = [one.rule.name for one in outcomes if one.value is None or one.rule.place not in baseline.figures]
     if not missing:
         return None
-    return f"Not compared with the earlier result, as one of the two has no figure: {listed(dict.fromkeys(missing))}."
+    return f"Not compared with the earlier result, because one of the two has no figure: {listed(dict.fromkeys(missing))}."
 
 
 def _risk(rule: Rule, value: float) -> float:
@@ -137,14 +137,14 @@ def _number(value: Any) -> float:
 
 
 def _of_check(rules: list[Mapping[str, Any]]) -> Iterator[tuple[Rule, Any]]:
-    """Give the rules of a stored check with their figures."""
+    """Yield the rules of a stored check with their figures."""
     for stored in rules:
         rule = Policy.of({stored["rule"]: dict(stored["parameters"])}).rules[0]
         yield rule, stored["value"]
 
 
 def _of_measure(document: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-    """Give the figures of a stored measurement as the rules that ask for them."""
+    """Yield the figures of a stored measurement as the rules that ask for them."""
     prosecutor = document["risk"]["prosecutor"]
     yield Rule("k_anonymity"), document["models"]["k_anonymity"]["value"]
     yield Rule("prosecutor_highest"), prosecutor["highest"]

@@ -1,7 +1,7 @@
 """The history of a release that is made again and again: one line of JSON for every check, appended and never changed.
 
-Two runs may end at once, so the file is locked while a line is appended, and a line is written whole. A line holds figures, no
-values of the data.
+Two runs may end at the same time, so the file is locked while a line is appended, and a line is written whole. A line holds
+figures, no values of the data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LAST = 12
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """What one check came to: when, of which file, under which policy, and its figures."""
+    """The outcome of one check: when, of which file, under which policy, and its figures."""
 
     date: str
     release: str
@@ -125,7 +125,7 @@ def _entries(path: str | os.PathLike[str], content: bytes) -> tuple[HistoryEntry
 
 
 def history_chart(entries: Sequence[HistoryEntry]) -> Chart | None:
-    """Return how the shares at risk went over the runs; None where there are fewer than two."""
+    """Return how the shares at risk developed over the runs; None if there are fewer than two."""
     rows = tuple(
         (label, at, one.figures[name])
         for name, label in _SHARES.items()

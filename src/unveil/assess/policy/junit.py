@@ -1,6 +1,6 @@
-"""How does a pipeline read a verdict? As JUnit XML: a test case for every rule.
+"""A verdict as JUnit XML, for pipelines: a test case for every rule.
 
-A rule that is not met is a failure, one that is not decided an error: pipelines pass over what is skipped.
+A rule that is not met is a failure, one that is not decided an error: pipelines ignore what is skipped.
 """
 
 from __future__ import annotations

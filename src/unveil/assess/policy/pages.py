@@ -1,4 +1,4 @@
-"""What a verdict looks like: one sheet for the person who decides, and the whole of it for the person who audits."""
+"""Pages of a verdict: one sheet for the person who decides, and the full verdict for the person who audits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["sheet", "title", "whole"]
 
 _MOST_RULES, _MOST_WAIVERS, _MOST_NAMES, _SHORT = 8, 3, 4, 30
-"""Rules, waivers, names of columns, and characters of a name that one sheet has room for."""
+"""How many rules, waivers, names of columns, and characters of a name one sheet has room for."""
 _UNNAMED = ("the data frame", "-", "standard input")
 _ANSWER = {"met": "Yes", "NOT met": "No", "not decided": "Not decided"}
 
@@ -33,13 +33,13 @@ def title(verdict: Verdict) -> str:
     if verdict.drift_alone:
         return f"Is {name} riskier than before? {'No' if verdict.passes else 'Yes'}"
     under = _policy(verdict)
-    said = {
+    answers = {
         "met": f"Yes, under {under}",
         "NOT met": f"No, not under {under}",
         "not decided": f"Not decided under {under}",
     }[verdict.status]
     waived = f", with {counted(len(verdict.waived), 'rule')} waived" if verdict.waived else ""
-    return f"May {name} be released? {said}{waived}"
+    return f"May {name} be released? {answers}{waived}"
 
 
 def named(verdict: Verdict) -> str:
@@ -51,7 +51,7 @@ def named(verdict: Verdict) -> str:
 
 
 def _policy(verdict: Verdict) -> str:
-    """Return what the policy is called; one without a name of its own by where it is."""
+    """Return what the policy is called; one without a name of its own is called after its place."""
     if verdict.policy != "policy":
         return one_line(verdict.policy)
     file = verdict.evidence.file("policy")
@@ -71,7 +71,7 @@ def sheet(verdict: Verdict) -> View:
     worst = sorted(verdict.outcomes, key=lambda one: (one.met is True, one.met is None))
     rows = tuple(_line(verdict, one) for one in worst[:_MOST_RULES])
     more = len(worst) - len(rows)
-    left = f"{counted(more, 'further rule')} stand{'' if more > 1 else 's'} in the full verdict." if more else ""
+    left = f"{counted(more, 'further rule')} {'are' if more > 1 else 'is'} in the full verdict." if more else ""
     tables = [Table(("what is measured", "found", "required", "answer"), rows, "The rules", left)] if rows else []
     grown = [one for one in verdict.drift if not one.met][:_MOST_WAIVERS]
     tables += [_drift_table(grown)] if grown else []
@@ -95,12 +95,12 @@ def _lead(verdict: Verdict) -> str:
         f" and {len(known) - _MOST_NAMES:,} more columns" if len(known) > _MOST_NAMES else ""
     )
     against = f" The rules about classes hold against someone who knows {few} of a person." if known else ""
-    said = {
-        "met": "It may, as far as these rules go: each is met" + (", or waived by name." if verdict.waived else "."),
+    meanings = {
+        "met": "It may, as far as these rules are concerned: each is met" + (", or waived by name." if verdict.waived else "."),
         "NOT met": "It may not: a rule is not met.",
         "not decided": "Nobody has said that it may: a rule could not be decided, and what is not decided does not pass.",
     }
-    return said[verdict.status] + against
+    return meanings[verdict.status] + against
 
 
 def _line(verdict: Verdict, outcome: Outcome) -> tuple[Any, ...]:
@@ -163,16 +163,19 @@ def whole(verdict: Verdict) -> View:
 
 
 def _evidence(verdict: Verdict) -> View:
-    """Return what the verdict can be held to later."""
-    made = verdict.made
+    """Return the evidence, for later checks."""
+    provenance = verdict.made
     rows: list[tuple[str, Any]] = [
         ("release", f"{named(verdict)}, {_size(verdict)}"),
         ("date", verdict.evidence.date),
         ("version", f"unveil {verdict.evidence.version}"),
         ("policy", None if verdict.drift_alone else verdict.policy),
-        ("key", ", ".join(made.key) or None),
-        ("sensitive", ", ".join(made.sensitive) or None),
-        ("nulls", f"{made.nulls} ({counted(made.dropped, 'record')} left out)" if made.dropped else made.nulls),
+        ("key", ", ".join(provenance.key) or None),
+        ("sensitive", ", ".join(provenance.sensitive) or None),
+        (
+            "nulls",
+            f"{provenance.nulls} ({counted(provenance.dropped, 'record')} left out)" if provenance.dropped else provenance.nulls,
+        ),
         ("vouched for by the policy", ", ".join(verdict.vouched) or "no column"),
         ("measured by no rule", ", ".join(_unmeasured(verdict)) or "no column"),
     ]
@@ -238,20 +241,20 @@ def _said(value: Any) -> str | None:
 
 
 def _change_table(verdict: Verdict) -> Iterator[Table]:
-    """Give what is not as it was in the earlier result."""
+    """Yield what has changed since the earlier result."""
     rows = tuple(
         (one.what, one.of or None, _said(one.before), _said(one.now), "yes" if one.met else "NO") for one in verdict.changes
     )
     if rows:
         note = (
-            "A new column was never measured before, so it does not pass; take today's verdict as the next baseline to accept it."
+            "A new column was never measured before, so it does not pass; to accept it, use today's verdict as the next baseline."
         )
         remark = note if any(not one.met for one in verdict.changes) else ""
         yield Table(("changed", "of", "before", "now", "allowed"), rows, title="What is not as it was", note=remark)
 
 
 def _waiver_table(verdict: Verdict) -> Iterator[Table]:
-    """Give the named exceptions, those in force and those that are not."""
+    """Yield the named exceptions, those in force and those that are not."""
     rows = tuple(
         (
             one.rule,

@@ -1,8 +1,8 @@
-"""What a release looks like beside its risk: its columns, their types and categories, its records.
+"""The profile of a release, beside its risk: its columns, their types and categories, its records.
 
-Kept with a verdict, so that the next one can say what changed. A category is kept by name only where at least five records have
-it, its column has few, and it neither gives a sensitive value away nor is one that the key gives away of nearly all who have it;
-of the others the number is kept. So a profile names nobody.
+It is kept with a verdict, so that the next one can say what changed. A category is kept by name only if at least five records
+have it, its column has few, and it neither gives a sensitive value away nor is one that the key gives away of nearly all who have
+it; the others are only counted. So a profile names nobody.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseChange:
-    """Something that is not as it was: what, of which column, before and now; a new column keeps a release from passing."""
+    """Something that has changed: what, of which column, before and now; a new column keeps a release from passing."""
 
     what: str
     of: str
@@ -163,7 +163,7 @@ def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, te
 
 
 def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:
-    """Return what is not as it was: records, columns, their types and their categories."""
+    """Return what has changed: records, columns, their types and their categories."""
     differences = [] if before.records == now.records else [ReleaseChange("number of records", "", before.records, now.records)]
     differences += [
         ReleaseChange("new column", name, None, one.kind, met=False)

@@ -1,6 +1,6 @@
-"""What is the figure that a rule asks for, and does it hold? One outcome for every rule.
+"""Outcomes of rules: the figure that each asks for, and whether it holds.
 
-A figure that cannot be had is not a figure that is met: the outcome says why there is none, and the rule stays undecided.
+A figure that is not available meets nothing: the outcome says why there is none, and the rule stays undecided.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from unveil.run import active_run
 __all__ = ["STATUS", "Outcome", "outcomes"]
 
 STATUS = {True: "met", False: "NOT met", None: "not decided"}
-"""What became of a rule, in words."""
+"""The outcome of a rule, in words."""
 
 _CONFIDENCES = ("certain", "likely", "possible")
 _TARGETS = ("attribute", "sensitive", "item")
@@ -36,14 +36,14 @@ _RISKS = ("prosecutor_highest", "prosecutor_average", "records_at_risk", "sample
 _RELEASE_ALONE = "nulls match anything from both sides, so it holds against an intruder who has the release alone; "
 _MAY_BE_LESS = {
     True: _RELEASE_ALONE + "give the original, and k is also checked against true records",
-    False: _RELEASE_ALONE + "anyone who knows true records may find less: ask with nulls='category'",
+    False: _RELEASE_ALONE + "anyone who knows true records may find fewer: use nulls='category'",
 }
 """Why a figure with nulls as wildcards decides nothing: of k, and of anything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a rule.
+    """The outcome of a rule.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ def _read(case: Case, rule: Rule) -> Iterator[Outcome]:
 
 
 def _of(rule: Rule) -> str:
-    said = next((rule.parameters[name] for name in _TARGETS if isinstance(rule.parameters.get(name), str)), None)
-    return "the key" if said is None else str(said)
+    target = next((rule.parameters[name] for name in _TARGETS if isinstance(rule.parameters.get(name), str)), None)
+    return "the key" if target is None else str(target)
 
 
 def _decided(outcome: Outcome) -> Outcome:
-    """Hold the figure against the threshold, which it must not exceed; models have decided by themselves already."""
+    """Compare the figure with the threshold, which it must not exceed; models have decided by themselves already."""
     rule = outcome.rule
     if outcome.met is not None or outcome.reason is not None:
         return outcome
@@ -140,7 +140,7 @@ def _decided(outcome: Outcome) -> Outcome:
 
 
 def _verified(case: Case, outcome: Outcome) -> Outcome:
-    """Hold k against true records where nulls match anything; of what only the release alone vouches for, decide nothing."""
+    """Check k against true records where nulls match anything; decide nothing that rests on the release alone."""
     if outcome.met is not True or outcome.rule.name not in {*_MODELS, *_RISKS} or not case.wild:
         return outcome
     is_k = outcome.rule.name == "k_anonymity"
@@ -153,7 +153,7 @@ def _verified(case: Case, outcome: Outcome) -> Outcome:
         outcome,
         value=known,
         met=False,
-        detail=f"only {people(known, case.unit)} of the release may be someone whose true key is known",
+        detail=f"someone whose true key is known matches only {people(known, case.unit)} of the release",
     )
 
 
@@ -161,7 +161,7 @@ def _verified(case: Case, outcome: Outcome) -> Outcome:
 
 
 def _model(case: Case, rule: Rule) -> Outcome:
-    """Measure a model's worst class; which classes fall short is said by the model itself."""
+    """Measure a model's worst class; the model itself says which classes fall short."""
     name = rule.parameters.get("attribute")
     if "attribute" in rule.form.parameters and not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
@@ -224,10 +224,10 @@ def _certain(case: Case, rule: Rule) -> Outcome:
     name = rule.parameters.get("attribute")
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    said = rule.settings["missing_is_sensitive"]
-    declared = name in case.study.missing_is_sensitive if said is None else bool(said)
+    sensitive_gaps = rule.settings["missing_is_sensitive"]
+    declared = name in case.study.missing_is_sensitive if sensitive_gaps is None else bool(sensitive_gaps)
     disclosed, gaps = case.classes.certain(name, missing_is_sensitive=declared)
-    detail = f"the key tells it for certain of {people(disclosed, case.unit)}"
+    detail = f"the key determines it for {people(disclosed, case.unit)}"
     if gaps:
         apart = f"; {gaps:,} more have no value, which is not treated as sensitive"
         detail += f", {gaps:,} of which have no value" if declared else apart
@@ -257,7 +257,7 @@ def _rate(case: Case, rule: Rule) -> Outcome:
 def _attack(case: Case, rule: Rule) -> Outcome:
     name = rule.name.removesuffix("_attack")
     value = case.attack.overall["risk"][name]
-    lack = "how records are aligned is not said" if name == "identity" else "no sensitive attribute is named"
+    lack = "no correspondence of records is named" if name == "identity" else "no sensitive attribute is named"
     return Outcome(rule, _of(rule), value, reason=None if value is not None else f"the attack has no rate: {lack}")
 
 
@@ -273,7 +273,7 @@ def _linkage(case: Case, rule: Rule) -> Outcome:
 
 
 def _beyond_holdout(case: Case, rule: Rule) -> Outcome:
-    """Read what an attack gains beyond people who took no part."""
+    """Read what an attack gains beyond people whose records were not used."""
     if case.original is not None and case.original.control is None:
         lack = "no hold-out is given: what is true of everybody cannot be separated from what the release gives away"
         return Outcome(rule, "the release", reason=lack)
@@ -323,7 +323,7 @@ def _safe_harbor(case: Case, rule: Rule) -> Outcome:
     sure = [sighting for sighting in seen if sighting.sure]
     reason = None
     if not sure and seen:
-        reason = f"a person has to look: {_told(seen)}; take the column out, or name it under 'except'"
+        reason = f"a person has to look: {_told(seen)}; remove the column, or name it under 'except'"
     return Outcome(rule, f"({item}) {ITEMS[item].title}", len(sure), reason=reason, detail=_told(sure))
 
 

@@ -1,7 +1,7 @@
 """Which columns hold one of the 18 identifiers of the US Safe Harbor rule, 45 CFR 164.514(b)(2)(i)?
 
-Each is looked for by what direct identifiers are recognised by, by the column's name, and, for dates, ages and ZIP codes, by the
-values. Dates may keep their year alone, ages over 89 must be one group, and of a ZIP code the first three digits may stay where
+Each is looked for in the way direct identifiers are recognised, by the column's name, and, for dates, ages and ZIP codes, by the
+values. Dates may keep only their year, ages over 89 must be one group, and the first three digits of a ZIP code may stay if
 more than 20,000 people live in the area that they name; whether that is so is in the current census, not in the table.
 """
 
@@ -38,8 +38,8 @@ class Item:
 
     def named_by(self, column: str) -> bool:
         """Whether the column's name says it, in whole words; a plural s is overlooked."""
-        said = " ".join(words_of(column))
-        return bool(self.words) and re.search(rf"\b(?:{'|'.join(self.words.split(', '))})s?\b", said) is not None
+        words = " ".join(words_of(column))
+        return bool(self.words) and re.search(rf"\b(?:{'|'.join(self.words.split(', '))})s?\b", words) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ ITEMS: dict[str, Item] = {
 """The 18 identifiers by their letter in the rule."""
 
 _NUMBERED = "HIJKLMPQ"
-"""Items that explain a code by the column's name, so that it is no "other" one."""
+"""Items that explain a code by the column's name, so that it is not an "other" one."""
 
 _OLDEST = 89
 _SMALL_AREAS = frozenset("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())  # noqa: SIM905
@@ -101,7 +101,7 @@ _ZIP_PREFIX = 3
 
 
 def sightings(release: Study, identifiers: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
-    """Return the columns in which an identifier is seen, but those excepted."""
+    """Return the columns in which an identifier is seen, without those excepted."""
     seen: list[Sighting] = []
     for column in release.names:
         if column not in excepted:
@@ -111,7 +111,7 @@ def sightings(release: Study, identifiers: DirectIdentifiers, item: str, excepte
 
 
 def _seen(release: Study, identifiers: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
-    """Give what speaks for an identifier in a column, the surest first."""
+    """Yield what suggests an identifier in a column, the surest first."""
     wanted = ITEMS[item]
     findings = [one for one in identifiers.findings if one.column == column and one.category in _categories(item, column)]
     yield from (Sighting(column, one.category) for one in findings if one.confidence != "possible")
@@ -126,7 +126,7 @@ def _seen(release: Study, identifiers: DirectIdentifiers, item: str, column: str
 
 
 def _categories(item: str, column: str) -> frozenset[str]:
-    """Return the categories that count for an item; a fax number is not a telephone number, a named code is no other code."""
+    """Return the categories that count for an item; a fax number is not a phone number, a named code is not an "other" one."""
     if item in "DE":
         fax = ITEMS["E"].named_by(column)
         return _of("phone") if fax == (item == "E") else frozenset()
@@ -170,7 +170,7 @@ def _ages(column: str, counts: Counts) -> Iterator[Sighting]:
         yield Sighting(column, f"ages over 89 in {records:,} record{'' if records == 1 else 's'}")
     texts = [_NUMBER.findall(value) for value in values if isinstance(value, str)]
     if any(float(number) > _OLDEST + 1 for numbers in texts for number in numbers):
-        yield Sighting(column, "age groups that may part people over 89", sure=False)
+        yield Sighting(column, "age groups that may divide people over 89", sure=False)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Does the release pass? Every rule with its figure, its threshold and what falls short.
 
-A release passes where every rule is met. A rule that could not be decided (no threshold, no original, a column that a person has
+A release passes if every rule is met. A rule that could not be decided (no threshold, no original, a column that a person has
 to look at) keeps it from passing: nobody has said that it may.
 """
 
@@ -28,7 +28,7 @@ __all__ = ["Verdict"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verdict(Result):
-    """Whether a release meets a policy, rule by rule, and what that can be held to later.
+    """Whether a release meets a policy, rule by rule, with the evidence for later checks.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Verdict(Result):
     presets
         The presets it builds on, with what their sources say.
     outcomes
-        What became of every rule.
+        The outcome of every rule.
     drift
-        How figures moved since an earlier result, where one was given.
+        How figures have moved since an earlier result, if one was given.
     notes
         What else should be known.
     made
@@ -53,11 +53,12 @@ class Verdict(Result):
     waivers
         The named exceptions that were given, in force or not.
     figures
-        What is measured of every release with a key and no rule names: uniques, risks, the share of records in small classes.
+        What is measured for every release with a key, even if no rule names it: uniques, risks, the share of records in small
+        classes.
     profile
         Its records and columns, for the next verdict to be compared with.
     changes
-        What is not as it was in the earlier result: columns, types, categories, records.
+        What has changed since the earlier result: columns, types, categories, records.
     history
         Earlier checks and this one, where a history is kept.
     """
@@ -93,7 +94,7 @@ class Verdict(Result):
 
     @property
     def drift_alone(self) -> bool:
-        """Whether it is checked against an earlier result and no policy, and names nobody."""
+        """Whether it is checked only against an earlier result, not a policy, and names nobody."""
         return bool(self.drift) and all(one.rule.name == "direct_identifiers" and one.met for one in self.outcomes)
 
     @property
@@ -156,13 +157,13 @@ class Verdict(Result):
         }
 
     def view(self) -> View:
-        """Return what an auditor should see: the verdict, the rules by what became of them, and what it can be held to."""
+        """Return what an auditor should see: the verdict, the rules by their outcome, and the evidence."""
         from unveil.assess.policy.pages import whole
 
         return whole(self)
 
     def terminal_view(self) -> View:
-        """Return the question, the figures and the requirements; a page adds what it can be held to."""
+        """Return the question, the figures and the requirements; a page adds the evidence."""
         return replace(self.view(), parts=())
 
     def sheet(self) -> View:

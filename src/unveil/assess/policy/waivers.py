@@ -35,7 +35,7 @@ class Waiver:
     approved, expires
         From which day it holds, and the last day on which it does, as ISO writes them.
     of
-        What the figure is of, as the verdict says it ("the key", an attribute); none: whatever the rule is about.
+        What the figure is of, in the words of the verdict ("the key", an attribute); none: whatever the rule is about.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Waiver:
     of: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a waiver that names no rule, nobody, no reason or no days."""
+        """Refuse a waiver without a rule, an approver, a reason or its days."""
         if self.rule not in RULES:
             raise ArgumentError.not_one_of("rule", self.rule, tuple(RULES))
         for name in ("approver", "reason"):
@@ -73,7 +73,7 @@ class Waiver:
         return self._day("approved") <= dt.date.fromisoformat(day[:10]) <= self._day("expires")
 
     def covers(self, outcome: Outcome) -> bool:
-        """Whether it is about what became of a rule."""
+        """Whether it is about this outcome of a rule."""
         return self.rule == outcome.rule.name and self.of in (None, outcome.of)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,14 +82,14 @@ class Waiver:
 
 
 def waiver_of(given: Waiver | Mapping[str, Any]) -> Waiver:
-    """Return a waiver that is given as one, or as its fields."""
+    """Return a waiver, given as such or by its fields."""
     if isinstance(given, Waiver):
         return given
     missing = [name for name in _FIELDS if name not in given]
     unknown = [name for name in given if name not in (*_FIELDS, "of")]
     if missing or unknown:
-        said = f"lacks {listed(missing)}" if missing else f"has {shown(unknown[0])}"
-        raise ArgumentError(f"a waiver {said}; its fields are: {listed((*_FIELDS, 'of'))}.")
+        problem = f"lacks {listed(missing)}" if missing else f"has {shown(unknown[0])}"
+        raise ArgumentError(f"a waiver {problem}; its fields are: {listed((*_FIELDS, 'of'))}.")
     return Waiver(**given)
 
 
