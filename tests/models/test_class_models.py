@@ -377,8 +377,8 @@ def test_arx_hierarchy_of_occupation_gives_a_distance_between_those_of_a_coarse_
         (lambda: TCloseness("x", math.nan), "not nan"),
         (lambda: RecursiveLDiversity("x", 2.5, 1.0), "must be a whole number"),  # type: ignore[arg-type]
         (lambda: AlphaK("x", 0.5, 0), "integer of at least 1"),
-        (lambda: AlphaK("x", k=5), "ask for KAnonymity\\(5\\)"),
-        (lambda: PSensitiveKAnonymity("x", k=5), "ask for KAnonymity\\(5\\)"),
+        (lambda: AlphaK("x", k=5), "use KAnonymity\\(5\\)"),
+        (lambda: PSensitiveKAnonymity("x", k=5), "use KAnonymity\\(5\\)"),
         (lambda: PSensitiveKAnonymity("x", 1, -1), "integer of at least 1"),
     ],
 )

@@ -1,7 +1,7 @@
-"""What is a privacy model? A figure for every class, the class that decides, and, where a threshold is given, whether it holds.
+"""The base of privacy models: a figure for every class, the class that decides, and, given a threshold, whether it holds.
 
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
-("k at least 5?"); both are answered by `measure`. It carries all that others must know about it: its figure for a class, whether
+("k at least 5?"); `measure` answers both. It carries everything that others must know: its figure for a class, whether
 it
 needs a population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a
 class is split. A new model is one file with a subclass, and one line in `models/registry.py`.
@@ -48,7 +48,7 @@ class Measured:
     Attributes
     ----------
     value
-        The figure of the class that decides; infinite where no threshold would do.
+        The figure of the class that decides; infinite if no threshold could be met.
     worst_class
         That class: its key values and size; None where no single class decides.
     requirement, met
@@ -84,7 +84,7 @@ class Measured:
 
 
 def bounded_share(figures: NDArray[np.float64], wrong: NDArray[np.bool_], bound: float) -> NDArray[np.float64]:
-    """Return the share that lasts of a figure that is convex in a class's distribution, and at most 1."""
+    """Return the lasting share for a figure that is convex in a class's distribution, and at most 1."""
     shares = np.zeros(len(figures))
     shares[wrong] = (figures[wrong] - bound - TOLERANCE) / (1.0 - bound - TOLERANCE)
     return np.clip(shares, 0.0, 1.0)
@@ -100,9 +100,7 @@ def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, wh
     too_long = isinstance(threshold, int) and threshold > _LARGEST
     if too_long or not low <= threshold <= high or (whole and not float(threshold).is_integer()):
         kind = "a whole number" if whole else "a number"
-        raise ArgumentError(
-            f"the threshold of {name} is {kind} from {low:g} to {high:g}, so it is not {shown_number(threshold)}."
-        )
+        raise ArgumentError(f"the threshold of {name} is {kind} from {low:g} to {high:g}, not {shown_number(threshold)}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +122,7 @@ class EarthMover:
 
 @dataclass(frozen=True)
 class Model:
-    """A figure for every class; the table's own is that of the class that is worst off.
+    """A figure for every class; the table's own is that of the worst class.
 
     Attributes
     ----------
@@ -138,7 +136,7 @@ class Model:
         all classes together; or the "payoff" of every class,
         which follows from its size and what its generalisation loses.
     closed
-        Whether classes that meet it meet it as one class, too; where they may not, only the lattice is searched for it.
+        Whether classes that meet it still do when joined; where they may not, only the lattice is searched for it.
     """
 
     name: ClassVar[str]
@@ -151,7 +149,7 @@ class Model:
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
-        """Give the measures of this kind that every table has, without a threshold."""
+        """Yield the measures of this kind that every table has, without a threshold."""
         yield cls()
 
     @property
@@ -185,18 +183,18 @@ class Model:
         return False
 
     def with_scale(self, scales: Mapping[str, Scale]) -> Model:  # noqa: ARG002 - of those that have one
-        """Return the model with what it must know about how the values of its attribute lie to one another."""
+        """Return the model with what it must know about how the values of its attribute relate to each other."""
         return self
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - no bound
         """Return the share of each violating class's records that violate however the class is split; 0 is always right.
 
-        1, where a class that holds one which meets the requirement meets it too.
+        1 if a class that contains one which meets the requirement meets it too.
         """
         return np.zeros(len(figures))
 
     def earth_mover(self, values: Sequence[Any]) -> EarthMover | None:  # noqa: ARG002 - none here
-        """Return the earth mover distance from the whole table that it bounds, where that is what it does."""
+        """Return the earth mover distance from the whole table that it bounds, if it bounds one."""
         return None
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -219,7 +217,7 @@ class Model:
         return None if self.threshold is None else f"{self.name} {sign} {self.threshold:g}"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not meet the threshold: an infinite figure, for which none would do, meets no threshold."""
+        """Return which classes do not meet the threshold; an infinite figure meets none."""
         if self.threshold is None:
             return np.zeros(len(figures), dtype=bool)
         if self.safe_is_high:
@@ -227,8 +225,8 @@ class Model:
         return (figures > self.threshold + TOLERANCE) | np.isinf(figures)
 
     def reason(self, value: float) -> str | None:
-        """Return why a value is infinite, where it is."""
-        return "no threshold would do" if math.isinf(value) else None
+        """Return why a value is infinite, if it is."""
+        return "no threshold could be met" if math.isinf(value) else None
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
         """Measure a table: the figure of the worst class, the class, and whether the requirement holds."""
@@ -266,16 +264,16 @@ class SensitiveModel(Model):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - one for all
-        """Give the measures of this kind that an attribute has, without a threshold."""
+        """Yield the measures of this kind that an attribute has, without a threshold."""
         yield cls(attribute)
 
     def _check_size(self, k: int | None) -> None:
-        """Refuse a least size of a class that is none, or that stands without a threshold and would not be checked."""
+        """Refuse a least class size that is invalid, or that has no threshold beside it and would not be checked."""
         if k is None:
             return
         checked_count(f"the k of {self.name}", k, least=1)
         if self.threshold is None:
-            raise ArgumentError(f"{self.name} is given a k of {k} but no threshold of its own; ask for KAnonymity({k}) instead.")
+            raise ArgumentError(f"{self.name} is given a k of {k} but no threshold of its own; use KAnonymity({k}) instead.")
 
     def spread(self, classes: Equivalence) -> Spread:
         """Return how the attribute spreads over the classes."""

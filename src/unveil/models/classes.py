@@ -1,6 +1,6 @@
 """Which privacy models does a table meet? k-anonymity and its kin, each a frozen object.
 
-Written without a threshold a model measures; with one it is a requirement.
+Without a threshold, a model measures; with one, it is a requirement.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _MOST_DECISIVE = 64
-"""Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks."""
+"""Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks for it."""
 
 
 @checked_arguments
@@ -105,7 +105,7 @@ class PSensitiveKAnonymity(SensitiveModel):
     safe_is_high: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse a k that means nothing, or that stands alone."""
+        """Refuse a k that means nothing, or that has no threshold beside it."""
         super().__post_init__()
         self._check_size(self.k)
 
@@ -134,7 +134,7 @@ class PSensitiveKAnonymity(SensitiveModel):
         return None if self.p is None else f"p_sensitivity >= {self.p}" + (f" with k >= {self.k}" if self.k else "")
 
     def reason(self, value: float) -> str | None:
-        """Return why a class is given no value at all."""
+        """Return why a class has no value at all."""
         return f"a class is smaller than {self.k}" if value == 0.0 else None
 
 
@@ -170,7 +170,7 @@ class EntropyLDiversity(SensitiveModel):
 class RecursiveLDiversity(SensitiveModel):
     """In every class the most frequent value is rarer than c times all but the l - 1 most frequent: r_1 < c (r_l + ... + r_m).
 
-    The figure is the infimum of the c that would do for l; the requirement is strict.
+    The figure is the infimum of the c that the table meets for l; the requirement is strict.
     """
 
     l: int = 2  # noqa: E741 - the model's own letter
@@ -201,7 +201,7 @@ class RecursiveLDiversity(SensitiveModel):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[RecursiveLDiversity]:  # noqa: ARG003
-        """Give c for l up to the distinct l, and no further than 64."""
+        """Yield c for l up to the distinct l, and no further than 64."""
         yield from (cls(attribute, length) for length in range(2, min(int(spread.distinct.min()), _MOST_DECISIVE) + 1))
 
     @property
@@ -210,11 +210,11 @@ class RecursiveLDiversity(SensitiveModel):
         return None if self.c is None else f"recursive ({self.c:g}, {self.l})-diversity"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not meet the requirement, ties among them: it is strict."""
+        """Return which classes do not meet the requirement, including ties: it is strict."""
         return np.zeros(len(figures), dtype=bool) if self.c is None else figures >= self.c - TOLERANCE
 
     def reason(self, value: float) -> str | None:
-        """Return why no c would do."""
+        """Return why no c could be met."""
         return f"a class holds fewer than {self.l} values" if np.isinf(value) else None
 
 
@@ -231,7 +231,7 @@ class AlphaK(SensitiveModel):
     safe_is_high: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse a k that means nothing, or that stands alone."""
+        """Refuse a k that means nothing, or that has no threshold beside it."""
         super().__post_init__()
         self._check_size(self.k)
 
@@ -262,7 +262,7 @@ class AlphaK(SensitiveModel):
         return None if self.alpha is None else f"alpha <= {self.alpha:g}" + (f" with k >= {self.k}" if self.k else "")
 
     def reason(self, value: float) -> str | None:
-        """Return why no alpha would do."""
+        """Return why no alpha could be met."""
         return f"a class is smaller than {self.k}" if np.isinf(value) else None
 
 
@@ -299,7 +299,7 @@ class EnhancedBetaLikeness(SensitiveModel):
     safe_is_high: ClassVar[bool] = False
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the least beta that would do for every class."""
+        """Return the least beta that each class meets."""
         return diversity.enhanced_beta(self.spread(classes))
 
     @property
@@ -308,7 +308,7 @@ class EnhancedBetaLikeness(SensitiveModel):
         return self.beta
 
     def reason(self, value: float) -> str | None:
-        """Return why no beta would do."""
+        """Return why no beta could be met."""
         return "in a class a value gains more than -ln of its share, which no beta allows" if np.isinf(value) else None
 
 
@@ -342,5 +342,5 @@ class DeltaDisclosure(SensitiveModel):
         return np.zeros(len(figures), dtype=bool) if self.delta is None else figures >= self.delta - TOLERANCE
 
     def reason(self, value: float) -> str | None:
-        """Return why no delta would do."""
+        """Return why no delta could be met."""
         return "a class lacks a value that the whole table holds" if np.isinf(value) else None

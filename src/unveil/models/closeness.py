@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["DISTANCES", "Distance", "TCloseness"]
 
 Distance: TypeAlias = Literal["equal", "rank", "value", "hierarchical", "variational", "kl", "js"]
-"""How far two values are apart: equal, by rank in their order, by value, by their hierarchy; or a divergence of distributions."""
+"""How far apart two values are: all equally, by rank in their order, by value, by their hierarchy; or a divergence of
+distributions."""
 
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
 
@@ -45,7 +46,7 @@ class TCloseness(SensitiveModel):
     name: ClassVar[str] = "t_closeness"
     label: ClassVar[str] = "t-closeness"
     scaled: ClassVar[tuple[Distance, ...]] = ("rank", "value", "hierarchical")
-    """Distances for which it must know how the values lie to one another."""
+    """Distances for which it must know how the values relate to each other."""
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
@@ -55,7 +56,7 @@ class TCloseness(SensitiveModel):
             raise ArgumentError.not_one_of("distance", self.distance, DISTANCES)
         super().__post_init__()
         if self.t is not None and self.t > 1.0 and self.distance != "kl":
-            raise ArgumentError(f"the distance {self.distance} lies between 0 and 1, so t is not {self.t:g}.")
+            raise ArgumentError(f"the distance {self.distance} lies between 0 and 1, so t cannot be {self.t:g}.")
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the distance of every class."""
@@ -69,10 +70,10 @@ class TCloseness(SensitiveModel):
         return self._by_scale(spread)
 
     def _by_scale(self, spread: Spread) -> NDArray[np.float64]:
-        """Return the distances that need to know how the values lie to one another."""
+        """Return the distances that need to know how the values relate to each other."""
         if self.scale is None:
             raise ArgumentError(
-                f"the {self.distance} distance of {self.attribute!r} needs to know how its values lie to one another."
+                f"the {self.distance} distance of {self.attribute!r} needs to know how its values relate to each other."
             )
         if self.distance == "hierarchical":
             return diversity.hierarchical_closeness(spread, self.scale.levels(spread.values))
@@ -95,13 +96,13 @@ class TCloseness(SensitiveModel):
         return self.distance == "hierarchical"
 
     def with_scale(self, scales: Mapping[str, Scale]) -> TCloseness:
-        """Return the model with how the values of its attribute lie to one another, unless it knows."""
+        """Return the model with how the values of its attribute relate to each other, unless it knows."""
         if self.scale is not None or self.attribute not in scales:
             return self
         return TCloseness(self.attribute, self.t, self.distance, scales[self.attribute])
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the distance, which is convex, and at most 1 but for Kullback-Leibler's."""
+        """Return the bound for the distance, which is convex, and at most 1 except for Kullback-Leibler's."""
         if self.t is None or self.t + TOLERANCE >= 1.0 or self.distance == "kl":
             return np.zeros(len(figures))
         return bounded_share(figures, wrong, self.t)
@@ -120,7 +121,7 @@ class TCloseness(SensitiveModel):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[TCloseness]:
-        """Give t-closeness under every distance that the attribute's values allow."""
+        """Yield t-closeness under every distance that the attribute's values allow."""
         yield cls(attribute, distance="equal")
         if scale is not None and scale.has_order(spread.values):
             yield cls(attribute, distance="rank", scale=scale)

@@ -1,13 +1,13 @@
-r"""Requirements that come down to a smallest class: k-map where the population is not at hand, and attacks that do not pay.
+r"""Requirements that come down to a smallest class: k-map without a table of the population, and attacks that do not pay.
 
 **k-map by an estimator** (El Emam and Dankar 2008). If a class has k people in the population, and a share pi of the population
 was sampled, its records in the sample are about Poisson with the mean :math:`\lambda = \pi k`. A class of f records or more is
-taken to have at least k people where this many records would be an accident otherwise: f is the smallest number with
+taken to have at least k people if so many records would otherwise be an accident: f is the smallest number with
 :math:`P(F \ge f) \le \alpha`, the significance. A class is seen only if it has a record, so the zero-truncated estimator asks for
 :math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever required.
 
-**No attack** (Wan et al. 2015). Who attacks a class of n records finds the right one with the probability 1/n. An attack that
-gains g and costs c does not pay where :math:`g / n < c`. The prosecutor knows that the person is in the table, and n counts its
+**No attack** (Wan et al. 2015). An attacker of a class of n records finds the right one with probability 1/n. An attack that
+gains g and costs c does not pay if :math:`g / n < c`. The prosecutor knows that the person is in the table, and n counts its
 records; the journalist knows that they are in the population, and n counts its people who share the key of the class.
 """
 
@@ -40,7 +40,7 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True)
 class _SmallestClass(Model):
-    """A model that is met where every class has this many records; its figure is the size of a class."""
+    """A model that is met if every class has this many records; its figure is the size of a class."""
 
     safe_is_high: ClassVar[bool] = True
     whole: ClassVar[bool] = True
@@ -48,7 +48,7 @@ class _SmallestClass(Model):
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
-        """Give nothing: k-anonymity has the figure already."""
+        """Yield nothing: k-anonymity has the figure already."""
         yield from ()
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -124,7 +124,7 @@ class NoAttack(_SmallestClass):
     label: ClassVar[str] = "no attack pays"
 
     def __post_init__(self) -> None:
-        """Refuse an attacker that is not known, and a gain and a cost that no size of a class weighs up."""
+        """Refuse an unknown attacker, and a gain and a cost that no class size can balance."""
         checked_attacker(self.attacker)
         if self.gain is not None and not (
             0.0 <= self.gain < _LARGEST and 0.0 < self.cost < _LARGEST and self.gain / self.cost < _MOST

@@ -51,11 +51,11 @@ class GrassbergerLDiversity(SensitiveModel):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - on request only
-        """Give nothing: entropy l-diversity is what a table is measured by."""
+        """Yield nothing: a table is measured by plain entropy l-diversity."""
         yield from ()
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return e^H of every class; no more than its values, where these are fewer than l."""
+        """Return e^H of every class; at most the number of its values, if these are fewer than l."""
         spread = self.spread(classes)
         size = spread.size
         diversity = np.exp(_log_like(size) - spread.total(spread.n * _log_like(spread.n)) / size)

@@ -1,4 +1,4 @@
-"""What must be reported of a table? Every model and risk of the field, from one count table, with the class that decides each."""
+"""What must be reported about a table? Every model and risk, from one count table, with the class that decides each."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = ["MeasureOptions", "Measurement", "measure", "measured_study"]
 
 _FROM_BOTH_SIDES = (
     "Nulls match any value from both sides, so these figures hold against an intruder who has the release alone. Someone who "
-    "knows true records may find fewer that fit: unveil attack, given the original, says how many (k_known)."
+    "knows true records may find fewer matches: unveil attack, given the original, says how many (k_known)."
 )
 _OF_RECORDS = (
-    "k, uniques and the risks by intruder count persons; shares of sensitive values within a class, and what is estimated of a "
-    "population or from weights, are of records."
+    "k, uniques and the risks by intruder count persons; shares of sensitive values within a class, and what is estimated for a "
+    "population or from weights, count records."
 )
 
 
@@ -61,7 +61,7 @@ class Measurement(Result):
     made
         How the result was made.
     notes
-        Against whom the figures hold, where nulls match any value, and which count persons.
+        Against whom the figures hold if nulls match any value, and which of them count persons.
     persons
         The number of persons, where a column says whose record it is; k, uniqueness and risks then count them.
     """
@@ -190,7 +190,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     models
         Requirements, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; every model is measured in any case.
     hierarchies
-        Trees over sensitive attributes, for the hierarchical distance.
+        Hierarchies of sensitive attributes, for the hierarchical distance.
     orders
         Values of sensitive attributes from lowest to highest, for the distance by rank (numbers need none).
     partitions
@@ -200,7 +200,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     reference
         A table whose distribution of the sensitive attributes classes are compared with; none: the whole of `data`.
     sampling_fraction
-        The share of the population that `data` is: population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
+        The share of the population that is in `data`: population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
     weights
         A column of sampling weights: the risk of a record, by a log-linear model and by Benedetti and Franconi.
     person
@@ -271,7 +271,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
     kept = without_suppressed(counts, keys) if options.suppressed == "apart" else counts
     plain = {model.place: model for model in measures(classes, scales, population=whole is not None)}
     measured = measured_models(plain | completed(options.models, scales), classes, whole)
-    made = Provenance(
+    provenance = Provenance(
         records=counts.records,
         nulls=study.nulls,
         dropped=dropped,
@@ -291,7 +291,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
         vulnerability=vulnerabilities(classes),
         classes=len(classes),
         suppressed=classes.suppressed,
-        made=made,
+        made=provenance,
         notes=tuple(_notes(study, classes)),
         persons=None if classes.owners is None else classes.number,
     )
@@ -333,7 +333,9 @@ def _check_hierarchies(
         for name in given or {}:
             if name not in sensitive:
                 known = listed(sensitive) or "none"
-                raise ArgumentError(f"{what} is given for column {shown(name)}, not among the sensitive attributes: {known}.")
+                raise ArgumentError(
+                    f"{what} is given for column {shown(name)}, which is not among the sensitive attributes: {known}."
+                )
 
 
 def _homes(every: Counts, classes: Equivalence, study: Study) -> Homes | None:
@@ -352,7 +354,7 @@ def _reference(data: Data, study: Study) -> Counts:
 
 
 def _population(data: Data, study: Study, every: Counts, classes: Equivalence) -> Population:
-    """Return the population; its persons where the column that tells them apart is there too, else its records."""
+    """Return the population: its persons if it has the column that identifies them, else its records."""
     key, person, blocks = study.key, study.person, study.blocks(study.key)
     with studied(data, nulls=_plain(study.nulls)) as population:
         missing = [name for name in key if name not in population.names]

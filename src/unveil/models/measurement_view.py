@@ -1,4 +1,4 @@
-"""What should a person see of a measurement? The figures to report first, then the models with the class that decides each."""
+"""The view of a measurement: the figures to report first, then the models with the class that decides each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _figures(measured: Measurement) -> list[Figure]:
         ),
         Figure("records", measured.made.records, f"in {classes}"),
         Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
-        Figure("average risk", prosecutor["average"], f"share of {many} an intruder who links all gets right"),
+        Figure("average risk", prosecutor["average"], f"share of {many} that an intruder who links all gets right"),
         Figure(f"{many} at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
         Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the {many}"),
     ]
@@ -72,7 +72,7 @@ def _figures(measured: Measurement) -> list[Figure]:
 
 
 def _of_households(homes: Mapping[str, Any]) -> list[Figure]:
-    alone = f"{homes['unique_households']:,} of {counted(homes['households'], 'household')} alike no other"
+    alone = f"{homes['unique_households']:,} of {counted(homes['households'], 'household')} unlike any other"
     return [
         Figure("k for households", homes["k"], "households in the smallest class: one member is known"),
         Figure("k, whole households", homes["k_whole"], f"all members are known; {alone}"),
@@ -88,7 +88,7 @@ def _risks(measured: Measurement) -> Table:
     for name, guess in measured.vulnerability.items():
         rows.append((f"best guess: {name.replace('_', ' ')}", None, guess["posterior"], None))
     limit = measured.risk["prosecutor"]["threshold"]
-    note = f"above: share of {noun(measured.unit)} with a risk over {limit:g}; best guess: the chance to be right, on average"
+    note = f"above: share of {noun(measured.unit)} with a risk over {limit:g}; best guess: the chance of being right, on average"
     return Table(("risk", "highest", "average", "above"), tuple(rows), title="Risk", note=note)
 
 

@@ -1,4 +1,4 @@
-"""How do the values of a sensitive attribute lie to one another? In an order, at distances, or in a tree."""
+"""Relations between the values of a sensitive attribute: an order, distances, or a hierarchy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Scale"]
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What is known about an attribute's values: their order, where it is not that of numbers, and their hierarchy.
+    """What is known about an attribute's values: their order, if it is not that of numbers, and their hierarchy.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Scale:
     order
         Its values from lowest to highest; none: numbers are in their own order.
     hierarchy
-        A tree over its values.
+        The hierarchy of its values.
     """
 
     attribute: str
@@ -44,7 +44,7 @@ class Scale:
         return self.order is not None or _are_numbers(values)
 
     def has_distances(self, values: Sequence[Any]) -> bool:
-        """Whether the values are numbers, all of them, and the lowest and the highest a finite distance apart."""
+        """Whether all values are numbers, and the lowest and the highest a finite distance apart."""
         return _are_numbers(values) and (not values or math.isfinite(max(values) - min(values)))
 
     def gaps(self, spread: Spread, *, by_value: bool) -> tuple[Spread, NDArray[np.float64]]:
@@ -68,9 +68,9 @@ class Scale:
         return ranks, np.array([(high - low) / (rising[-1] - rising[0]) for low, high in pairwise(rising)])
 
     def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:
-        """Return the group of every value at each level of the hierarchy below its root; of the last values they are known."""
-        asked = [(type(value), value) for value in values]
-        if self._last and self._last[0][0] == asked:
+        """Return the group of every value at each level of the hierarchy below its root; remembers the last values."""
+        typed = [(type(value), value) for value in values]
+        if self._last and self._last[0][0] == typed:
             return self._last[0][1]
         if self.hierarchy is None:
             raise ArgumentError(f"the hierarchical distance of {shown(self.attribute)} needs a hierarchy; give its file.")
@@ -78,7 +78,7 @@ class Scale:
         if hierarchy.height == 0:
             raise HierarchyError(f"the hierarchy of {shown(self.attribute)} has no level above its values.")
         levels = [hierarchy.level(number).apply(values, self.attribute)[0] for number in range(hierarchy.height)]
-        self._last[:] = [(asked, levels)]
+        self._last[:] = [(typed, levels)]
         return levels
 
     def _ranks(self, values: Sequence[Any]) -> NDArray[np.int64]:

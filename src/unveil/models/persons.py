@@ -1,7 +1,7 @@
-"""Does every class hold enough persons? What a release must meet where a person has several records.
+"""Does every class hold enough persons? What a release must meet if a person may have several records.
 
-A class holds k persons where it holds k distinct values of the column that says whose record it is. So every search that meets
-distinct diversity meets this model too, and exactly: a class that holds one which meets it does so as well.
+A class holds k persons if it holds k distinct values of the column that says whose record it is. So every search that meets
+distinct diversity meets this model exactly, too: a class that contains one which meets it does so as well.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class PersonAnonymity(DistinctLDiversity):
 
 
 def in_persons(models: Sequence[Model], person: str | None) -> tuple[Model, ...]:
-    """Return requirements that ask for persons where they ask for the size of a class.
+    """Return requirements in which a class size is a number of persons.
 
     Parameters
     ----------
     models
         What is required.
     person
-        The column that says whose record it is; none: every record is of another person, and nothing is added.
+        The column that says whose record it is; none: every record belongs to another person, and nothing is added.
     """
     sizes = [model.least_size for model in models if model.least_size is not None]
     if person is None:
         return tuple(models)
     if of_records := [model.name for model in models if model.asked_of in ("average", "sizes", "payoff")]:
         raise ArgumentError(
-            f"{of_records[0]} is met in records, and {shown(person)} tells persons apart; ask for a k, which is met in persons, "
+            f"{of_records[0]} is met in records, but {shown(person)} identifies persons; require a k, which is met in persons, "
             "or do not name the column of persons."
         )
     return (*models, PersonAnonymity(person, max(sizes))) if sizes else tuple(models)

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Attacker: TypeAlias = Literal["prosecutor", "journalist"]
-"""Who looks for somebody: a prosecutor knows that the person is in the table, a journalist that they are in the population."""
+"""The intruders: a prosecutor knows that the person is in the table, a journalist that they are in the population."""
 ATTACKERS: tuple[Attacker, ...] = get_args(Attacker)
 
 
@@ -127,7 +127,7 @@ class KMap(Model):
 @checked_arguments
 @dataclass(frozen=True)
 class DeltaPresence(Model):
-    """Whether someone is in the table cannot be told with a chance below `low` or above `high` (Nergiz et al. 2007)."""
+    """The chance that someone is in the table is never below `low` or above `high` (Nergiz et al. 2007)."""
 
     low: float | None = None
     high: float | None = None
@@ -137,7 +137,7 @@ class DeltaPresence(Model):
     asked_of = "presence"
 
     def __post_init__(self) -> None:
-        """Refuse bounds that are no chances, or that no chance lies between."""
+        """Refuse bounds that are not probabilities, or that no probability lies between."""
         for name, bound in (("low", self.low), ("high", self.high)):
             if bound is not None:
                 checked_share(f"the {name} bound of delta_presence", bound)

@@ -1,8 +1,8 @@
-r"""Does releasing a class pay? A game between who publishes records and who attacks them (Wan et al. 2015).
+r"""Does releasing a class pay? A game between the publisher of records and an attacker (Wan et al. 2015).
 
 A record is worth the benefit b to its publisher, less what its generalisation loses: with :math:`\ell` the share of its
-information that is lost, :math:`b (1 - \ell)`. Whoever attacks a class of n records finds the right one with the probability
-1/n, and does so only if that pays, which it does where the gain g and the cost c are :math:`g / n > c`. A record that is found
+information that is lost, :math:`b (1 - \ell)`. An attacker of a class of n records finds the right one with probability
+1/n, and attacks only if that pays: if gain g and cost c have :math:`g / n > c`. A record that is found
 costs its publisher the loss d. So a record of the class pays
 
 .. math:: b (1 - \ell) - [g / n > c] \, d / n ,
@@ -13,8 +13,8 @@ of the bits of all combinations of leaves:
 
 .. math:: \ell = \sum_j \log v_j \Big/ \sum_j \log V_j ,
 
-where the class's value of attribute j stands for :math:`v_j` of its :math:`V_j` leaves. It is known where a generalisation is
-searched for; of a table by itself nothing is lost.
+where the class's value of attribute j stands for :math:`v_j` of its :math:`V_j` leaves. It is known when a generalisation is
+searched for; a table by itself has lost nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """What a record is worth to its publisher, what one that is found costs them, and what an attack gains and costs."""
+    """What a record is worth to its publisher, what one that is found costs the publisher, and what an attack gains and costs."""
 
     benefit: float
     loss: float
@@ -51,7 +51,7 @@ class Game:
     attacker: Attacker = "prosecutor"
 
     def __post_init__(self) -> None:
-        """Refuse an attacker that is not known, and amounts that nobody could weigh up."""
+        """Refuse an unknown attacker, and amounts that cannot be weighed against each other."""
         checked_attacker(self.attacker)
         if not all(0.0 <= amount < _LARGEST for amount in (self.benefit, self.loss, self.gain, self.cost)) or not self.benefit:
             raise ArgumentError("a game takes a benefit above zero, and a loss, a gain and a cost of zero or above.")
@@ -83,7 +83,7 @@ def game_of(text: str, word: str) -> Game:
         amounts = []
     if len(amounts) != 4:  # noqa: PLR2004 - the four of a game
         raise ArgumentError(
-            f"{word} takes BENEFIT:LOSS:GAIN:COST, such as 1200:300:300:4, and then :journalist or not, not {shown(text)}."
+            f"{word} takes BENEFIT:LOSS:GAIN:COST, such as 1200:300:300:4, optionally followed by :journalist, not {shown(text)}."
         )
     benefit, loss, gain, cost = amounts
     return Game(benefit, loss, gain, cost, attacker)
@@ -115,14 +115,14 @@ class Profitable(Model):
     closed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse an attacker that is not known, and amounts that nobody could weigh up."""
+        """Refuse an unknown attacker, and amounts that cannot be weighed against each other."""
         checked_attacker(self.attacker)
         if self.benefit is not None:
             self.game  # noqa: B018 - which checks them
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
-        """Give nothing: what a record is worth is not in the data."""
+        """Yield nothing: what a record is worth is not in the data."""
         yield from ()
 
     @property
@@ -148,7 +148,7 @@ class Profitable(Model):
 
     @property
     def threshold(self) -> float | None:
-        """What every class must pay more than."""
+        """The payoff that every class must exceed."""
         return None if self.benefit is None else 0.0
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:

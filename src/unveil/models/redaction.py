@@ -1,4 +1,4 @@
-"""What may a report show of a measurement? Every figure, and the classes that decide as far as `results.masking` allows."""
+"""Redaction of a measurement for a report: every figure, and the deciding classes as far as `results.masking` allows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def redacted(measured: Measurement, small: int, hidden: Mapping[str, frozenset[A
     small
         Classes of fewer records are small; 0: nothing is masked.
     hidden
-        Values of attributes that are masked elsewhere though they are not small; a class that has one would name it.
+        Values of attributes that are masked elsewhere although they are not small; a class that has one would name it.
     """
     classes = list(_deciding(measured))
     named = {tuple(one.key.items()) for one in classes if not is_masked(one, small) and not _names_hidden(one, hidden)}
@@ -65,6 +65,6 @@ def _masked(shown: DecidingClass | None, small: int, hidden: Mapping[str, frozen
 
 
 def _deciding(measured: Measurement) -> Iterator[DecidingClass]:
-    """Give the classes that decide a model or a risk."""
+    """Yield the classes that decide a model or a risk."""
     yield from (model.worst_class for model in measured.models.values() if model.worst_class is not None)
     yield from (risk.worst_class for risk in measured.risk.intruders.values() if risk.worst_class is not None)

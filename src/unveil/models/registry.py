@@ -1,4 +1,4 @@
-"""Every privacy model there is. A new one is a subclass of `Model` or `SensitiveModel` in a file of its own, and a line here.
+"""Every privacy model. A new one is a subclass of `Model` or `SensitiveModel` in a file of its own, and a line here.
 
 The order is that of an answer: first what is said about the key alone, then what is said about each sensitive attribute.
 """
@@ -65,7 +65,7 @@ MODELS: list[type[Model]] = [
 
 @checked_arguments
 def register(kind: _Kind) -> _Kind:
-    """Add a model of your own, as a decorator of its class: `unveil.measure` then reports it of every table."""
+    """Add a model of your own, as a decorator of its class: `unveil.measure` then reports it for every table."""
     given: object = kind
     if not isinstance(given, type) or not issubclass(given, Model):
         raise ArgumentError(f"a model is a class that derives from Model, not {kind_of(kind)}.")
@@ -74,7 +74,7 @@ def register(kind: _Kind) -> _Kind:
 
 
 def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:
-    """Give every measure that a table has; those that compare with a population only where there is one."""
+    """Yield every measure that a table has; those that compare with a population only if there is one."""
     about_secrets = [kind for kind in MODELS if issubclass(kind, SensitiveModel)]
     for kind in MODELS:
         if not issubclass(kind, SensitiveModel):

@@ -17,7 +17,7 @@ __all__ = ["completed", "measured_models", "nested", "published"]
 
 
 def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Place, Model]:
-    """Return the requirements by their place, each once, with what they must know about how values lie to one another."""
+    """Return the requirements by their place, each once, with what they must know about how values relate to each other."""
     by_place: dict[Place, Model] = {}
     for model in models:
         if model.place in by_place:
@@ -32,14 +32,14 @@ def measured_models(models: Mapping[Place, Model], classes: Equivalence, populat
 
 
 def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:
-    """Return the answers as `nested` does, fit to be shown: a class of the `original` records not at all, another one as masked.
+    """Return the answers as `nested` does, fit to be shown: without classes of the `original` records, and with others masked.
 
     Parameters
     ----------
     models
         What each model says.
     original
-        Whether it says so of the data that is protected, whose values nobody is to see.
+        Whether it says so about the data to be protected, whose values nobody may see.
     """
     return nested(
         {place: replace(one, worst_class=None if original else masked_class(one.worst_class)) for place, one in models.items()}

@@ -1,8 +1,8 @@
-"""How is a requirement written on a command line or in a project file? As numbers and words with colons between.
+"""Requirements as they are written on a command line or in a project file: numbers and words, separated by colons.
 
     --k 5    --l entropy:3:disease    --l recursive:4:3:disease    --t 0.2:hierarchical:disease    --alpha 0.5
 
-The attribute may be left out where there is one sensitive attribute only; a name may itself hold colons, as it comes last.
+The attribute may be left out if there is only one sensitive attribute; a name may itself contain colons, because it comes last.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _word(word: str, among: Sequence[Any], kind: str = "estimator") -> Any:
 
 
 def _split(text: str) -> tuple[str, str | None]:
-    """Return what comes before the first colon, and what is behind it, None where there is no colon."""
+    """Return what comes before the first colon and what follows it; None if there is no colon."""
     first, colon, rest = text.partition(":")
     return first.strip(), rest if colon else None
 
@@ -267,7 +267,7 @@ def _attribute(name: str | None, sensitive: Sequence[str], text: str) -> str:
         if len(sensitive) == 1:
             return sensitive[0]
         raise ArgumentError(
-            f"{shown(text)} does not say which sensitive attribute it is about; they are: {listed(sensitive) or 'none'}."
+            f"{shown(text)} does not name its sensitive attribute; sensitive attributes are: {listed(sensitive) or 'none'}."
         )
     joint = " + ".join(sensitive)
     if name not in sensitive and name != joint:

@@ -74,21 +74,21 @@ class Risks(Figures):
 
     def with_classes(self, shown: Callable[[DecidingClass | None], DecidingClass | None]) -> Risks:
         """Return the risks with their worst classes as they are to be shown."""
-        found = (replace(risk, worst_class=shown(risk.worst_class)) for risk in self.intruders.values())
-        prosecutor, journalist, marketer = found
+        risks = (replace(risk, worst_class=shown(risk.worst_class)) for risk in self.intruders.values())
+        prosecutor, journalist, marketer = risks
         return replace(self, prosecutor=prosecutor, journalist=journalist, marketer=marketer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniqueInSample(Figures):
-    """Who is unique in the file, and how far the key tells records apart.
+    """Who is unique in the file, and how far the key distinguishes records.
 
     Attributes
     ----------
     uniques, share
         How many are unique by the key, and their share.
     distinction, separation
-        The values of the key by the records, and the share of all pairs that differ.
+        The values of the key per record, and the share of all pairs that differ.
     """
 
     uniques: int
@@ -99,7 +99,7 @@ class UniqueInSample(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniqueInBoth(Figures):
-    """Of those unique in the file, who is unique in the population too."""
+    """Who of those unique in the file is unique in the population too."""
 
     sample_uniques: int
     population_uniques: int
@@ -141,7 +141,7 @@ def risks(
     alike = classes.size if population is None else population.size.astype(np.float64)
     outsider = intruder_risk(classes, alike, threshold)
     if population is None:
-        outsider = replace(outsider, note="no population is given: the file is taken for it")
+        outsider = replace(outsider, note="no population is given: the file is taken as the population")
     sections = Risks(intruder_risk(classes, classes.size, threshold), outsider, outsider)
     if cells is None:
         return sections if homes is None else replace(sections, household=homes.risk(homes.member_risk(classes), OF_MEMBERS))
@@ -235,7 +235,7 @@ def vulnerabilities(classes: Equivalence) -> dict[str, Vulnerability]:
 
 
 def _told_apart(classes: Equivalence) -> tuple[float, float]:
-    """Return how far the key tells records apart: its values by the records, and the share of all pairs that differ."""
+    """Return how far the key distinguishes records: its values per record, and the share of all pairs that differ."""
     n = [int(size) for size in classes.own]
     records = sum(n)
     pairs = records * (records - 1)

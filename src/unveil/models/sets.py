@@ -1,4 +1,4 @@
-"""Does anybody stand out by a few of the items that they bought, visited or suffer from? k^m-anonymity of a column of sets."""
+"""Does anybody stand out by a few of the items they bought, places they visited or illnesses they have? k^m-anonymity of sets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KmAnonymity(Model):
     """Anyone who knows any m items of somebody's set, or fewer, finds at least k records that hold them (Terrovitis 2008).
 
     The attribute is among the key: a text of items with separators between. The figure of a class is the number of records
-    that hold what is rarest among m of its items.
+    that hold the rarest m of its items.
 
     Examples
     --------
@@ -48,14 +48,14 @@ class KmAnonymity(Model):
     safe_is_high: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse a threshold, an m or a separator that is none."""
+        """Refuse an invalid threshold, m or separator."""
         Model.__post_init__(self)
         checked_count("the m of km_anonymity", self.m, least=1, most=MOST_KNOWN)
         checked_separator(self.separator)
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
-        """Give none: which columns hold sets, only the user knows."""
+        """Yield nothing: only the user knows which columns hold sets."""
         return iter(())
 
     @property
@@ -64,7 +64,7 @@ class KmAnonymity(Model):
         return self.name, self.attribute
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return how few records hold some m items of each class's set."""
+        """Return the fewest records that hold some m items of each class's set."""
         names = [column.name for column in classes.classes.columns]
         if self.attribute not in names:
             raise ArgumentError(

@@ -1,6 +1,6 @@
 """How many records are alone? Requirements on the sizes of all classes together: uniques in the sample and in the population.
 
-Neither is a property of one class. A search meets them by suppressing records that are alone, and as few of them as will do.
+Neither is a property of one class. A search meets them by suppressing records that are alone, as few of them as possible.
 They must be requested, and are not part of what `measure` says about every table: its section on risks has the same figures.
 """
 
@@ -37,7 +37,7 @@ class SizesModel(Model):
     Attributes
     ----------
     lasts
-        Whether what has to be suppressed for it has to be suppressed in every finer generalisation, too.
+        Whether whatever has to be suppressed for it has to be suppressed in every finer generalisation, too.
     """
 
     highest: float | None = None
@@ -48,7 +48,7 @@ class SizesModel(Model):
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
-        """Give nothing: the risks of a table have the figure already."""
+        """Yield nothing: the risks of a table have the figure already."""
         yield from ()
 
     @property
@@ -120,9 +120,9 @@ class SampleUniques(SizesModel):
 class PopulationUniques(SizesModel):
     """At most this share of the population is unique in it, by a model of the sizes of its classes (Dankar et al. 2012).
 
-    `sampling_fraction` is the share of the population that the data is. The estimator is Dankar's rule, which chooses between the
-    others, or one of "pitman", "zayatz" and "snb"; where one has no answer, Zayatz's has. A table without a unique record has no
-    unique of the population either.
+    `sampling_fraction` is the share of the population that is in the data. The estimator is Dankar's rule, which chooses between
+    the others, or one of "pitman", "zayatz" and "snb"; where one has no answer, Zayatz's is used. A table without a unique record
+    has no unique of the population either.
 
     Examples
     --------
