@@ -117,7 +117,7 @@ def test_thresholds_and_what_cannot_be_evaluated() -> None:
     assert found.needs["unknown"].degree is None
     assert "attribute 'y' not found" in found.failed[0]
     assert found.needs["constant"].met is False
-    assert found.needs["constant"].reason == "the degree is undefined: 'same' holds one value only, so there is nothing to infer."
+    assert found.needs["constant"].reason == "the degree is undefined: 'same' holds only one value, so there is nothing to infer."
     assert found.met is False
 
 

@@ -190,7 +190,7 @@ def test_is_a_result() -> None:
     table = people(50, 16)
     found = unveil.pmse(table, table)
     assert found.to_frame()["pmse"].to_list() == [found.to_dict()["pmse"]]
-    assert "told apart" in found._repr_html_()
+    assert "be distinguished" in found._repr_html_()
     assert "original" in repr(found.view())
 
 

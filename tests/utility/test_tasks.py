@@ -181,7 +181,7 @@ def test_nobody_is_tried_who_was_learnt_from() -> None:
     assert mean is not None
     assert mean > 0.65
     assert known.alignment is None
-    assert "which record is which" in str(known.view().notes)
+    assert "No correspondence of records" in str(known.view().notes)
 
 
 def test_records_of_no_original_are_learnt_from() -> None:

@@ -1,4 +1,4 @@
-"""What a release is still good for: needs it serves, what it lost, and the tasks it allows.
+"""What a release is still good for: the needs it serves, what it lost, and the tasks it allows.
 
 The room is called as a function too: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
 """

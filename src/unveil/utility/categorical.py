@@ -6,11 +6,11 @@ values. A null is a value like any other. Higher is more loss; a release that eq
 - **Direct comparison.** Nominal: 0 if the values are equal and 1 if not (printed the other way round in places, which would
   make the untouched release the worst). Ordinal: the difference of the ranks over the number of categories (counting both
   ends, as in print, would leave equal values a distance above zero).
-- **Contingency tables.** For every table of up to three attributes the sum of the absolute differences of the cells,
-  :math:`\sum_c |n_c - n'_c|`, from 0 to twice the records; over that bound it is the total variation distance.
+- **Contingency tables.** For every table of up to three attributes, the sum of the absolute differences of the cells,
+  :math:`\sum_c |n_c - n'_c|`, from 0 to twice the records; divided by that bound, it is the total variation distance.
 - **Entropy.** :math:`H(X \mid X')`, in bits: what is uncertain about an original value once the released one is seen; and the
-  mutual information :math:`I(X; X') = H(X) - H(X \mid X')` that is kept. Plug-in estimates: where most values occur a few
-  times only, knowing the released value seems to tell more than it does.
+  mutual information :math:`I(X; X') = H(X) - H(X \mid X')` that is kept. These are plug-in estimates: where most values occur
+  only a few times, the released value seems to say more than it does.
 
 References
 ----------
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["CodedPair", "attribute_loss", "contingency_loss", "direct_ordinal", "entropy_loss"]
 
 _MOST_TABLES = 200_000
-"""So many contingency tables of one size are compared at most: all pairs of 632 attributes, all triples of 107."""
+"""The most contingency tables of one size that are compared: all pairs of 632 attributes, all triples of 107."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +119,7 @@ def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> Entro
     before, after = np.bincount(original, weights=n), np.bincount(release, weights=n)
     entropy = entropy_bits(before[before > 0])
     conditional = float((n * np.log2(after[release] / n)).sum() / n.sum())
-    conditional = min(conditional, entropy)  # above it by rounding only, where the release tells nothing
+    conditional = min(conditional, entropy)  # above it by rounding only, if the release says nothing
     return EntropyLoss(entropy, conditional, entropy - conditional, conditional / entropy if entropy else 0.0)
 
 
@@ -138,7 +138,7 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Conti
     dict
         For 1, 2, 3... attributes: how many tables there are, the sum of their `difference`, the mean of their `normalised`
         one (over twice the records), and `by_table`. Where there are more than 200,000 tables of a size, none of them is
-        compared: the figures are None, with the reason beside.
+        compared: the figures are None, with the reason.
 
     Notes
     -----

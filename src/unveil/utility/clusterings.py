@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["agreed_heights", "fuzzy_memberships", "fuzzy_rand", "k_means", "ward"]
 
 _LEAVES = 500
-"""The most records that a dendrogram is made of: it takes the square of their number."""
+"""The most records that a dendrogram is made of: it takes time quadratic in their number."""
 _PAIRED = 400
 """The most records whose pairs are compared."""
 _ROUNDS = 200
@@ -74,7 +74,7 @@ def _memberships(records: Numbers, centres: Numbers) -> Numbers:
 
 
 def fuzzy_rand(one: Numbers, other: Numbers) -> float:
-    """Return how far two fuzzy clusterings say the same of pairs of records, from 0 to 1.
+    """Return how far two fuzzy clusterings agree about pairs of records, from 0 to 1.
 
     References
     ----------

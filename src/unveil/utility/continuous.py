@@ -15,7 +15,7 @@ more loss; a release that equals the original loses exactly zero.
 - Principal components are those of :math:`R = Q \Lambda Q^T`, by falling eigenvalue: :math:`RF = Q \Lambda^{1/2}`,
   :math:`F = R^{-1} RF = Q \Lambda^{-1/2}`. The communality :math:`C_i = RF_{i1}^2` is the share of an attribute that the first
   component explains.
-- A component's sign means nothing: each of the release is turned so that its loadings have no negative inner product with
+- A component's sign means nothing: each one of the release is turned so that its loadings have no negative inner product with
   those of the original's component of the same rank.
 
 References
@@ -53,14 +53,14 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 _STRUCTURES = ("covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
 _MOST_ATTRIBUTES = 2000
-"""The structures of more attributes are not compared: components take time with the third power of their number."""
+"""The structures of more attributes are not compared: components take time cubic in their number."""
 _CHUNK = 1 << 16
 """Records are worked on in pieces of this many."""
 _LARGEST = 1e75
 """The fourth power of a value beyond it cannot be held and summed in floating point."""
 _TOO_LARGE = f"it holds values that are infinite or beyond {_LARGEST:g}"
 _SINGULAR = 1e-10
-"""Below this an eigenvalue of a correlation matrix is taken for zero: its component has no score."""
+"""An eigenvalue of a correlation matrix below this is taken as zero: its component has no score."""
 
 
 def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbers]) -> ContinuousLoss:
@@ -77,12 +77,12 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
     ContinuousLoss
         `data` and the five structures, each with `mse`, `mae`, `variation`, `cells`, `zeros`; `il1s`; `complete`, the records
         that the structures are computed on; and `attributes`, each with the same figures, the Kolmogorov-Smirnov distance `ks`,
-        moments and quantiles of both tables and their difference. A figure that is undefined is None, with the reason beside.
+        moments and quantiles of both tables and their difference. A figure that is undefined is None, with the reason.
 
     Notes
     -----
     An attribute that is constant in the original has no correlations to lose and is left out of R, RF, C and F, which say so.
-    One that is constant in the release only has lost them all: the four are then undefined rather than computed on what is
+    One that is constant only in the release has lost them all: the four are then undefined rather than computed on what is
     left. Where eigenvalues lie close together a small change can turn their components: RF and F then show more than was
     lost. Time n log n per attribute, n times attributes squared for the covariances, and attributes cubed for the components. So
     the structures of more than 2,000 attributes are not compared, and say so.
@@ -152,7 +152,7 @@ def refused(reason: str) -> NumberLoss:
 
 
 def _compared(before: Numbers, after: Numbers, note: str = "") -> ComparedCells:
-    """Compare cells: the three means, the cells, and those of them that are zero in the original."""
+    """Compare cells: the three means, the number of cells, and of those that are zero in the original."""
     if not before.size:
         return _undefined(note or "there are no cells to compare")
     apart = np.abs(before - after)
@@ -287,7 +287,7 @@ class _Shape:
         return cls(correlation, eigenvalues, vectors[:, ::-1] * np.sqrt(eigenvalues))
 
     def turned_to(self, other: _Shape) -> _Shape:
-        """Return the same with the sign of every component that of the other's."""
+        """Return the same, with every component given the sign of the other's."""
         against = np.sum(self.loadings * other.loadings, axis=0) < 0.0
         return _Shape(self.correlation, self.eigenvalues, np.where(against, -self.loadings, self.loadings))
 
@@ -349,7 +349,7 @@ def _covariance(columns: Sequence[Numbers], complete: NDArray[np.bool_]) -> tupl
 
 
 def _pieces(columns: Sequence[Numbers], complete: NDArray[np.bool_]) -> Iterator[Numbers]:
-    """Give copies of the complete records, attributes by records, some at a time."""
+    """Yield copies of the complete records, attributes by records, some at a time."""
     for start in range(0, len(complete), _CHUNK):
         piece = slice(start, start + _CHUNK)
         kept = complete[piece]

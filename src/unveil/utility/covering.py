@@ -1,6 +1,6 @@
-"""What does each released label cover? Leaves of a hierarchy, or original values within an interval, a masked code or a set.
+"""What released labels cover: leaves of a hierarchy, or original values within an interval, a masked code or a set.
 
-Leaves are put into an order in which most labels cover a run of them, so that a label costs two positions however many leaves
+Leaves are put in an order in which most labels cover a run of them, so that a label costs two positions however many leaves
 it covers: a hierarchy's leaves from its top level down, numbers by size, other values by length and text.
 """
 
@@ -69,7 +69,7 @@ class Covering:
         return np.where(self._named, summed(self.label, below[self.last] - below[self.first], self.codes), otherwise)
 
     def levels(self) -> Numbers:
-        """Return the share of the height at which each label stands; 1 for a code that is not a label."""
+        """Return the share of the height that each label is at; 1 for a code that is not a label."""
         share = np.ones(self.codes)
         share[self.label] = self.level / max(self.height or 0, 1)
         return share
@@ -83,7 +83,7 @@ class Covering:
             return np.ones(self.codes)
         low, high = np.full(self.codes, np.inf), np.full(self.codes, -np.inf)
         runs = np.column_stack([self.first, self.last]).ravel()
-        padded = np.append(self.numbers, 0.0)  # so that a run may end behind the last leaf
+        padded = np.append(self.numbers, 0.0)  # so that a run may end after the last leaf
         np.minimum.at(low, self.label, np.minimum.reduceat(padded, runs)[::2])
         np.maximum.at(high, self.label, np.maximum.reduceat(padded, runs)[::2])
         domain = float(np.ptp(self.numbers)) or 1.0
@@ -147,8 +147,8 @@ def covered_by_tree(
 ) -> Covering:
     """Find labels among the nodes of a hierarchy.
 
-    Where one level explains the labels of all records, they are of that level (the lowest such); otherwise each is of the lowest
-    level that has it.
+    If one level explains the labels of all records, they belong to that level (the lowest such); otherwise each belongs to the
+    lowest level that has it.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The original says what a column is. Where it holds numbers, a value of the release is at the middle of what it covers:
 ``[20, 30)`` at 25, ``20-29`` and ``2*`` at 24.5, ``{20, 24}`` at 22; an open range such as ``>= 65`` is at its end. What says
-nothing (``*``, a null, a text that is not a number) is at the median of the training records. Numbers are standardised.
+nothing (``*``, a null, a text that is not a number) stands at the median of the training records. Numbers are standardised.
 
 Any other column is one of categories: generalised values and nulls are categories like others, each with an indicator. An
 original record is given to a model in the words of its training data: a category that these never hold becomes the one
@@ -67,7 +67,7 @@ class Encoded:
         return np.asarray(np.max(both, axis=0, where=~np.isnan(both), initial=0.0))
 
     def within_reach(self) -> Encoded:
-        """Return numbers in a larger unit, a power of two, where sums of their squares would be no numbers any more."""
+        """Return numbers in a larger unit, a power of two, if sums of their squares would overflow."""
         largest = self.largest()
         units = np.ldexp(1.0, -np.where(largest > MOST_SQUARED, np.frexp(largest)[1], 0))
         return self if (units == 1.0).all() else replace(self, original=self.original * units, release=self.release * units)
@@ -99,7 +99,7 @@ def in_common(original: Source, release: Source, given: Names | None, *, without
 
 
 def middle(value: Any) -> float:
-    """Return the number at which a value stands; NaN where it says nothing.
+    """Return the number that a value stands for; NaN if it says nothing.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def transformer(numeric: NDArray[np.bool_], *, indicators: bool = False) -> Any:
     numeric
         Which columns hold numbers.
     indicators
-        Whether a further column tells where a number is not known.
+        Whether a further column says where a number is not known.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -139,7 +139,7 @@ def transformer(numeric: NDArray[np.bool_], *, indicators: bool = False) -> Any:
 
 
 def recoded(test: NDArray[np.float64], before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Tell categories in the words of the training data.
+    """Translate categories into those of the training data.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def recoded(test: NDArray[np.float64], before: NDArray[np.float64], after: NDArr
 
 
 def need_sklearn(what: str) -> None:
-    """Refuse where scikit-learn is not installed."""
+    """Refuse to go on without scikit-learn."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
@@ -170,7 +170,7 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 def check_draw(seed: int, sample: int | None) -> None:
-    """Refuse a seed or a sample that cannot be."""
+    """Refuse an impossible seed or sample."""
     if not 0 <= seed < _MOST_SEED:
         raise ArgumentError(f"the seed is a number from 0 to {_MOST_SEED - 1:,}, not {shown_number(seed)}.")
     if sample is not None and sample < 1:

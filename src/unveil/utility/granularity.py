@@ -3,7 +3,7 @@ r"""How coarse has a release become? Loss of generalisation and suppression, fro
 Row i of the original and of the release is the same person. A released label stands for the leaves of its hierarchy below it
 (without a hierarchy: for the original's values that it covers, an interval, a masked code or a set); `*` and null stand for all
 of them (suppression). A cell that is null, or `*`, in the original has nothing to lose: it is left out and counted. Every loss
-is 0 for a release that equals the original, or where there is one value only, and 1 where everything is suppressed. For N cells,
+is 0 for a release that equals the original, or if there is only one value, and 1 if everything is suppressed. For N cells,
 with a label that covers m of M leaves and is at level l of a hierarchy of height h:
 
 - **granularity** :math:`\frac{\sum m/M - N/M}{N - N/M}`, the mean of :math:`(m - 1)/(M - 1)`: the loss metric [1]_, scaled as in
@@ -20,7 +20,7 @@ with a label that covers m of M leaves and is at level l of a hierarchy of heigh
   **average_class_size** [7]_: the records that are not suppressed over the classes.
 
 Figures of classes come with the original's own, :math:`v_0`; their loss is :math:`(v - v_0) / (v_1 - v_0)` with the highest
-:math:`v_1` (all suppressed, or all in one class). It is negative where a perturbation left smaller classes than there were.
+:math:`v_1` (all suppressed, or all in one class). It is negative if a perturbation left smaller classes than before.
 
 References
 ----------
@@ -175,12 +175,12 @@ def _mean(figures: NDArray[np.float64], n: NDArray[np.int64]) -> float:
 
 
 def discernibility(sizes: NDArray[np.int64], suppressed: int, records: int) -> int:
-    r"""Return :math:`\sum |E|^2 + s n`: every record counts as many as it cannot be distinguished from, a suppressed one all n.
+    r"""Return :math:`\sum |E|^2 + s n`: a record counts all that it cannot be distinguished from, a suppressed one all n.
 
     Parameters
     ----------
     sizes
-        The sizes of the classes, suppressed records apart.
+        The sizes of the classes, without suppressed records.
     suppressed, records
         The suppressed records s, and all n.
 
@@ -194,7 +194,7 @@ def discernibility(sizes: NDArray[np.int64], suppressed: int, records: int) -> i
 
 
 def average_class_size(sizes: NDArray[np.int64]) -> float | None:
-    """Return the mean size of the classes, suppressed records apart; None where there is no class.
+    """Return the mean size of the classes, without suppressed records; None if there is no class.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def average_class_size(sizes: NDArray[np.int64]) -> float | None:
 
 
 def class_figure(original: float | None, release: float | None, highest: float) -> ClassFigure:
-    """Return a figure of whole tables, both, and the loss between the original's and the highest.
+    """Return a figure of both whole tables, and the loss between the original's and the highest.
 
     Examples
     --------

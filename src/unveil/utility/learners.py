@@ -1,6 +1,6 @@
 """Models that learn a task, and their scores: scikit-learn's, with their own settings unless stated here.
 
-Trees have at least 5 records in a leaf, there are 15 neighbours, and `baseline` needs no features: it says the most frequent
+Trees have at least 5 records in a leaf, there are 15 neighbours, and `baseline` needs no features: it predicts the most frequent
 class, or the mean.
 """
 
@@ -27,7 +27,7 @@ HIGHER_IS_BETTER: Mapping[str, bool] = {
     "fuzzy_rand": True,
     "cophenetic": True,
 }
-"""The measures of the tasks; of each kind of task the first is the one to look at."""
+"""The measures of the tasks; for each kind of task, the first is the one to look at."""
 
 _LEAF = 5
 _NEIGHBOURS = 15
@@ -58,7 +58,7 @@ def predictors(kind: str, records: int, seed: int) -> dict[str, Any]:
 
 
 def scored(kind: str, truth: NDArray[np.float64], guess: NDArray[np.float64]) -> dict[str, float]:
-    """Return the measures of a prediction; balanced accuracy is the mean recall of the classes that there are."""
+    """Return the measures of a prediction; balanced accuracy is the mean recall of the classes present."""
     from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, recall_score
 
     if kind == "regression":

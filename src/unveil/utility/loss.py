@@ -1,6 +1,6 @@
 """What has a release lost against its original? Information loss of numbers, of categories and of classes, and of tasks.
 
-Records are compared with their own originals, so the correspondence has to be said: an id, a correspondence file or the row
+Records are compared with their own originals, so the correspondence must be stated: an id, a correspondence file or the row
 order. A record of the original that the release lacks counts as suppressed in every attribute; a record of the release that
 belongs to no original one is left out. Both are counted. Every loss is 0 for a release that equals its original.
 """
@@ -68,7 +68,7 @@ class Loss(Result):
     classes
         `discernibility`, `average_class_size`, `classes` and `ambiguity`, of the release beside the original's own.
     suppressed
-        Cells and records that say nothing any more.
+        Cells and records that no longer say anything.
     pmse, tasks
         The propensity score error, and what models trained on the release lose; None where not requested.
     alignment
@@ -90,7 +90,7 @@ class Loss(Result):
     made: Provenance
 
     def __repr__(self) -> str:
-        """Return one line: the figures that sum each part up."""
+        """Return one line: the figures that sum up each part."""
         parts = {
             "IL1s": self.continuous.il1s,
             "nominal": self.categorical.nominal,
@@ -168,7 +168,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     key
         The attributes that classes are formed of; none: all.
     continuous, categorical
-        Attributes to be taken as numbers, or as categories. By default those that are numbers in both tables (suppressed cells
+        Attributes to be taken as numbers, or as categories. By default, those that are numbers in both tables (suppressed cells
         apart) and have neither order nor hierarchy are continuous, all others categorical.
     orders
         The categories of ordinal attributes, from lowest to highest.
@@ -184,7 +184,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     seed
         The seed of what is drawn at random.
     progress
-        A run, or a function called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
 
     Returns
     -------
@@ -194,9 +194,9 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     Raises
     ------
     ArgumentError
-        If the correspondence is not said, the tables have no column in common, or an argument makes no sense.
+        If no correspondence is named, the tables have no column in common, or an argument makes no sense.
     ColumnNotFoundError
-        If an attribute named is not among those compared.
+        If a named attribute is not among those compared.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _check_ways(ways: int) -> None:
 def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data | None, *, same_order: bool) -> Alignment:
     alignment = align(one.frame, other.frame, identity=identity, link=link, same_order=same_order)
     if alignment is None:
-        raise ArgumentError("which record is which is not said; name an id column, a correspondence file, or the same order.")
+        raise ArgumentError("no correspondence of records is named; name an id column, a correspondence file, or the same order.")
     return alignment
 
 
@@ -286,13 +286,13 @@ def _unpaired(both: SideBySide) -> list[str]:
 def _continuous(both: SideBySide) -> ContinuousLoss:
     """Return the losses of numbers; attributes that cannot be read as such say why."""
     before, after = ({name: pair[side] for name, pair in both.numbers.items()} for side in (0, 1))
-    found = continuous_loss(before, after)
-    attributes = {**found.attributes, **{name: refused(reason) for name, reason in both.failed.items()}}
-    return replace(found, attributes=attributes, reason="" if both.numbers else "no attribute is a number in both tables")
+    losses = continuous_loss(before, after)
+    attributes = {**losses.attributes, **{name: refused(reason) for name, reason in both.failed.items()}}
+    return replace(losses, attributes=attributes, reason="" if both.numbers else "no attribute is a number in both tables")
 
 
 def _granularities(both: SideBySide, hierarchies: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
-    """Return how coarse each attribute of categories has become, or why that is not known; and what of it was requested."""
+    """Return how coarse each attribute of categories has become, or why that is not known; and which requested figures failed."""
     granularities: dict[str, Granularity | str] = {}
     for name, column in active_run().each("granularity", both.coded.items()):
         try:
@@ -324,7 +324,7 @@ def _categorical(
 
 
 def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, Granularity | str]) -> ClassLoss:
-    """Return the figures of classes and whole records, of the release beside the original's own."""
+    """Return the figures of classes and whole records, for the release and for the original."""
     with active_run().stage("classes"):
         (before, gone_before), (after, gone_after) = (_sizes(both, keys, side) for side in (0, 1))
     n = both.records

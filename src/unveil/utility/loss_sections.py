@@ -40,7 +40,7 @@ class ComparedCells(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberSummary(Figures):
-    """An attribute of numbers in one table; or how far it is from that in another."""
+    """An attribute of numbers in one table, or how far it differs between two."""
 
     mean: float | None
     variance: float | None
@@ -61,7 +61,7 @@ class NumberLoss(Figures):
     compared
         Its cells compared.
     il1s, ks
-        The mean move over the standard deviation times the root of 2, and the Kolmogorov-Smirnov distance.
+        The mean change divided by the standard deviation times the square root of 2, and the Kolmogorov-Smirnov distance.
     original, release, difference
         Both tables, and the second less the first.
     reason
@@ -82,7 +82,7 @@ class NumberLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntropyLoss(Figures):
-    """The entropy of an attribute before, what is uncertain of it after, what is kept, and the share lost."""
+    """The entropy of an attribute before, the uncertainty about it after, what is kept, and the share lost."""
 
     entropy: float
     conditional_entropy: float
@@ -131,7 +131,7 @@ class CategoryLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLoss(Figures):
-    """How far a contingency table has moved: the sum of the differences of its cells, and that over its bound."""
+    """How far a contingency table has moved: the sum of the differences of its cells, and the same divided by its bound."""
 
     attributes: Sequence[str]
     difference: int
@@ -160,7 +160,7 @@ class ContinuousLoss(Figures):
     complete
         The records that the structures are computed on.
     il1s
-        The mean move of a number, over its standard deviation times the root of 2.
+        The mean change of a number, divided by its standard deviation times the square root of 2.
     attributes
         The figures of each attribute.
     il1s_reason, reason
@@ -234,7 +234,7 @@ class ClassNumbers(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassLoss(Figures):
-    """The figures of classes and whole records, of the release beside the original's own."""
+    """The figures of classes and whole records, for the release and for the original."""
 
     classes: ClassNumbers
     discernibility: ClassFigure

@@ -1,4 +1,4 @@
-"""What should a person see of a loss? The figures that sum it up, then attribute by attribute."""
+"""The view of a loss: the figures that sum it up, then attribute by attribute."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHARES = frozenset({"ks", "nominal", "ordinal", "granularity", "precision", "nc
 
 
 def view_of(loss: Loss) -> View:
-    """Return the first figures, a table a part, and remarks."""
+    """Return the first figures, a table for each part, and remarks."""
     tables = [*_continuous(loss.continuous), *_categorical(loss.categorical), _classes(loss.classes), *_tasks(loss.tasks)]
     title = "What the release has lost"
     return View(title, tuple(_figures(loss)), tuple(table for table in tables if table.rows), tuple(_notes(loss)))
@@ -34,10 +34,10 @@ def view_of(loss: Loss) -> View:
 
 def _figures(loss: Loss) -> list[Figure]:
     meant = [
-        ("IL1s", loss.continuous.il1s, "mean move of a number, over its standard deviation times the root of 2"),
+        ("IL1s", loss.continuous.il1s, "mean change of a number, divided by its standard deviation times the square root of 2"),
         ("changed", loss.categorical.nominal, "share of categories that differ"),
         ("granularity", loss.categorical.granularity, "0: every value is kept; 1: all is suppressed"),
-        ("pMSE", loss.pmse and loss.pmse["pmse"], "0: release and original cannot be told apart; 0.25: every record can"),
+        ("pMSE", loss.pmse and loss.pmse["pmse"], "0: release and original cannot be distinguished; 0.25: every record can"),
     ]
     figures = [Figure(label, value, meaning) for label, value, meaning in meant if value is not None]
     gone = loss.suppressed

@@ -1,9 +1,9 @@
 """What is a table good for, judged from itself alone? The degree to which it serves each need, from 0 to 1.
 
 The degree of a need is the Discrimination Rate of its target given its attributes, under the partitions that matter to it. It
-takes no original: any table will do, protected by whatever mechanism. Higher is more useful.
+needs no original: any table will do, protected by any mechanism. Higher is more useful.
 
-A rate rises by chance where the given attributes tell many combinations apart. So a required degree is compared with the
+A rate rises by chance if the given attributes have many combinations. So a required degree is compared with the
 rate adjusted for chance, which is 0 for attributes that have nothing to do with the target.
 """
 
@@ -31,7 +31,7 @@ from unveil.study import Study, studied
 __all__ = ["Served", "Utility", "served_by", "utility"]
 
 _SHOWN_VALUES = 12
-"""The values of a need with more of them are left to --json."""
+"""If a need has more values, they are shown only by --json."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,9 +43,9 @@ class Served:
     need
         The need.
     degree
-        From 0 (the given attributes say nothing of the target) to 1 (they determine it); None where it is undefined.
+        From 0 (the given attributes say nothing about the target) to 1 (they determine it); None where it is undefined.
     adjusted
-        The degree without what chance would give; None where nothing can be distinguished from chance.
+        The degree adjusted for chance; None where nothing can be distinguished from chance.
     by_attribute, by_value
         The degree of each given attribute alone, and of each combination of values, most telling first.
     straddling
@@ -53,7 +53,8 @@ class Served:
     reason
         Why there is no degree.
     evaluated
-        Whether the need could be evaluated; a constant target is (its degree is undefined), an unknown attribute is not.
+        Whether the need could be evaluated; one with a constant target is (its degree is undefined), one with an unknown
+        attribute is not.
     """
 
     need: Need
@@ -163,12 +164,12 @@ def _judged(needs: Mapping[str, Served]) -> Table:
         (name, s.need.target, " + ".join(s.need.given), s.degree, *((s.adjusted,) if required else ()), s.need.at_least, s.met)
         for name, s in needs.items()
     )
-    note = "adjusted: without what chance would give; compared with what is required" if required else ""
+    note = "adjusted for chance: compared with what is required" if required else ""
     return Table(columns, rows, title="Needs", bars=frozenset({"degree"}), note=note)
 
 
 def _by_value(name: str, served: Served) -> Table:
-    """Return the values of the given attributes as they are: a postal code has no thousands."""
+    """Return the values of the given attributes as they are: a postal code has no thousands separator."""
     columns = list(served.by_value[0])
     rows = tuple(
         (
@@ -266,9 +267,9 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
         return Served(need, None, None, {}, [], {}, str(error), evaluated=False)
     reason, adjusted = None, whole.adjusted
     if whole.value is None:
-        reason = f"the degree is undefined: {shown(need.target)} holds one value only, so there is nothing to infer."
+        reason = f"the degree is undefined: {shown(need.target)} holds only one value, so there is nothing to infer."
     elif adjusted is None and need.at_least is not None:
-        reason = "the degree is no more than chance: any attributes with as many combinations of values would have it."
+        reason = "the degree is no more than chance: any attributes with as many combinations of values would reach it."
     return Served(need, whole.value, adjusted, alone, whole.by_value or [], straddling, reason, evaluated=True)
 
 

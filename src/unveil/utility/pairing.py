@@ -1,4 +1,4 @@
-"""Original and release side by side, as numbers and as codes: which values stand for which.
+"""Original and release side by side, as numbers and as codes.
 
 Attributes are paired by a map and by name, records by their alignment. A record of the original that the release lacks is null in
 every attribute; a record of the release that belongs to no original one is left out.
@@ -46,7 +46,7 @@ class SideBySide:
     hidden
         Which cells of each attribute say nothing: nulls and `*`.
     failed
-        Why attributes requested as numbers are none.
+        Why attributes requested as numbers are not numbers.
     """
 
     columns: Mapping[str, tuple[Any, Any]]

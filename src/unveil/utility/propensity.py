@@ -1,10 +1,10 @@
-r"""Can one tell that a record comes from the release rather than from the original? The propensity score mean squared error.
+r"""Can records of the release be distinguished from those of the original? The propensity score mean squared error.
 
-Original and release are stacked, a model says for each record how likely it is one of the release, :math:`p_i`, and
+Original and release are stacked, a model says how likely each record is to come from the release, :math:`p_i`, and
 
 .. math:: pMSE = \frac{1}{N} \sum_i (p_i - c)^2, \qquad c = n_{release} / N, \qquad 0 \le pMSE \le c (1 - c) .
 
-0: the model cannot tell the tables apart. c (1 - c): it tells every record. Lower is more useful.
+0: the model cannot distinguish the tables. c (1 - c): it recognises every record. Lower is more useful.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Propensity", "pmse"]
 
 _MODELS = ("logistic", "tree")
 _RANK = 1e-10
-"""Directions with less than this share of the largest variance are none: their columns repeat others."""
+"""Directions with less than this share of the largest variance do not count: their columns repeat others."""
 _PENALTY = 1e6
 """The inverse of the penalty of the regression: next to none, yet a fit exists where a column gives records away."""
 _LEAF = 20
@@ -49,7 +49,7 @@ class Propensity(Result):
     value, highest
         The pMSE, and the most it can be, c (1 - c).
     expected
-        What is expected where the release is a random draw from the records of the original, of which only those drawn for the
+        What is expected if the release is a random draw from the records of the original, of which only those drawn for the
         comparison are seen. Logistic regression with k parameters, those that repeat others left out:
         :math:`(k-1) c^2 (1-c)^2 (1/n_{release} + 1/n_{original} - 1/N_{original})`, with n the records that took part of all N.
         Tree: the mean over such draws.
@@ -109,13 +109,13 @@ class Propensity(Result):
     def view(self) -> View:
         """Return what a person should see."""
         figures = (
-            Figure("pMSE", self.value, f"of at most {number(self.highest)}; 0: the tables cannot be told apart"),
-            Figure("expected", self.expected, "where the release is a random draw"),
+            Figure("pMSE", self.value, f"of at most {number(self.highest)}; 0: the tables cannot be distinguished"),
+            Figure("expected", self.expected, "if the release were a random draw"),
             Figure("ratio", self.ratio, self.reason or "to what is expected; about 1: as good as a draw"),
         )
         table = Table(("table", "records"), (("original", self.original_records), ("release", self.release_records)))
         note = f"A {self.model} model on {counted(len(self.given), 'column')}: {', '.join(self.given)}."
-        return View("Can release and original be told apart?", figures, (table,), (note,))
+        return View("Can release and original be distinguished?", figures, (table,), (note,))
 
 
 @checked_arguments
@@ -128,7 +128,7 @@ def pmse(
     sample: int | None = 20_000,
     seed: int = 0,
 ) -> Propensity:
-    r"""Measure how well a model tells release records from original ones.
+    r"""Measure how well a model distinguishes release records from original ones.
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ def pmse(
     given
         The columns that the model looks at; none: all that both have in common.
     model
-        ``"logistic"``: a logistic regression on the columns one by one (no interactions), next to not penalised. ``"tree"``: a
+        ``"logistic"``: a logistic regression on the columns one by one (no interactions), hardly penalised. ``"tree"``: a
         classification tree (CART), which also sees what columns do together.
     sample
-        The most records of each table, drawn by the seed from each by itself, whatever the order of its rows; None: all. Of a
-        copy of the original the same records are drawn.
+        The most records of each table, drawn by the seed from each separately, whatever the order of its rows; None: all. From a
+        copy of the original, the same records are drawn.
     seed
         The seed of the samples and of the tree.
 
@@ -157,7 +157,7 @@ def pmse(
 
     Notes
     -----
-    Generalised values are read as `unveil.utility.encoding` says; a further column tells where a number is not known. A category
+    Generalised values are read as `unveil.utility.encoding` says; a further column says where a number is not known. A category
     that only the release holds gives its records away, as it should. The expected value takes the original as given and the
     release as random: where all records take part it is :math:`(k-1)(1-c)^2 c / N`, as published, and two independent samples of
     one population have a ratio of about 1 / (1 - c). Where some records are drawn, the draw adds to the error of every release
@@ -199,9 +199,9 @@ def pmse(
             value, expected = _by_tree(parts, table.numeric, before, seed)
     seen, drawn = map(len, parts)
     c = drawn / (seen + drawn)
-    made = Provenance(seen + drawn, "category", seed=seed, version=__version__)
+    provenance = Provenance(seen + drawn, "category", seed=seed, version=__version__)
     ratio = value / expected if expected > 0.0 else None
-    return Propensity(value, c * (1.0 - c), expected, ratio, parameters, model, table.names, seen, drawn, made)
+    return Propensity(value, c * (1.0 - c), expected, ratio, parameters, model, table.names, seen, drawn, provenance)
 
 
 def _in_order(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -237,7 +237,7 @@ def _by_regression(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.boo
 def _by_tree(
     parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: NDArray[np.float64], seed: int
 ) -> tuple[float, float]:
-    """Return the error of a tree, and its mean where draws from the whole original are in place of both tables."""
+    """Return the error of a tree, and its mean if draws from the whole original take the place of both tables."""
     from sklearn.tree import DecisionTreeClassifier
 
     def error(parts: Sequence[NDArray[np.float64]]) -> float:

@@ -1,4 +1,4 @@
-"""A task that the data should serve, and what it gives: its score on the original, on the release, and the difference."""
+"""A task that the data should serve, and its scores: on the original, on the release, and the difference."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class Task:
             needs = "has no target; leave it out" if target is not None else "needs a target, the attribute to predict"
             raise ArgumentError(f"the task {shown(name)} is a {kind}, which {needs}.")
         if target in names:
-            raise ArgumentError(f"the task {shown(name)} predicts {shown(target)} from itself; take it off the given attributes.")
+            raise ArgumentError(
+                f"the task {shown(name)} predicts {shown(target)} from itself; remove it from the given attributes."
+            )
         if clusters < 2:  # noqa: PLR2004 - one cluster says nothing
             raise ArgumentError(f"the task {shown(name)} asks for fewer than 2 clusters.")
         for attribute, value in (("name", name), ("target", target), ("given", names), ("kind", kind), ("clusters", clusters)):
@@ -125,7 +127,7 @@ class Score:
     measure
         `accuracy`, `balanced_accuracy`, `r2`, `mae`, `adjusted_rand`, `fuzzy_rand` or `cophenetic`.
     original, release
-        The figure of the model trained on the original, and on the release. Of a clustering: how far two runs on the original
+        The figure of the model trained on the original, and on the release. For a clustering: how far two runs on the original
         agree, and a run on the original with one on the release.
     difference
         Release minus original, fold by fold.
@@ -163,7 +165,7 @@ class Solved:
     task
         The task.
     scores
-        Every model and measure; nothing where the task could not be tried.
+        Every model and measure; empty if the task could not be tried.
     read
         How each attribute was read: "number" or "category".
     people, rows

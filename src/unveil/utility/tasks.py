@@ -36,7 +36,7 @@ class Tasks(Result):
     Attributes
     ----------
     tasks
-        What each task came to, by name.
+        The result of each task, by name.
     folds, sample
         How many folds, and the most original records.
     alignment
@@ -57,7 +57,7 @@ class Tasks(Result):
         return [f"task {shown(name)}: {solved.reason}" for name, solved in self.tasks.items() if solved.reason is not None]
 
     def __getitem__(self, name: str) -> Solved:
-        """Return what a task came to."""
+        """Return the result of a task."""
         return self.tasks[name]
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class Tasks(Result):
         return columns
 
     def view(self) -> View:
-        """Return what a person should see: a table a task."""
+        """Return what a person should see: a table for each task."""
         columns = ("model", "measure", "original", "release", "difference", "from", "to")
         tables = []
         for name, solved in self.tasks.items():
@@ -117,11 +117,11 @@ class Tasks(Result):
         notes = [*self.failed, "Tried on original records that were not learnt from. Difference: release minus original."]
         if self.alignment is None:
             notes.append(
-                "It was not said which record is which: models learnt from the whole release, protected forms of those tried "
-                "included. That flatters a release of the same people."
+                "No correspondence of records is named: models learnt from the whole release, including protected forms of those "
+                "tried. That flatters a release of the same people."
             )
         notes += [
-            f"task {shown(name)}: {counted(solved.unusable, 'release record')} without a usable target taught nothing."
+            f"task {shown(name)}: {counted(solved.unusable, 'release record')} without a usable target, so of no use."
             for name, solved in self.tasks.items()
             if solved.unusable
         ]
@@ -152,7 +152,7 @@ def tasks(
     tasks
         One task or several. One that cannot be tried gets a reason; the others still get their answer.
     id, link, same_order
-        How to know which record is which: a column of both, a correspondence file, or the row order. Without one of these models
+        How to know which record is which: a column of both, a correspondence file, or the row order. Without one of these, models
         learn from the whole release, which is right only if it is of other people (synthetic data).
     folds
         How many folds of original records are tried in turn.
@@ -161,7 +161,8 @@ def tasks(
     seed
         The seed of the sample, the folds and the models.
     progress
-        A run, or a function called with the name of a stage ("tasks"), the folds tried, of all tasks, and the number of all.
+        A run, or a function called with the name of a stage ("tasks"), the number of folds tried, over all tasks, and of all
+        folds.
 
     Returns
     -------
@@ -175,8 +176,8 @@ def tasks(
 
     Notes
     -----
-    Higher is better, except for `mae`. How generalised values are read is said in `unveil.utility.encoding`, the models
-    and measures in `unveil.utility.learners`.
+    Higher is better, except for `mae`. `unveil.utility.encoding` says how generalised values are read; the models
+    and measures are in `unveil.utility.learners`.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def tasks(
 
         try:
             with one_thread(), warnings.catch_warnings():
-                # of few records with many classes; but that they are classes has been said
+                # few records with many classes; the caller has said that they are classes
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
                 # records so near each other that they are one once the mean is taken away: there are fewer clusters then
                 warnings.filterwarnings("ignore", "Number of distinct clusters", UserWarning)
@@ -219,7 +220,7 @@ def tasks(
 
 @dataclass(frozen=True, slots=True)
 class _Trials:
-    """Two tables, which record of one is which of the other, and how tasks are tried on them."""
+    """Two tables, the correspondence of their records, and how tasks are tried on them."""
 
     original: Source
     release: Source

@@ -1,8 +1,8 @@
 """How do models fare on original records that they have not seen, trained on the original and on the release?
 
 Original records are dealt to folds. For each fold, models learn from the other folds of the original and, separately, from the
-release without the records whose original lies in the fold; both are tried on the original records of the fold. So nobody
-that a model is tried on has been learnt from, neither as they are nor as they were protected.
+release without the records whose original lies in the fold; both are tried on the original records of the fold. So no
+model is tried on people it has learnt from, in their original or their protected form.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Trial:
         The original rows that take part, in random order, and the fold of each.
     rows, origin
         The release rows that take part, in the order of their originals, and the position of each one's original among the
-        people; -1 for a record of no original, which stays in training throughout.
+        people; -1 for a record without an original, which stays in training throughout.
     """
 
     features: Encoded
@@ -136,7 +136,7 @@ def _predictions(
     both = []
     for train, test, target in (original, release):
         models = predictors(kind, len(train), seed)
-        if len(np.unique(target)) == 1:  # nothing to learn: every model says the one class
+        if len(np.unique(target)) == 1:  # nothing to learn: every model predicts the one class
             models = dict.fromkeys(models, models["baseline"])
         predictions = {}
         for name, model in models.items():
