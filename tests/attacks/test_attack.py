@@ -356,8 +356,8 @@ def test_without_alignment_what_needs_it_is_not_made() -> None:
     frame = pl.DataFrame({"a": ["p", "q"], "x": [1, 2]})
     found = unveil.attack(frame, frame, "a", "x")
     assert found.identity["white_box"]["by_attribute"][0]["value"] is None
-    assert "which record is which" in found.identity["white_box"]["by_attribute"][0]["reason"]
-    assert "which record is which" in found.linkage["reason"]
+    assert "no correspondence of records" in found.identity["white_box"]["by_attribute"][0]["reason"]
+    assert "need the correspondence of records" in found.linkage["reason"]
     assert found.overall["risk"]["identity"] is None
 
 
@@ -589,4 +589,4 @@ def test_skewness_by_value_needs_to_know_what_stands_for_what() -> None:
     found = unveil.attack("paper-4", "paper-3", sensitive="Disease", mapping={"Age": "Age*"}, link_records=False)
     (entry,) = found.skewness["by_sensitive"]["Disease"]["by_attribute"]
     assert entry["by_value"] == []
-    assert "which record is which" in entry["by_value_reason"]
+    assert "only if the correspondence of records" in entry["by_value_reason"]

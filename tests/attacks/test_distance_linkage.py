@@ -501,7 +501,7 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({}, ArgumentError, "nominal are: kind"),
+        ({}, ArgumentError, "these are nominal: kind"),
         ({"attributes": ["size"]}, ColumnNotFoundError, "size"),
         ({"attributes": []}, ArgumentError, "no attribute to compare"),
         ({"attributes": ["age"], "distance": "cosine"}, ArgumentError, "distance"),
@@ -509,19 +509,19 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
         ({"attributes": ["age"], "intervals": "middle"}, ArgumentError, "intervals"),
         ({"attributes": ["age"], "confidence": 1.0}, ArgumentError, "confidence"),
         ({"attributes": ["age"], "truth": [0]}, ArgumentError, "1 entries for 2 release records"),
-        ({"attributes": ["age"], "truth": [0, 2]}, ArgumentError, "no row of the original"),
+        ({"attributes": ["age"], "truth": [0, 2]}, ArgumentError, "not a row of the original"),
         ({"attributes": ["age"], "truth": [0.0, 1.0]}, ArgumentError, "as integers"),
         ({"attributes": ["age"], "release": {"age": []}, "truth": []}, EmptyDataError, "the release"),
         ({"attributes": ["age"], "original": {"age": [1.0, None]}}, NullsError, "'age' \\(1\\)"),
         ({"attributes": ["age"], "original": {"age": [1.0, math.inf]}}, UnsupportedDataError, "no finite number"),
-        ({"attributes": ["age"], "release": {"age": ["young", 3]}}, ArgumentError, "nominal are: age"),
+        ({"attributes": ["age"], "release": {"age": ["young", 3]}}, ArgumentError, "these are nominal: age"),
         (
             {"attributes": ["age"], "release": {"age": ["[0, 9]", 3]}, "distance": "mahalanobis"},
             ArgumentError,
             "one number per value",
         ),
         ({"attributes": ["age"], "control": {"size": [1]}}, ColumnNotFoundError, "age"),
-        ({"attributes": ["age"], "control": {"age": []}}, ArgumentError, "nobody"),
+        ({"attributes": ["age"], "control": {"age": []}}, ArgumentError, "the control is empty"),
         ({"attributes": ["age"], "control": [0]}, ArgumentError, "1 of 1 control rows are true rows"),
         ({"attributes": ["age"], "control": [2]}, ArgumentError, "row numbers of the original"),
         ({"attributes": [LinkedAttribute("kind", kind="ordinal")], "distance": "mixed"}, ArgumentError, "give its order"),
@@ -529,7 +529,7 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
         (
             {"attributes": [LinkedAttribute("kind", order=("a", "b"))], "release": {"kind": ["a", "c"]}, "distance": "mixed"},
             ArgumentError,
-            "1 of its 2 distinct values are no category",
+            "1 of its 2 values are not a category",
         ),
     ],
 )

@@ -148,7 +148,7 @@ def test_the_answer_shows_itself() -> None:
         ({"widths": []}, ArgumentError, "widths"),
         ({"confidence": 0.0}, ArgumentError, "confidence"),
         ({"release": {"a": [1.0]}}, ArgumentError, "row by row"),
-        ({"original": {"a": ["x", "y"]}, "release": {"a": ["x", "y"]}}, ArgumentError, "nominal are: a"),
+        ({"original": {"a": ["x", "y"]}, "release": {"a": ["x", "y"]}}, ArgumentError, "these are nominal: a"),
         ({"original": {"a": np.array([np.nan, np.nan])}}, EmptyDataError, "only nulls"),
     ],
 )

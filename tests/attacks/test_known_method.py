@@ -123,7 +123,7 @@ def test_the_command_line_knows_the_method(tmp_path: Path, capsys: pytest.Captur
     assert found["known_method"]["linked"] > found["euclidean"]["linked"]
     assert run(["attack", *paths, "--same-order", "--set", "window=10"]) == 2
     assert run(["attack", *paths, "--method", "rank_swap", "--set", "window=10"]) == 2
-    assert "say which record is which" in capsys.readouterr().err
+    assert "name their correspondence" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,9 @@ def test_numbers_that_the_release_has_words_for_are_linked_as_categories() -> No
     mixed = found.linkage["mixed"]
     assert mixed["as_categories"] == ["age", "rich"]
     assert mixed["linked"] == pytest.approx((1 / 2 + 1 + 1 + 1 / 2) / 4)  # a word fits nobody: then sex decides
-    assert found.view().tables[-1].note == ("mixed: compared as categories, since the release has words for numbers: age, rich")
+    assert found.view().tables[-1].note == (
+        "mixed: compared as categories, because the release has labels instead of numbers: age, rich"
+    )
     tree = unveil.Hierarchy("age", [["22", "young"], ["25", "young"], ["38", "old"], ["61", "old"]])
     labelled = unveil.attack(original, release, ["age", "sex"], same_order=True, hierarchies={"age": tree}).linkage["mixed"]
     assert labelled["as_categories"] == []

@@ -88,11 +88,11 @@ def test_the_rule_says_what_it_did_not_count() -> None:
     plain = told({"certain_disclosure": 0.3})
     assert plain.met is True
     assert plain.value == pytest.approx(2 / 9)
-    assert plain.detail == "the key tells it for certain of 2 records; 3 more have no value, which is not treated as sensitive"
+    assert plain.detail == "the key determines it for 2 records; 3 more have no value, which is not treated as sensitive"
     strict = told({"certain_disclosure": {"at_most": 0.3, "missing_is_sensitive": True}})
     assert strict.met is False
     assert strict.value == pytest.approx(5 / 9)
-    assert strict.detail == "the key tells it for certain of 5 records, 3 of which have no value"
+    assert strict.detail == "the key determines it for 5 records, 3 of which have no value"
 
 
 def test_a_rule_of_ones_own_replaces_that_of_a_preset() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TABLES", "Belief", "ClassRule", "beliefs"]
 
 MOST_TABLES = 5_000
-"""Tables of counts that are gone through for a released class; where there are more, assignments are drawn."""
+"""The most tables of counts that are enumerated for a released class; if there are more, assignments are drawn."""
 _TENTHS, _DRAWS = 10, 400
 """How many assignments are drawn: ten times this many."""
 _CHUNK = 4_000_000
@@ -37,13 +37,13 @@ class ClassRule:
     alpha: float
 
     def fails(self, counts: NDArray[Any]) -> NDArray[np.bool_]:
-        """Say of every class (the last axis but one) whether it fails, by its counts of the values (the last)."""
+        """Say whether each class (the last axis but one) fails, by its counts of the values (the last)."""
         size = counts.sum(axis=-1)
         few = (size < self.k) | ((counts > 0).sum(axis=-1) < self.l)
         return np.asarray(few | (counts.max(axis=-1) > (self.alpha + _SAME) * size))
 
     def fails_by_size(self, sizes: NDArray[Any]) -> bool:
-        """Say whether some class fails whatever its values are, as it is too small."""
+        """Say whether some class fails whatever its values are, because it is too small."""
         return bool((sizes < max(self.k, self.l, 1.0 / (self.alpha + _SAME))).any())
 
 
@@ -86,7 +86,7 @@ def beliefs(
     rule: ClassRule,
     random: np.random.Generator,
 ) -> Belief:
-    """Return what is believed of every cell once all generalisations below are known to have failed.
+    """Return what is believed about every cell once all generalisations below are known to have failed.
 
     Parameters
     ----------

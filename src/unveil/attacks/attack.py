@@ -47,10 +47,10 @@ __all__ = ["Attack", "attack"]
 _ATTACKS = 5
 """Identity, homogeneity, background knowledge, skewness and similarity; linkage has stages of its own."""
 _NO_HOLDOUT = (
-    "without a hold-out (people like the original's who took no part) nobody can tell what the release gives away about its own "
-    "people from what is true of everybody; give some as the control"
+    "without a hold-out (people like the original's, but not used) nobody can tell what the release gives away about its "
+    "own people from what is true of everybody; give some as the control"
 )
-_KNOWN_RECORDS = "it is known which original record each record of the release stands for; linkage measures such a release"
+_KNOWN_RECORDS = "the correspondence of the records is known; linkage measures such a release"
 _FORM = 'they are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'
 
 
@@ -61,14 +61,14 @@ class Attack(Result):
     Attributes
     ----------
     identity, homogeneity, background, skewness, similarity, linkage
-        One section an attack; a section that the inputs do not allow is a null with the reason.
+        One section per attack; a section that the inputs do not allow is null, with the reason.
     synthetic
         The attacks on a synthetic release, with a control and no alignment: the Discrimination Rate of the sensitive values given
         what is read off the release, singling out, linkability, inference, membership, copies, and the distance to the closest
         record.
     overall
         Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss; the same
-        `by_model`, where values are read by an attacker's partitions.
+        `by_model`, with values read by an attacker's partitions.
     alignment
         How records were aligned; None where they were not.
     suppressed
@@ -113,11 +113,11 @@ class Attack(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row an attack and attribute: what is attacked, through what, and the attack's figure.
+        """Return one row per attack and attribute: what is attacked, through what, and the attack's figure.
 
-        The figure is the Discrimination Rate, of background knowledge what is missing to it, of skewness the rate in the original
-        minus that in the release, of linkage the share linked (of interval disclosure: disclosed), and of attacks on synthetic
-        data the risk. What is attacked is a null where it is the record's identity.
+        The figure is the Discrimination Rate; for background knowledge its complement, for skewness the rate in the original
+        minus that in the release, for linkage the share linked (for interval disclosure: disclosed), and for attacks on synthetic
+        data the risk. What is attacked is null if it is the record's identity.
         """
         rows = [("identity", e["attribute"], e["release"], e["value"]) for e in self.identity["white_box"]["by_attribute"]]
         black, key = self.identity["black_box"], " + ".join(self.made.key)
@@ -198,38 +198,38 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     partitions
         The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``. A
         column is one of the release, or an original one that is mapped. Similarity and the white box are measured on blocks, so
-        that values which only the release holds, as noise makes them, are compared with the original ones.
+        that values which only the release holds, such as noise makes, are compared with the original ones.
     hierarchies
         What a released value of an original column covers, for linkage and the grey box (intervals, masked codes and sets are
         read as they are).
     external
-        Other data with some key attributes in common, for the grey box. Where it has none but holds the column `id`, it is
+        Other data with some key attributes in common, for the grey box. If it has none but holds the column `id`, it is
         linked by its structure alone (see `structure_linkage`).
     control
-        People like those of the original who took no part in the release, under the original's column names (a hold-out). Where
-        it is known which record is which, each distance linkage says, beside its baseline, how often it takes one of them for a
-        release record's person. Where it is not, the release is taken for synthetic data: singling out, linkability, inference
-        and membership are attacked, each beside its success on these people.
+        People like those of the original whose records were not used, under the original's column names (a hold-out). If
+        the correspondence of records is known, each distance linkage says, beside its baseline, how often it takes one of them
+        for a release record's person. If not, the release is treated as synthetic data: singling out, linkability, inference and
+        membership are attacked, each beside its success on these people.
     method
         How the release was made, as an intruder knows it: its `mechanism` ("rank_swap", "add_noise", "pram" or
         "microaggregate"), the settings (`window`; `amount` and `method`; `retention` or `matrix`; `k`, `method` and `together`),
         and the `attributes` that it treated (none: all). Records are then linked by likelihood, too.
-        What a generalisation gives away by being minimal, `attacks.minimality` says.
+        `attacks.minimality` says what a generalisation gives away by being minimal.
     nulls
         "category" (the default), "drop" or "error".
     person
-        The column that says whose record it is: who is unique, disclosed for certain or linked is then counted in persons. The
-        release need not have it where it is known which record is which.
+        The column that says whose record it is: those who are unique, certainly disclosed or linked are then counted in persons.
+        The release need not have it if the correspondence of records is known.
     missing_is_sensitive
-        Whether it is sensitive information that a sensitive value is missing. If not, a class in which nobody has a value
-        discloses nothing for certain, and its records are counted separately. None: of the attributes of which the project says
+        Whether a missing sensitive value is itself sensitive. If not, a class in which nobody has a value
+        discloses nothing for certain, and its records are counted separately. None: for the attributes of which the project says
         so.
     link_records
         Whether to link records (it takes longest on large tables).
     seed
         The seed of what is drawn at random.
     progress
-        A run, or a function called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
 
     Returns
     -------
@@ -248,13 +248,20 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     0.4803
     """
     checked_seed(seed)
-    said = {"mapping": mapping, "id": id, "link": link, "same_order": same_order, "hierarchies": hierarchies, "nulls": nulls}
-    with paired(original, release, key=key, sensitive=sensitive, person=person, **said) as pair:
+    options = {
+        "mapping": mapping,
+        "id": id,
+        "link": link,
+        "same_order": same_order,
+        "hierarchies": hierarchies,
+        "nulls": nulls,
+    }
+    with paired(original, release, key=key, sensitive=sensitive, person=person, **options) as pair:
         if control is not None and not link_records and pair.alignment is not None:
-            raise ArgumentError("a control measures linkage, which is not requested; leave it out or link the records.")
+            raise ArgumentError("a control measures linkage, which is not requested; leave it out, or link the records.")
         known = None if method is None else KnownMethod.of(method)
         if known is not None and (pair.alignment is None or not link_records):
-            raise ArgumentError("a known method is used to link records; say which record is which, and let them be linked.")
+            raise ArgumentError("a known method is used to link records; name their correspondence, and let them be linked.")
         _check_hierarchies(hierarchies or {}, pair)
         models = _models(partitions, pair)
         others = _Others(external, control, known, seed, link_records=link_records, missing_is_sensitive=missing_is_sensitive)
@@ -263,7 +270,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """What an attack takes besides the two tables: other data, people outside the release, what is known about its making."""
+    """What an attack takes besides the two tables: other data, people outside the release, how the release was made."""
 
     external: Data | None = None
     control: Data | None = None
@@ -276,8 +283,8 @@ class _Others:
         """Return the sensitive attributes for which a missing value is itself sensitive."""
         if self.missing_is_sensitive is not None:
             return pair.sensitive if self.missing_is_sensitive else ()
-        said = pair.release.missing_is_sensitive, pair.original.missing_is_sensitive
-        return tuple(name for name in pair.sensitive if name in said[0] or pair.original_of(name) in said[1])
+        stated = pair.release.missing_is_sensitive, pair.original.missing_is_sensitive
+        return tuple(name for name in pair.sensitive if name in stated[0] or pair.original_of(name) in stated[1])
 
 
 def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: _Others) -> Attack:
@@ -336,7 +343,7 @@ def _linked(pair: Pair, others: _Others) -> RecordLinkage:
 
 
 def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
-    """Attack a release of which it is not known which record is which as synthetic data, where there are people to compare."""
+    """Attack a release without a known correspondence as synthetic data, if there are people to compare it with."""
     if pair.alignment is not None:
         return not_audited(_KNOWN_RECORDS)
     if others.control is None:
@@ -347,8 +354,8 @@ def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
 def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: SyntheticAudit) -> dict[str, float | None]:
     """Return the risk of each attack that has one.
 
-    Of synthetic data it is what the release adds beside a hold-out; how far its own records give its own sensitive values away is
-    no risk to anybody while nobody can say whose they are.
+    For synthetic data it is what the release adds beside a hold-out; how far its own records give its own sensitive values away
+    is no risk to anybody as long as nobody can say whose they are.
     """
     if synthetic.control is not None:
         return {
@@ -377,7 +384,9 @@ def _suppressed(table: CodedTable, keys: Sequence[str]) -> int:
     counts = count_table(columns_of(table, keys))
     gone = int(counts.n[suppressed_cells(counts, keys)].sum())
     if gone == table.records:
-        raise EmptyDataError(f"all {gone:,} records of the release are suppressed in every key attribute: nothing to attack.")
+        raise EmptyDataError(
+            f"all {gone:,} records of the release are suppressed in every key attribute: there is nothing to attack."
+        )
     return gone
 
 
@@ -389,7 +398,7 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
 
 
 def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:
-    """Return the attacker's models; what they hold is never shown, for in the wrong form it would be data."""
+    """Return the attacker's models; what they hold is never shown, because in the wrong form it could be data."""
     measured = tuple(dict.fromkeys([*pair.keys, *pair.sensitive, *(one.original for one in pair.columns)]))
     models: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():

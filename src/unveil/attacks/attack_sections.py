@@ -122,7 +122,7 @@ class BlackBox(Figures):
     uniques, share_unique
         The records, or persons, that the key singles out, and their share.
     expected_matches
-        The share that a guess among those who look alike gets right.
+        The share that a guess among those with the same key gets right.
     by_attribute
         The rate of each key attribute.
     """
@@ -202,7 +202,7 @@ class CountedClasses(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithoutValue(Figures):
-    """The classes in which nobody has a value, and whether that is a secret."""
+    """The classes in which nobody has a value, and whether that is sensitive."""
 
     flat: ClassVar[tuple[str, ...]] = ("counted",)
     counted: CountedClasses
@@ -211,7 +211,7 @@ class WithoutValue(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HomogeneityOf(Figures):
-    """What the key gives away of one sensitive attribute, and who is disclosed for certain."""
+    """What the key gives away about one sensitive attribute, and who is certainly disclosed."""
 
     flat: ClassVar[tuple[str, ...]] = ("rate",)
     rate: RateFigures
@@ -222,7 +222,7 @@ class HomogeneityOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Homogeneity(Figures):
-    """What the key gives away of each sensitive attribute, and the mean of the rates."""
+    """What the key gives away about each sensitive attribute, and the mean of the rates."""
 
     risk: float | None
     by_sensitive: Mapping[str, HomogeneityOf]
@@ -230,7 +230,7 @@ class Homogeneity(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingShare(Figures):
-    """What is missing to full disclosure, and through each value."""
+    """How far it is from full disclosure, and through each value."""
 
     missing: float | None
     by_value: Sequence[Mapping[str, Any]]
@@ -238,7 +238,7 @@ class MissingShare(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyMissing(Figures):
-    """What is missing to full disclosure through one key attribute."""
+    """How far one key attribute is from full disclosure."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     release: str
@@ -247,7 +247,7 @@ class KeyMissing(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackgroundOf(Figures):
-    """What is missing to the disclosure of one sensitive attribute, and which knowledge would add most."""
+    """How far one sensitive attribute is from disclosure, and which knowledge would add most."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     figures: MissingShare
@@ -257,7 +257,7 @@ class BackgroundOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Background(Figures):
-    """What is missing to the disclosure of each sensitive attribute."""
+    """How far each sensitive attribute is from disclosure."""
 
     by_sensitive: Mapping[str, BackgroundOf]
 
@@ -277,7 +277,7 @@ class Difference(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoDifference(Figures):
-    """There is no rate in the original, and why."""
+    """Why there is no rate in the original."""
 
     difference: None
     reason: str
@@ -285,7 +285,7 @@ class NoDifference(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyDifference(Figures):
-    """The difference of one key attribute, and of each of its values where it is known which stands for which."""
+    """The difference of one key attribute, and of each of its values if it is known which stands for which."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     release: str
@@ -367,7 +367,7 @@ class SimilarityOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityModel(Figures):
-    """What the key gives away as an attacker's model reads the values."""
+    """What the key gives away if values are read by an attacker's model."""
 
     risk: float | None
     by_sensitive: Mapping[str, SimilarityOf]

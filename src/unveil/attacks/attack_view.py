@@ -1,4 +1,4 @@
-"""What should a person see of an attack? The gain of each on one scale, then attribute by attribute."""
+"""The view of an attack: the gain of each on one scale, then attribute by attribute."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["view_of"]
 _MEANING = {
     "identity": "how far protected attributes give the original ones away (white box)",
     "homogeneity": "how far the key gives the sensitive attributes away",
-    "discrimination_rate": "adjusted for chance: how far the release gives the sensitive values of its people away",
+    "discrimination_rate": "adjusted for chance: how far the release gives away the sensitive values of its people",
     "singling_out": "predicates that fit one synthetic record and one real person, beyond the hold-out",
     "linkability": "two files of one person joined through the release, beyond the hold-out",
     "inference": "sensitive values read off the nearest synthetic record, beyond the hold-out",
-    "membership": "who was in the original, found beyond the false alarms",
+    "membership": "people recognised as being in the original, beyond false alarms",
 }
 
 
 def view_of(attack: Attack) -> View:
-    """Return the risks, a table an attack, and remarks."""
+    """Return the risks, a table for each attack, and remarks."""
     audited, unit = attack.synthetic["control"] is not None, unit_of(attack.made.person)
     persons = unit == "persons"
     figures = [Figure(_called(name), risk, _MEANING[name]) for name, risk in attack.overall["risk"].items() if risk is not None]
@@ -120,7 +120,7 @@ def _told(attack: Attack, name: str) -> str:
 
 
 def _without_value(gaps: Any) -> list[str]:
-    """Say how many records have no value, nor has anyone who looks like them, and whether that is sensitive."""
+    """Say how many records have no value in a class where nobody has one, and whether that is sensitive."""
     if not gaps["records"]:
         return []
     among = "of them have" if gaps["missing_is_sensitive"] else "more have"
@@ -148,7 +148,7 @@ def _linkage(linkage: Any) -> Table:
     rows = tuple((name.replace("_", ", "), *_linkage_row(entry))[: len(columns)] for name, entry in ways.items())
     notes = [f"{name}: {entry['reason']}" for name, entry in ways.items() if entry.get("reason")]
     notes += [
-        f"{name}: compared as categories, since the release has words for numbers: {listed(entry['as_categories'])}"
+        f"{name}: compared as categories, because the release has labels instead of numbers: {listed(entry['as_categories'])}"
         for name, entry in ways.items()
         if entry.get("as_categories")
     ]
@@ -169,7 +169,7 @@ def _linkage_row(entry: Any) -> tuple[Any, ...]:
 def _notes(attack: Attack) -> list[str]:
     notes = []
     if attack.alignment is None:
-        notes.append("It was not said which record is which; attacks that need it were not made (`id`, `link` or `same_order`).")
+        notes.append("No correspondence of records is named; attacks that need one were not made (`id`, `link` or `same_order`).")
         notes += synthetic_notes(attack.synthetic)
     else:
         alignment = attack.alignment.to_dict()
@@ -181,8 +181,8 @@ def _notes(attack: Attack) -> list[str]:
     notes += _known(attack.identity["known"], unit) + _grey_box(attack.identity["grey_box"], unit) + _new(attack)
     if unit == "persons":
         notes.append(
-            "Unique, certainly disclosed and linked are counted in people: an intruder knows one record of a person, whichever "
-            "tells most. Rates are of records."
+            "Unique, certainly disclosed and linked count people: an intruder knows the one record of a person that "
+            "says most. Rates count records."
         )
     if attack.made.dropped:
         notes.append(f"{counted(attack.made.dropped, 'record')} of the release with a null in a named column left out.")
@@ -192,7 +192,9 @@ def _notes(attack: Attack) -> list[str]:
             "unique, the certainly disclosed and the classes in which belief shifts."
         )
     if attack.skewness["by_sensitive"]:
-        notes.append("Skewness is the rate in the original minus that in the release; it is no risk and not in the global mean.")
+        notes.append(
+            "Skewness is the rate in the original minus that in the release; it is not a risk and not part of the global mean."
+        )
     return notes
 
 
@@ -205,7 +207,7 @@ def _new(attack: Attack) -> list[str]:
         if new and new["values"]
     ]
     return (
-        [f"New in the release, neither original values nor generalisations of such: {', '.join(novelties)}."] if novelties else []
+        [f"New in the release, neither original values nor generalisations of them: {', '.join(novelties)}."] if novelties else []
     )
 
 
@@ -236,7 +238,7 @@ def _grey_box(grey: Any, unit: Unit) -> list[str]:
         return [sentence]
     rows = (
         f"Grey box, by {' + '.join(grey['common'])}: of {counted(grey['external_records'], 'external record')} "
-        f"{grey['matched']:,} may belong to some {noun(unit, one=True)} of the release, {grey['matched_once']:,} to one only; "
+        f"{grey['matched']:,} may belong to some {noun(unit, one=True)} of the release, {grey['matched_once']:,} to only one; "
         f"a guess among them is right for {grey['expected_share']:.2%} of them at best."
     )
     return [rows]

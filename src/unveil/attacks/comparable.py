@@ -1,8 +1,8 @@
 """Which partitions make original and noisy values comparable? Candidates, from coarse to fine, with the bias of each measured.
 
-Noise makes values that the original lacks, and nearly all of them different, so that value by value everything looks identified.
-By blocks the two can be compared. Blocks that are too fine measure the noise again: the rate that a random pairing of the same
-blocks would give, the *bias*, grows with their number. Proposed is the finest partition of whose rate only a small part is bias.
+Noise makes values that the original lacks, nearly all of them different, so that value by value everything looks identified.
+Blocks make the two comparable. Blocks that are too fine measure the noise again: the rate that a random pairing of the same
+blocks would give, the *bias*, grows with their number. The finest partition whose rate is only a small part bias is proposed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ComparablePartitions(Result):
     candidates
         The partitions, from coarse to fine.
     proposed
-        The finest of them whose bias is at most the tolerated share of its rate; None where none is.
+        The finest of them whose bias is at most the tolerated share of its rate; None if there is none.
     tolerance
         The share of a rate that may be bias.
     made
@@ -128,7 +128,7 @@ class ComparablePartitions(Result):
 
     def view(self) -> View:
         """Return what a person should see."""
-        figures = [Figure("rate, value by value", self.plain, "most of it is chance where all values are new")]
+        figures = [Figure("rate, value by value", self.plain, "most of it is chance if all values are new")]
         if self.plain_adjusted is not None:
             figures.append(Figure("adjusted for chance", self.plain_adjusted))
         if self.noise is not None:
@@ -145,12 +145,12 @@ class ComparablePartitions(Result):
     def _said(self) -> str:
         if self.proposed is None:
             return (
-                f"Under every partition more than {self.tolerance:.0%} of the rate is what chance gives: what is left of the "
+                f"Under every partition, more than {self.tolerance:.0%} of the rate is due to chance: what is left of the "
                 "original cannot be distinguished from chance, or there are too few records to tell."
             )
         return (
-            "bias: the rate that a random pairing of the same blocks gives. Proposed is the finest partition of whose rate at "
-            f"most {self.tolerance:.0%} is bias. Choose it before you compare releases, and use the same for all."
+            "bias: the rate that a random pairing of the same blocks gives. The finest partition is proposed whose rate is at "
+            f"most {self.tolerance:.0%} bias. Choose it before you compare releases, and use the same for all."
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -186,10 +186,10 @@ def propose_partitions(
     id, link, same_order
         How to know which record is which: a column of both, a correspondence file, or the row order. One is needed.
     hierarchy
-        Of a categorical attribute: its levels are the candidates. Numbers need none: blocks that hold the same number of original
-        records each, the outer ones open, so that every new value has its place.
+        For a categorical attribute: its levels are the candidates. Numbers need none: their blocks hold the same number of
+        original records each, with open outer ones, so that every new value has its place.
     tolerance
-        The share of the rate that may be what chance gives, above 0 and up to 1.
+        The share of the rate that may be due to chance, above 0 and up to 1.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def propose_partitions(
     checked_number("tolerance", tolerance, above=0.0, most=1.0)
     alignment = align(original, release, identity=id, link=link, same_order=same_order)
     if alignment is None:
-        raise ArgumentError("it must be said which record is which: by an id column, a correspondence file, or the same order.")
+        raise ArgumentError("no correspondence of records is named; name an id column, a correspondence file, or the same order.")
     one, other, after = open_source(original), open_source(release), released or column
     frame = side_by_side(one.collect, other.collect, [(column, after)], alignment, [(_BEFORE, _AFTER)])
     table = load(frame, [_BEFORE, _AFTER], nulls="drop")
@@ -259,8 +259,8 @@ def _by_levels(hierarchy: Hierarchy) -> Iterator[Partition]:
 def _measured(table: CodedTable, partition: Partition) -> ComparablePartition:
     """Measure original blocks given released blocks."""
     counts = count_table(table, {_BEFORE: partition, _AFTER: partition})
-    made = Provenance(table.records, "drop", table.dropped, (_AFTER,), (_BEFORE,), version=__version__)
-    rate = rate_of(counts, [_AFTER], [_BEFORE], made)
+    provenance = Provenance(table.records, "drop", table.dropped, (_AFTER,), (_BEFORE,), version=__version__)
+    rate = rate_of(counts, [_AFTER], [_BEFORE], provenance)
     before, after = counts.over(_BEFORE).n, counts.over(_AFTER).n
     original, release = (
         np.array(column.values, dtype=object)[codes] for column, codes in zip(counts.columns, counts.codes, strict=True)

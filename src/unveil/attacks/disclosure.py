@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 __all__ = ["background", "classes_of", "homogeneity", "knowledge", "similarity", "skewness"]
 
-_NO_PAIRS = "which released value stands for which original one is known only where it is said which record is which"
+_NO_PAIRS = "which released value stands for which original one is known only if the correspondence of records is"
 _HOW_TO_READ = (
     "original minus release: above 0 the protection took that much away, below 0 the release says more than before; "
-    "it is no risk between 0 and 1 and stays out of the global mean"
+    "it is not a risk between 0 and 1, and not part of the global mean"
 )
 
 
@@ -64,7 +64,7 @@ def homogeneity(
     classes: Equivalence,
     missing_is_sensitive: Collection[str] = (),
 ) -> Homogeneity:
-    """Measure every sensitive attribute given the key, by attribute and together, and who is disclosed for certain.
+    """Measure every sensitive attribute given the key, by attribute and together, and who is certainly disclosed.
 
     Classes in which nobody has a value disclose none: they are counted separately, unless a missing value is itself sensitive.
     """
@@ -89,7 +89,7 @@ def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> CountedClasses:
 
 
 def background(rates: Homogeneity, classes: Equivalence) -> Background:
-    """Say what is missing to full disclosure, and which single piece of knowledge would disclose most."""
+    """Say how far it is from full disclosure, and which single piece of knowledge would disclose most."""
     answer = {}
     for name, entry in rates.by_sensitive.items():
         rows = [KeyMissing(row.release, _missing(row.rate)) for row in entry.by_attribute]
@@ -116,7 +116,7 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     spread
         How a sensitive attribute spreads over the classes.
     missing_is_sensitive
-        Whether it is sensitive information that a value is missing; if not, nobody becomes certain by having none.
+        Whether a missing value is itself sensitive; if not, nobody becomes certain by having none.
 
     Returns
     -------
@@ -149,12 +149,12 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
         for at in order
     ]
     given_away = disclosing(spread.n, spread.size[spread.of_class], spread.whole[spread.value])
-    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # who hold a value, and no class gives it away
+    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # those who hold a value that no class gives away
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
 def skewness(pair: Pair, sections: Homogeneity, classes: Equivalence) -> Skewness:
-    """Compare the rates before with those after, which homogeneity found, and show the class in which belief shifts most."""
+    """Compare the rates before with those after, which homogeneity measured, and show the class in which belief shifts most."""
     before = [pair.original_of(name) for name in pair.sensitive]
     news = new_values(pair, list(zip(before, pair.sensitive, strict=True)))
     answer = {}
@@ -203,7 +203,7 @@ def _by_value(pairs: Sequence[tuple[Any, Any, int]], before: tuple[str, RateFigu
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:
     """Return which released value stands for which original one, and for how many records; None where it is not known.
 
-    It is where the records are aligned, and where the original itself holds the released column, as a generalisation table does.
+    It is known if the records are aligned, or if the original itself holds the released column, as a generalisation table does.
     """
     if pair.alignment is not None:
         counts = count_each(pair.aligned_each([[one] for one in columns]))
@@ -270,7 +270,7 @@ def _beside(release: CodedTable, keys: Sequence[Sequence[str]], name: str, block
 
 
 def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], person: str | None = None) -> Equivalence:
-    """Return the release's classes; records without any key value form none, as nobody is found through them."""
+    """Return the release's classes; records without any key value form none, because nobody is found through them."""
     columns = [*keys, *sensitive, *([] if person is None else [person])]
     return equivalence(count_table(columns_of(release, columns)), keys, sensitive, person=person)
 

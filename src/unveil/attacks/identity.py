@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["black_box", "grey_box", "known_records", "white_box"]
 
-_NEEDS_ALIGNMENT = "it must be said which record is which: by an id column, a correspondence file, or the same order"
+_NEEDS_ALIGNMENT = "no correspondence of records is named: name an id column, a correspondence file, or the same order"
 _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 
@@ -75,15 +75,15 @@ def _touched(pair: Pair, blocks: Mapping[str, Partition]) -> bool:
 def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tuple[str, str], float | None]) -> WhiteBoxMeaning:
     """Measure original blocks given protected blocks: each column is read by its own partition, and as it is without one.
 
-    New values, as noise makes them, are placed by the partition; where it has no block for some, the rate is a null that says so.
+    New values, such as noise makes, are placed by the partition; if it has no block for some, the rate is null and says so.
     """
     rows = []
     for one in pair.columns:
         try:
-            found, within = _attributes(pair, [one], blocks)[0]
+            rate, within = _attributes(pair, [one], blocks)[0]
         except PartitionError as problem:
-            found, within = _misplaced(problem), ""
-        rows.append(MeaningRate(one.original, one.release, plain[one.original, one.release], found, within))
+            rate, within = _misplaced(problem), ""
+        rows.append(MeaningRate(one.original, one.release, plain[one.original, one.release], rate, within))
     try:
         combined = _combined(pair, blocks)
     except PartitionError as problem:
@@ -136,7 +136,7 @@ def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> Rate
 def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> BlackBox:
     """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone.
 
-    The rate is of records; uniques and the matches expected are of persons where they are distinguished.
+    The rate counts records; uniques and expected matches count persons where they are distinguished.
     """
     uniques = classes.among(classes.size == 1)
     whole, *alone = rates([(release, some, ()) for some in (keys, *([name] for name in keys))], values=False)
@@ -152,7 +152,7 @@ def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) 
 def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | StructureMatches:
     """Link other data to the release on the columns they share: how many of its records may belong to one record, or several.
 
-    The other data may call a column as the release does, or as the original does. A generalised value may belong to all that
+    The other data may name a column as the release does, or as the original does. A generalised value may belong to all that
     it covers, a suppressed one to anybody; release records suppressed in every common column are left out. Data that shares no
     key attribute but the column that says who is who is linked by structure.
     """
@@ -175,7 +175,7 @@ def known_records(pair: Pair) -> KnownRecords:
     """Count the release records, or persons, that cover each original record: how many may be someone whose true key is known.
 
     Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
-    a null of the original is covered by a null. Of originals that are aligned, those that have a release record are
+    a null of the original is covered by a null. If records are aligned, only originals that have a release record are
     looked at; records that nothing covers, such as perturbed ones, are left out of the least number.
     """
     pairs = {one.release: one.original for one in pair.columns if one.original in pair.original.names}
@@ -224,7 +224,7 @@ class _Fit:
     covered, wide
         For each external value, which generalised values cover it, the last place for none; the place of each released code.
     single
-        For each external value the one released code that it may belong to, -1 for none; None where there may be several.
+        For each external value, the one released code that it may belong to, -1 for none; None where there may be several.
     """
 
     released: NDArray[np.int64]
@@ -304,7 +304,7 @@ def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64]
 
 
 def _matches(common: Sequence[str], known: Counts, alike: NDArray[np.int64]) -> ExternalMatches:
-    """Count the external records that find one record, or any; one that finds m is linked rightly with 1 / m at best."""
+    """Count the external records that find one record, or any; one that finds m is linked rightly 1 time in m at best."""
     matched = alike > 0
     expected = float((known.n[matched] / alike[matched]).sum())
     return ExternalMatches(

@@ -1,4 +1,4 @@
-"""Whom do a few known items single out? An intruder who knows some of what somebody bought, visited or suffers from."""
+"""Whom do a few known items single out? An intruder knows some purchases, places or illnesses of somebody."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["KnownItems", "known_items"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class KnownItems(Result):
-    """What an intruder gains who knows up to m items of a record.
+    """What an intruder who knows up to m items of a record gains.
 
     Attributes
     ----------
     attribute, records, m
-        The column of sets, how many records it has, and how many items are known at most.
+        The column of sets, how many records it has, and the most items that are known.
     worst
         For 1 to m items the share of records that some set of that many of their items singles out.
     drawn
@@ -87,7 +87,7 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
     m
         The most items that are known.
     separator
-        What is between the items of a text.
+        What separates the items of a text.
 
     References
     ----------

@@ -48,8 +48,8 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
-    distance and, several of them, by Mahalanobis'; any others by the mixed distance, where numbers that the release has words
-    for are compared as categories, and named. A way that is not possible is a null with the reason.
+    distance and, if there are several, by Mahalanobis'; any others by the mixed distance, where numbers that the release has
+    labels for are compared as categories, and named. A way that is not possible is null, with the reason.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
         How the release was made, where the intruder knows it.
     """
     if pair.alignment is None:
-        return RecordLinkage(reason="rates of linkage need to know which record is which")
+        return RecordLinkage(reason="rates of linkage need the correspondence of records")
     pairs = pair.whole
     if not pairs:
         return RecordLinkage(reason="original and release hold no attribute pair")
@@ -89,7 +89,7 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
 def by_structure(pair: Pair, external: Source, seed: int) -> StructureMatches:
     """Link data that shares no key attribute with the release by the structure of both, every column but the id considered.
 
-    The id only scores the links; numbers and dates are placed, all else is a category.
+    The id only scores the links; numbers and dates have places, everything else is a category.
     """
     identity, release = pair.identity, pair.release.held()
     if identity is None or identity not in external.names:
@@ -201,7 +201,7 @@ class _Linker:
         return of_persons(matches, rates.by_person)
 
     def _as_categories(self, made: Mapping[str, Any]) -> list[str]:
-        """Return the numbers that were compared as categories, since the release has words for them."""
+        """Return the numbers that were compared as categories, because the release has labels for them."""
         names = [attribute["original"] for attribute in made["attributes"] if attribute["kind"] == "nominal"]
         return [name for name in names if self.original[name].dtype.is_numeric() or self.original[name].dtype.is_temporal()]
 

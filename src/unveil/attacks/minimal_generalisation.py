@@ -1,9 +1,10 @@
-r"""What does it give away that a table was generalised no further than it had to be? The minimality attack (Wong et al. 2007).
+r"""What does it give away that a table was generalised no further than necessary? The minimality attack (Wong et al. 2007).
 
 Someone who has the keys of everybody in the table, and knows the hierarchies and the requirements, knows that each
-generalisation just below the release failed. Assignments of the sensitive values to the people of a class under which one of them
-would have done are ruled out. With E the event that all of them failed, and every assignment within the released classes equally
-likely beforehand, the belief that a person of cell x (the people whom no lower generalisation tells apart) has the value s is
+generalisation just below the release failed. Assignments of sensitive values to the people of a class under which one of them
+would have been enough are ruled out. With E the event that all of them failed, and every assignment within the released classes
+equally likely beforehand, the belief that a person of cell x (the people whom no lower generalisation distinguishes) has the
+value s is
 
 .. math::  P(s \mid x, E) = \frac{1}{m_x} \, \mathrm{E}\left[\, n_{xs} \mid E \,\right]
 
@@ -78,7 +79,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     ----------
     original, release
         Paths, names of built-in data sets, data frames, studies or project files; or a `Pair` of both. Of the original, the
-        intruder uses the keys; its sensitive values, where it has them, tell how often he is right.
+        intruder uses the keys; its sensitive values, if it has them, tell how often the intruder is right.
     key, sensitive
         The key attributes, and the one sensitive attribute; none: those of the studies.
     mapping
@@ -91,7 +92,7 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     seed
         The seed of the assignments drawn for classes with more than 5,000 tables of counts.
     progress
-        A run, or a function called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
 
     Returns
     -------
@@ -118,13 +119,13 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     )
     random = np.random.default_rng(checked_seed(seed))
     if rule == ClassRule(1, 1, 1.0):
-        raise ArgumentError("nothing is said about what the release had to meet; give k, l or alpha.")
+        raise ArgumentError("no requirement of the release is named; give k, l or alpha.")
     with paired(original, release, key=key, sensitive=sensitive, mapping=mapping, hierarchies=hierarchies) as pair:
         if len(pair.sensitive) != 1:
             raise ArgumentError(f"the attack is on one sensitive attribute, and {len(pair.sensitive)} are named; name one.")
         attribute, known = pair.sensitive[0], _Known.of(pair)
     if rule.fails(known.held[None]).any():
-        raise ArgumentError("the release does not meet the requirements that are stated; look at k, l and alpha.")
+        raise ArgumentError("the release does not meet the stated requirements; check k, l and alpha.")
     below = [one for one in known.below if not rule.fails_by_size(np.bincount(one, known.sizes))]
     if len(below) > _MOST_BELOW:
         raise ArgumentError(f"{len(below)} key attributes could be less general; at most {_MOST_BELOW} are taken into account.")
@@ -172,7 +173,7 @@ class _Known:
 
     @classmethod
     def of(cls, pair: Pair) -> _Known:
-        """Find the level of every attribute, and sort people by what generalisations just below would show of them."""
+        """Find the level of every attribute, and sort people by what generalisations just below would show about them."""
         columns = [one for one in pair.columns if one.release in pair.keys]
         hierarchies = {one.original: hierarchy for one in columns if (hierarchy := pair.hierarchy(one.original)) is not None}
         if lacking := [one.original for one in columns if one.original not in hierarchies]:
@@ -239,7 +240,7 @@ def _answer(sensitive: str, known: _Known, outcome: Belief, by_size: int) -> Min
 
 
 def _right(belief: NDArray[np.float64], truth: NDArray[np.int64]) -> float:
-    """Return the share of people whose likeliest value is the true one; of equally likely values one is guessed."""
+    """Return the share of people whose likeliest value is the true one; among equally likely values, one is guessed."""
     guessed = belief >= belief.max(axis=1, keepdims=True) - _SAME
     return float((truth * guessed / guessed.sum(axis=1, keepdims=True)).sum() / truth.sum())
 

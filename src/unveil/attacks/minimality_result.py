@@ -1,4 +1,4 @@
-"""What someone gains who knows that a table was generalised no further than it had to be."""
+"""What someone gains by knowing that a table was generalised no further than necessary."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ __all__ = ["Minimality"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Minimality(Result):
-    """What someone believes who knows that a lower generalisation would not have done, beside what the release alone says.
+    """What someone believes who knows that no lower generalisation was enough, beside what the release alone says.
 
     Attributes
     ----------
     sensitive, levels, records
         The sensitive attribute, the level at which each key attribute was released, and the people.
     belief, belief_baseline
-        The highest probability of a sensitive value of somebody, and the largest share of a value in a released class.
+        The highest probability of anybody's sensitive value, and the largest share of a value in a released class.
     certain, certain_baseline
         The people whose value is certain.
     right, right_baseline
-        The share of people of whom the likeliest value is the true one; None where the original does not hold the attribute.
+        The share of people whose likeliest value is the true one; None if the original does not hold the attribute.
     raised
-        The people of whom some value has become likelier than any was in their released class.
+        The people for whom some value has become likelier than any was in their released class.
     below, by_size
-        The generalisations just below the release, and how many of them fail by the sizes of their classes: these tell nothing.
+        The generalisations just below the release, and how many of them fail by the sizes of their classes: these say nothing.
     possible
         The share of assignments under which every generalisation below fails.
     drawn, error
         The released classes for which assignments were drawn, and the largest standard error of a belief for it.
     left_out
-        The people for whom that error would exceed 0.05: of them nothing is taken to be known beyond the release.
+        The people for whom that error would exceed 0.05: nothing beyond the release is taken to be known about them.
     """
 
     sensitive: str
@@ -94,8 +94,8 @@ class Minimality(Result):
         )
         if self.drawn:
             drawn = counted(self.drawn, "released class", "released classes")
-            notes.append(f"For {drawn} assignments were drawn; the standard error of a belief is {self.error:.4f} at most.")
+            notes.append(f"For {drawn} assignments were drawn; the standard error of a belief is at most {self.error:.4f}.")
         if self.left_out:
             notes.append(f"For {self.left_out:,} people it would exceed 0.05; they are left as the release alone shows them.")
         table = Table(("figure", "method known", "release alone"), rows)
-        return View("Generalised no further than it had to be", figures, (table,), tuple(notes))
+        return View("Generalised no further than necessary", figures, (table,), tuple(notes))

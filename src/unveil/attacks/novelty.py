@@ -1,4 +1,4 @@
-"""What the release says that the original does not: values that are new in it."""
+"""Novelties of a release: values that the original does not have."""
 
 from __future__ import annotations
 

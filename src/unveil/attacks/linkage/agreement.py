@@ -1,8 +1,8 @@
-"""On which attributes do the records of two tables agree? Counted over all pairs, and searched, without listing a pair.
+"""Agreements between the records of two tables, counted over all pairs, and searched, without listing a pair.
 
 The pattern of a pair says on which attributes its two records agree: attribute j is bit j. A missing value agrees with
 nothing, not even with another missing value. Records that agree on a set of attributes form classes, which split as the set
-grows; what has no partner in the other table is left out on the way. Memory grows with the records and with the number of
+grows; records without a partner in the other table are dropped on the way. Memory grows with the records and with the number of
 patterns, never with the number of pairs.
 """
 
@@ -103,7 +103,7 @@ class RecordCells:
         """Count the pairs of each pattern.
 
         Pairs within a cell agree wherever it has a value. Pairs across cells are counted for each set of attributes on which
-        they agree at least; from these counts inclusion and exclusion give those that agree on just this set.
+        they agree at least; from these counts, inclusion and exclusion give those that agree on exactly this set.
         """
         within = self.originals * self.releases
         counts = np.zeros(1 << len(self.codes), dtype=np.int64)
@@ -132,7 +132,7 @@ class RecordCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Classes:
-    """RecordCells that agree on some attributes, class by class; not every cell has to be in a class."""
+    """Cells that agree on some attributes, class by class; not every cell has to be in a class."""
 
     cells: NDArray[np.int64]
     of_cell: NDArray[np.int64]
@@ -164,8 +164,8 @@ class BestOriginals:
     """For each cell of the release the highest score of an original record, and how many originals have it.
 
     A score is the sum of the effects of the attributes that agree. Every effect is above zero, so agreeing on more scores
-    more: where a record's best set of attributes is S, no original agrees on S and more, and those that agree at least on
-    S are those that agree just on S. The sets are visited depth first, strongest attribute first; a record is left out
+    more: if a record's best set of attributes is S, no original agrees on S and more, and those that agree at least on
+    S are those that agree on exactly S. The sets are visited depth first, strongest attribute first; a record is left out
     once no further set reaches the best score it has.
 
     Attributes
@@ -195,7 +195,7 @@ class BestOriginals:
             self.ties[equal] = self.cells.originals[equal]
 
     def _with_equals(self) -> NDArray[np.bool_]:
-        """Mark the records without missing values that have equals among the originals, which nothing can better."""
+        """Mark the records without missing values that have equals among the originals: nothing can score higher."""
         full = np.logical_and.reduce([codes > 0 for codes in self.cells.codes])
         return np.asarray(full & (self.cells.originals > 0))
 

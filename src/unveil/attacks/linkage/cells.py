@@ -1,4 +1,4 @@
-r"""How far is an original value from a released one, where the released one may be an interval, a set or nothing?
+r"""Distances of original values from released ones, which may be intervals, sets or nothing.
 
 Each attribute's original values are put on a line, and each released value becomes the ranges of that line that it covers:
 
@@ -7,8 +7,8 @@ Each attribute's original values are put on a line, and each released value beco
 - *nominal*: the distinct values, numbered so that those of one prefix or of one label of a hierarchy are side by side.
 
 The **gap** between an original and a released value is the distance to the nearest point covered, so 0 for every value that is
-covered: an interval says that each value in it is possible, not that its middle is likelier, and the tie that follows is
-shared out fairly. With ``intervals="midpoint"`` the middle of what is covered stands for the whole (a one-sided interval ends
+covered: an interval says that each value in it is possible, not that its middle is likelier, and the resulting tie is
+shared fairly. With ``intervals="midpoint"``, the middle of what is covered stands for the whole (a one-sided interval ends
 where the original's values end; what is suppressed stays suppressed). Otherwise an open end is drawn in by half a millionth
 of the original's range, or half the way to the next original value inside where that is less, so that a value on it is outside.
 On nominal attributes the gap is 0 or 1.
@@ -16,10 +16,10 @@ On nominal attributes the gap is 0 or 1.
 A null in the release is suppressed: it covers everything. A null in the original is a value of its own, covered only by
 what is suppressed, and a whole unit away from everything else.
 
-A released text that stands as a value in the original is that value, whatever it looks like; then it is looked up as a label
+A released text that occurs as a value in the original is that value, whatever it looks like; then it is looked up as a label
 of the hierarchy, if there is one; only then is it read as a generalised value (see `partitions.generalised`). A masked number
 stands for its fractions too: ``2*`` is [20, 30) on the line of numbers. A masked text stands for the texts of its length that
-begin so, or where there are none for all that begin so. A nominal value that is none of these covers nothing.
+begin in the same way, or, if there are none, for all texts that do. A nominal value that is none of these covers nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _DRAWN_IN = 5e-7
 
 
 AttributeSpec: TypeAlias = str | tuple[str, str] | LinkedAttribute
-"""A column of both tables, the pair of its names in the original and in the release, or an `LinkedAttribute`."""
+"""A column of both tables, the pair of its names in the original and in the release, or a `LinkedAttribute`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ class AttributeCells:
         return np.asarray(points[self.value], dtype=np.float64)
 
     def factor(self, scale: str) -> float:
-        """Return what a gap is multiplied with; 0 where the original is constant.
+        """Return what a gap is multiplied by; 0 if the original is constant.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, interv
     Parameters
     ----------
     attribute
-        What is compared; a kind that is not given is found.
+        What is compared; a kind that is not given is inferred.
     original, released
         Its values in the original and in the release.
     intervals
@@ -180,7 +180,9 @@ def attributes_of(
         specs = [name for name in mine if name in set(theirs)]
     attributes = [_attribute_of(spec) for spec in specs]
     if not attributes:
-        raise ArgumentError("no attribute to compare: name some, or give tables with columns of the same names.")
+        raise ArgumentError(
+            "there is there is no attribute to compare: name some, or give tables with columns of the same names."
+        )
     require_columns([attribute.name for attribute in attributes], mine)
     require_columns([attribute.released for attribute in attributes], theirs)
     for table, place in ((original, "the original"), (release, "the release")):
@@ -195,7 +197,7 @@ def _attribute_of(spec: AttributeSpec) -> LinkedAttribute:
     if isinstance(spec, str):
         return LinkedAttribute(spec)
     if not fits(spec, tuple[str, str]):
-        raise ArgumentError(f"an attribute is a column's name, a pair of names or an LinkedAttribute, not {kind_of(spec)}.")
+        raise ArgumentError(f"an attribute is a column's name, a pair of names or a LinkedAttribute, not {kind_of(spec)}.")
     return LinkedAttribute(*spec)
 
 

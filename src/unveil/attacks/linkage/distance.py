@@ -1,7 +1,7 @@
 r"""Is the nearest original record the right one? Distance-based record linkage.
 
-For every release record the original records are ordered by distance. It is *linked* where the nearest is the record it was
-made from, *linked to the second nearest* where the second is; ties are shared out in expectation (see `rates`), nothing is
+For every release record the original records are ordered by distance. It is *linked* if the nearest is the record it was
+made from, *linked to the second nearest* if the second is; ties are shared in expectation (see `rates`), nothing is
 drawn. With :math:`g_a` the gap between an original and a released value of attribute a (see `cells`), :math:`\sigma_a` the
 standard deviation of the original's values (population form, nulls left out) and :math:`p` attributes:
 
@@ -12,11 +12,11 @@ standard deviation of the original's values (population form, nulls left out) an
   inverted, and unlike it independent of the attributes' units where it cannot;
 - **mixed**: :math:`\frac1p \sum_a d_a`, for any attributes: nominal :math:`d_a` is 0 where the original value is covered, else 1;
   ordinal, ranks apart over the number of categories less one; continuous, :math:`g_a / 4 \sigma_a`, or :math:`g_a` over the
-  original's range (Gower). Both bring a continuous attribute to [0, 1], but for the rare value farther away than four
-  deviations, or outside the original's range, which is not cut: cut, outliers would all look alike, and they are the ones
+  original's range (Gower). Both bring a continuous attribute to [0, 1], except for the rare value farther away than four
+  deviations, or outside the original's range, which is not cut: otherwise outliers would all look alike, and they are the ones
   most easily linked.
 
-An attribute on which all original records are alike separates none of them and counts nothing. Higher is more risk.
+An attribute that is the same in all original records separates none of them and counts nothing. Higher is more risk.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
     original, release
         Tables: a mapping from name to values, a two-dimensional array, or an eager data frame. Never changed.
     truth
-        For each release record the row of the original that it was made from, -1 for one made from none. Only the scoring
+        For each release record, the row of the original that it was made from, -1 if it was made from none. Only the scoring
         uses it. A record made from none stays in the denominator: anyone who links it is wrong.
     attributes
         What the intruder compares: names, pairs (name in the original, name in the release), or `LinkedAttribute`.
@@ -108,12 +108,12 @@ def distance_linkage(  # noqa: PLR0913 - a public door
         together with the original (and distances scaled on both together); how often they are taken for a release record's
         person is the rate of chance. Row numbers stay among the candidates of the attack itself; a table does not join them.
     persons
-        Whose each original record is, where a person has several: the result then has the rate of persons as well (`by_person`).
+        Whose record each original one is, if a person has several: the result then has the rate of persons as well (`by_person`).
     confidence
-        Of the intervals (Clopper-Pearson, on the sum of fractions).
+        The confidence of the intervals (Clopper-Pearson, on the sum of fractions).
     progress
         A run, or a function called with the name of a stage ("questions", such as "how many are nearer to this record than its
-        own?"), those answered and the number of all; of a control again.
+        own?"), the number answered, and of all questions; for a control again.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
 
 
 def _by_person(search: Search, targets: Targets, confidence: float) -> PersonRates:
-    """Link every release record to the nearest record, and count it as right where that is one of its person's."""
+    """Link every release record to the nearest record, and count it as right if that belongs to the same person."""
     chances, starts = np.zeros(len(targets.person)), targets.starts
     if not len(starts):
         return targets.rates(chances, confidence)
@@ -242,7 +242,7 @@ def _refuse_unplaced(cells: Sequence[AttributeCells], distance: Distance) -> Non
     nominal = [cell.attribute.name for cell in cells if cell.nominal]
     if nominal:
         raise ArgumentError(
-            f"the {distance} distance compares numbers and ordered categories; nominal are: {listed(nominal)}. "
+            f"the {distance} distance compares numbers and ordered categories; these are nominal: {listed(nominal)}. "
             "Hint: distance='mixed' compares any."
         )
     nulls = {cell.attribute.name: cell.nulls for cell in cells if cell.nulls}
@@ -279,7 +279,7 @@ def _control(
     else:
         outsiders, searched = _outsiders(control, truth, originals), originals
     if not len(outsiders):
-        raise ArgumentError("control holds nobody; give records that are not in the release, or none.")
+        raise ArgumentError("the control is empty; give records that are not in the release, or leave it out.")
     outside = np.zeros(searched)
     outside[outsiders] = 1.0
     everyone = np.arange(len(truth))

@@ -50,10 +50,10 @@ class Fit:
         return np.asarray(np.log2((1.0 - self.m) / (1.0 - self.u)))
 
     def effects(self) -> NDArray[np.int64]:
-        """Return what agreement weighs more than disagreement, in whole steps, so that equal sums are equal.
+        """Return by how much agreement outweighs disagreement, in whole steps, so that equal sums are equal.
 
-        At least one step: an attribute that weighs nothing still decides between originals of equal weight, and that true pairs
-        agree less often than others is chance, on which no intruder acts.
+        At least one step: an attribute that weighs nothing still decides between originals of equal weight, and if true pairs
+        agree less often than others, that is chance, on which no intruder acts.
         """
         steps = np.rint((self.agreement() - self.disagreement()) / _STEP).astype(np.int64)
         return np.maximum(steps, 1)
@@ -102,7 +102,7 @@ def fitted(
 def _expected(
     agrees: NDArray[np.float64], m: NDArray[np.float64], u: NDArray[np.float64], share: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return for each pattern its log-probability, and the probability that a pair of it is a true one."""
+    """Return for each pattern its log-probability, and the probability that a pair with it is a true one."""
     differs = 1.0 - agrees
     as_match = math.log(share) + _log_probability(agrees, differs, m)
     as_other = math.log1p(-share) + _log_probability(agrees, differs, u)
@@ -157,7 +157,7 @@ class LinkageRule:
 def decided(model: Fit, mu: float, lam: float) -> LinkageRule:
     """Apply the decision rule; a pattern that would pass a bound goes to the clerk, so both error rates are kept.
 
-    Where the bounds are so generous that a pattern falls under both, no clerk is needed and the sign of its weight decides.
+    If the bounds are so generous that a pattern falls under both, no clerk is needed and the sign of its weight decides.
     """
     agrees = bits_of(np.arange(1 << len(model.m)), len(model.m))
     as_match, as_other = _log_probability(agrees, 1.0 - agrees, model.m), _log_probability(agrees, 1.0 - agrees, model.u)
@@ -187,5 +187,5 @@ def links(cells: RecordCells, model: Fit, rows: NDArray[np.int64], agreed: NDArr
 def share_of(true_pairs: int, pairs: int) -> float:
     """Return the share of true pairs that was given, checked."""
     if not 0 < true_pairs <= pairs:
-        raise ArgumentError(f"true_pairs is a number of pairs from 1 to {pairs:,}, so it is not {shown_number(true_pairs)}.")
+        raise ArgumentError(f"true_pairs is a number of pairs from 1 to {pairs:,}, not {shown_number(true_pairs)}.")
     return true_pairs / pairs

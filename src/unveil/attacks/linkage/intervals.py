@@ -1,6 +1,6 @@
 r"""How closely does a released value give away the original one? Interval disclosure.
 
-Around each released value an interval is laid; the original value is *disclosed* where it falls inside. No record is linked:
+An interval is laid around each released value; the original value is *disclosed* if it falls inside. No record is linked:
 the intruder is taken to know which release record is the person's, so rows are aligned. With a width :math:`w` between 0 and 1:
 
 - **rank**: the released values are ordered, and the interval reaches from the value :math:`\lfloor w n \rfloor` places before to
@@ -58,7 +58,7 @@ class WidthDisclosure(Figures):
     value
         The share of records disclosed.
     baseline
-        The share expected if the released values were dealt out to the records at random; None for all attributes together.
+        The share expected if the released values were assigned to the records at random; None for all attributes together.
     interval
         The confidence interval of `value` (Clopper-Pearson).
     """
@@ -99,7 +99,7 @@ class IntervalDisclosure(Result):
     Attributes
     ----------
     value, baseline
-        The means over attributes and widths, and what dealing the released values out at random would give.
+        The means over attributes and widths, and what assigning the released values at random would give.
     by_attribute
         The shares of each attribute.
     together
@@ -151,7 +151,7 @@ class IntervalDisclosure(Result):
         rows = tuple(("all together" if part.attribute is None else part.attribute, part.value, part.baseline) for part in parts)
         figures = (
             Figure("Disclosed", self.value, "original values inside the interval, mean over attributes and widths"),
-            Figure("By chance", self.baseline, "with the released values dealt out at random"),
+            Figure("By chance", self.baseline, "with the released values assigned at random"),
         )
         table = Table(("Attribute", "Disclosed", "By chance"), rows, bars=frozenset({"Disclosed"}))
         widths = ", ".join(f"{100 * at.width:g}" for at in self.by_attribute[0].by_width)
@@ -226,7 +226,7 @@ def interval_disclosure(
         )
     cells = [cells_of(attribute, mine, theirs, intervals="midpoint") for attribute, mine, theirs in columns]
     if nominal := [cell.attribute.name for cell in cells if cell.nominal]:
-        raise ArgumentError(f"intervals need numbers or ordered categories; nominal are: {listed(nominal)}.")
+        raise ArgumentError(f"intervals need numbers or ordered categories; these are nominal: {listed(nominal)}.")
     inside = [_disclosed(cell, method, reaches) for cell in cells]
     parts = tuple(
         _part(cell.attribute.name, hits, np.isfinite(cell.position), chances, reaches, confidence)

@@ -1,6 +1,6 @@
 """The comparison of every release record with the original records that may matter, compiled; no distance is kept.
 
-A pair's distance is a sum over attributes (of gaps, or of their squares), and it is given up as soon as it exceeds what is
+A pair's distance is a sum over attributes (of gaps, or of their squares), and it is abandoned as soon as it exceeds what is
 still of interest. Nor is every pair looked at: a pair farther apart than that on one attribute alone cannot matter, so of the
 original rows, which are sorted by each attribute, only a stretch is searched: that of the attribute that leaves fewest. Of an
 attribute with few values, the part that each value adds to the distance is written down once per release row.

@@ -3,14 +3,14 @@ r"""Who is it, for an intruder who knows how the release was made? Record linkag
 The original record i that most likely became the release record j is the one with the highest
 :math:`\sum_a \log p(y_{ja} \mid x_{ia})`, the probability of what is published given what was true, which the method fixes:
 
-- **rank_swap**: values move by at most the window; how far, follows from exchanging ranks (drawn here on ranks of nobody). A
+- **rank_swap**: values move by at most the window; how far follows from exchanging ranks (drawn here on made-up ranks). A
   value that many share stands for all its ranks.
 - **add_noise**: normal noise of the known variance around the true value (uncorrelated, correlated or linear).
 - **pram**: the row of the true value in the transition matrix.
 - **microaggregate**: of attributes averaged each alone, a released value stands for as many neighbours in rank as records have
   it; of attributes together, the nearest average, where each takes as many records as have it.
 
-A release holds each person once: whom one record is, another cannot be. Where there are few enough records, all are assigned at
+A release holds each person once: no two records are the same person. If there are few enough records, all are assigned at
 once, so that the total likelihood is highest.
 """
 
@@ -148,7 +148,7 @@ def _strongest(rates: LinkageRates, assigned: float | None, one_by_one: float, r
 
 
 def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals: int) -> Iterator[tuple[slice, Any]]:
-    """Give the log-likelihood of every original record for some release records at a time."""
+    """Yield the log-likelihood of every original record for some release records at a time."""
     size = max(_CHUNK // originals, 1)
     for start in range(0, len(rows), size):
         active_run().check()
@@ -230,7 +230,7 @@ def _by_matrix(one: pl.Series, other: pl.Series, method: KnownMethod) -> Likelih
 
 
 def _values(codes: NDArray[Any], column: pl.Series) -> Iterator[tuple[Any, Any]]:
-    """Give each code with a value that has it."""
+    """Yield each code with a value that has it."""
     values, first = np.unique(codes, return_index=True)
     return zip(values.tolist(), column.gather(first.tolist()).to_list(), strict=True)
 
@@ -256,7 +256,7 @@ def _by_noise(before: NDArray[np.float64], after: NDArray[np.float64], method: K
 def _removed(
     original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], truth: NDArray[np.int64], method: KnownMethod
 ) -> dict[str, float]:
-    """Return for each attribute with noise the share of its squared error that deconvolution takes away."""
+    """Return for each attribute with noise the share of its squared error that deconvolution removes."""
     if method.settings.get("method", "uncorrelated") == "linear":
         return {}
     rows, amount = np.flatnonzero(truth >= 0), float(method.settings["amount"])
@@ -299,8 +299,8 @@ def _by_neighbours(before: NDArray[np.float64], after: NDArray[np.float64]) -> L
 
 def _window(method: KnownMethod, name: str) -> float:
     window = method.settings.get("window")
-    given = window.get(name) if isinstance(window, Mapping) else window
-    return checked_number("method: window", given, above=0.0, most=100.0)
+    width = window.get(name) if isinstance(window, Mapping) else window
+    return checked_number("method: window", width, above=0.0, most=100.0)
 
 
 def _by_rank(before: NDArray[np.float64], after: NDArray[np.float64], window: float) -> Likelihood:

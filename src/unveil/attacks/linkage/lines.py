@@ -27,7 +27,7 @@ _EVERYTHING: tuple[Range, ...] = ((-math.inf, math.inf),)
 
 
 _FARTHEST = float(np.finfo(np.float64).max)
-"""The end of a one-sided interval: short of infinity, which is where nulls of the original stand."""
+"""The end of a one-sided interval: short of infinity, which is where nulls of the original are."""
 
 
 _MOST_SQUARED = 1e140
@@ -79,7 +79,7 @@ class _Line:
     place
         From text to entry; empty where the line is that of numbers.
     numbers
-        The number that each reads as; NaN where it is none.
+        The number that each reads as; NaN if it is not a number.
     labels
         From a hierarchy's label to the entries it covers.
     texts, entry_of_text
@@ -153,7 +153,7 @@ class _Line:
         return None if strict and not len(entries) else self._runs(entries)
 
     def _beginning(self, prefix: str, length: int | None) -> NDArray[np.int64]:
-        """Return the texts that begin so: those of one length, or where there are none all of them."""
+        """Return the texts that begin in this way: those of one length, or, if there are none, all of them."""
         begin, end = bisect_left(self.texts, prefix), bisect_left(self.texts, prefix + chr(0x10FFFF))
         alike = [at for at in range(begin, end) if len(self.texts[at]) == length]
         return np.sort(self.entry_of_text[alike or list(range(begin, end))])
@@ -223,7 +223,7 @@ def _line_of_numbers(attribute: LinkedAttribute, original: Any, drawn_in: float)
 
 
 def within_reach(position: NDArray[np.float64], *others: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Return the line in a larger unit, a power of two, where the squares of its positions would be no numbers any more."""
+    """Return the line in a larger unit, a power of two, if the squares of its positions would overflow."""
     largest = float(np.max(np.abs(position), where=np.isfinite(position), initial=0.0))
     unit = 2.0 ** -math.frexp(largest)[1] if largest > _MOST_SQUARED else 1.0
     return tuple(line * unit for line in (position, *others))
@@ -266,7 +266,7 @@ def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, 
 def ranges_of(
     line: _Line, released: Any, *, words: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return each release record's distinct value, and the ranges these cover; None where words, if allowed, are no numbers."""
+    """Return each release record's distinct value, and the ranges these cover; None if words, where allowed, are not numbers."""
     array = released if isinstance(released, np.ndarray) else None
     if line.attribute.kind == "continuous" and array is not None and array.dtype.kind in "iuf":
         distinct, value = np.unique(array.astype(np.float64), return_inverse=True)
@@ -286,8 +286,8 @@ def ranges_of(
         raise _not_numbers(line.attribute.released, unread, len(covered))
     if unread:
         raise ArgumentError(
-            f"column {shown(line.attribute.released)} of the release: {unread:,} of its {len(covered):,} distinct values are no "
-            "category of the original, nor made of such; give the order of all categories, or a hierarchy."
+            f"column {shown(line.attribute.released)} of the release: {unread:,} of its {len(covered):,} values are not a "
+            "category of the original, nor made of them; give the order of all categories, or a hierarchy."
         )
     starts = np.concatenate([[0], np.cumsum([len(ranges or ()) for ranges in covered])]).astype(np.int64)
     flat = np.array([end for ranges in covered for end in (ranges or ())], dtype=np.float64).reshape(-1, 2)

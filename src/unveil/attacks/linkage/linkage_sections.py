@@ -55,8 +55,8 @@ class LinkedMatches(Figures):
     Attributes
     ----------
     linked, baseline, interval
-        The share linked, what a random guess would link, and the confidence interval; of persons where they are distinguished,
-        else of records.
+        The share linked, what a random guess would link, and the confidence interval; for persons if they are distinguished,
+        else for records.
     persons
         Persons with a record in the release, and release records made from nobody; None where persons are not distinguished.
     of_records
@@ -102,7 +102,7 @@ class LikelihoodMatches(RankedMatches):
     one_by_one, all_at_once
         The share linked record by record, and by one assignment of all; None where there are too many.
     noise_removed
-        For each attribute with noise, the share of its squared error that can be taken away; None for other methods.
+        For each attribute with noise, the share of its squared error that can be removed; None for other methods.
     """
 
     one_by_one: float
@@ -188,7 +188,7 @@ class RecordLinkage(Figures):
     reason: str = ""
 
     def _says(self, name: str, default: Any) -> bool:
-        """Whether a field has anything to say: that no way has a rate is said as well, where any was tried."""
+        """Whether a field is reported; that no way has a rate is reported too, if any was tried."""
         return not self.reason if name == "strongest" else super(RecordLinkage, self)._says(name, default)
 
 

@@ -1,8 +1,8 @@
-r"""How often does linking find the right person, where a person has several records?
+r"""How often does linking find the right person if a person has several records?
 
 An intruder who takes an original record for the one behind a release record has found the person if any record of theirs is
 taken. With :math:`C_r` the chance of that for release record r (of the records at the top, the share that are the person's), the
-intruder is taken to know one record of a person, whichever tells most: a person is linked with :math:`\max_r C_r` over their
+intruder is assumed to know one record of a person, whichever says most: a person is linked with :math:`\max_r C_r` over their
 release records, and the rate is the mean over the persons. A release record made from nobody counts as somebody who is never
 linked. Where everyone has one record, this is the rate of the records.
 """
@@ -111,7 +111,7 @@ class Targets:
 
 
 def checked_persons(persons: ArrayLike | None, originals: int) -> NDArray[np.int64] | None:
-    """Return whose each original record is, as numbers from 0; refuse another number of them."""
+    """Return whose record each original one is, as numbers from 0; refuse another number of them."""
     if persons is None:
         return None
     try:

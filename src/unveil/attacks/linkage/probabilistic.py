@@ -49,7 +49,7 @@ class ProbabilisticLinkage(Result):
     interval
         The 95 % interval of `linked` (Clopper-Pearson), which takes links as independent.
     informed
-        The share linked by an intruder who knows m and u as they really are. It shows what the fit misses: do not trust a low
+        The share linked by an intruder who knows the true m and u. It shows what the fit misses: do not trust a low
         `linked` beside a high `informed`.
     originals, releases, true_pairs
         The records of both tables, and how many release records have a true record.
@@ -205,7 +205,7 @@ def probabilistic_linkage(
     false_matches
         With how many wrong originals a release record may be matched, on average under the model. Fellegi and Sunter's
         :math:`\mu` is this number over n - 1, n being the original records: a bound that is a share of all pairs would
-        allow ever more wrong matches a record as the tables grow.
+        allow ever more wrong matches per record as the tables grow.
     false_nonmatches
         :math:`\lambda`: which share of the true pairs may be taken as unmatched, under the model.
     iterations, tolerance
@@ -213,7 +213,7 @@ def probabilistic_linkage(
     true_pairs
         How many pairs the intruder knows to belong together. None: fitted, at most one for each release record.
     persons
-        Whose each original record is, where a person has several: the result then has the rate of persons as well (`by_person`).
+        Whose record each original one is, if a person has several: the result then has the rate of persons as well (`by_person`).
 
     Returns
     -------
@@ -222,9 +222,9 @@ def probabilistic_linkage(
 
     Notes
     -----
-    The share of true pairs is held to at most 1 / n, as a release record stems from one original at most, and m to at
-    least u, as agreement never speaks against a pair. Both bounds are exact steps of the maximisation. Without the first
-    the fit finds, where attributes depend on each other, another kind of pairs: the many people who are merely alike.
+    The share of true pairs is held to at most 1 / n, because a release record stems from at most one original, and m to at
+    least u, because agreement is never evidence against a pair. Both bounds are exact steps of the maximisation. Without the
+    first the fit finds, where attributes depend on each other, another kind of pairs: the many people who are merely alike.
 
     With a attributes there are up to 2^a groupings of the different records, fewer where they run out of partners; a is at
     most 16. Pairs are never listed.
@@ -315,9 +315,9 @@ def _person_rates(cells: RecordCells, model: Fit, targets: Targets) -> PersonRat
 
 def _check_options(false_matches: float, false_nonmatches: float, iterations: int, tolerance: float) -> None:
     if not 0.0 <= false_matches <= sys.float_info.max:
-        raise ArgumentError(f"false_matches is a number of records from 0, so it is not {shown_number(false_matches)}.")
+        raise ArgumentError(f"false_matches is a number of records from 0, not {shown_number(false_matches)}.")
     if not 0.0 <= false_nonmatches <= 1.0:
-        raise ArgumentError(f"false_nonmatches is a share from 0 to 1, so it is not {shown_number(false_nonmatches)}.")
+        raise ArgumentError(f"false_nonmatches is a share from 0 to 1, not {shown_number(false_nonmatches)}.")
     if iterations < 1 or not tolerance > 0.0:
-        given = f"{shown_number(iterations)} and {shown_number(tolerance)}"
-        raise ArgumentError(f"the fit needs at least one iteration and a tolerance above 0, not {given}.")
+        settings = f"{shown_number(iterations)} and {shown_number(tolerance)}"
+        raise ArgumentError(f"the fit needs at least one iteration and a tolerance above 0, not {settings}.")

@@ -1,4 +1,4 @@
-r"""How often does linking find the right person? The answer that every linkage attack gives, with what chance would give.
+r"""How often does linking find the right person? The answer of every linkage attack, beside that of chance.
 
 The steward knows which original record each release record was made from (`truth`); the attack does not use it, only the
 scoring does. An attack orders the original records, for each release record, from the likeliest match to the least likely.
@@ -91,7 +91,7 @@ class LinkageRates(Result):
     made
         How the result was made.
     by_person
-        The rate of persons, where it is known whose the original records are.
+        The rate of persons, if it is known whose the original records are.
     """
 
     value: float
@@ -138,7 +138,7 @@ class LinkageRates(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row an outcome, with its share."""
+        """Return one row per outcome, with its share."""
         return {
             "outcome": ["linked", "linked to second nearest", "not linked"],
             "share": [self.value, self.linked_second, self.not_linked],
@@ -173,12 +173,12 @@ def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> I
 
     .. math:: \left[ B(\tfrac{\alpha}{2};\, s,\, n - s + 1),\; B(1 - \tfrac{\alpha}{2};\, s + 1,\, n - s) \right]
 
-    It covers the true share at least as often as it says, also where only a handful of records are linked.
+    It covers the true share at least as often as it says, even if only a handful of records are linked.
 
     Parameters
     ----------
     successes
-        May be a fraction where ties were shared out: the interval is then a little too wide, because a record that counts
+        May be a fraction if ties were shared: the interval is then a little too wide, because a record that counts
         1/T varies less than one that is drawn with probability 1/T.
     trials
         The number of records, above zero.
@@ -209,12 +209,12 @@ def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> I
 def link_chances(
     closer: NDArray[np.float64], tied: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return, for each release record, the chance that its true record comes first, that it comes second, and if it is tied.
+    """Return, for each release record, the chance that its true record comes first, that it comes second, and whether it is tied.
 
     Parameters
     ----------
     closer, tied
-        How many original records are before the true one, and how many share its place, itself among them. Records without
+        How many original records come before the true one, and how many share its place, itself included. Records without
         a true one, and those that can be neither first nor second, may have 0 tied.
 
     Examples
@@ -300,6 +300,6 @@ def checked_truth(truth: Any, *, originals: int, records: int) -> NDArray[np.int
     outside = int(np.count_nonzero((rows < -1) | (rows >= originals)))
     if outside:
         raise ArgumentError(
-            f"{outside:,} of {records:,} entries of truth are no row of the original: 0 to {originals - 1:,}, or -1 for none."
+            f"{outside:,} of {records:,} entries of truth are not a row of the original: 0 to {originals - 1:,}, or -1 for none."
         )
     return rows.astype(np.int64)

@@ -1,11 +1,11 @@
-r"""Which original records are nearest to a release record? Two exact searches with one face.
+r"""Searches for the original records nearest to a release record: two exact ones, with the same interface.
 
 `TreeSearch` is for points: a k-d tree over the distinct original points, each with the number of records on it.
 `ScanSearch` is for everything else (intervals, sets, nominal attributes, nulls): every distinct release row against every
-distinct original row that may matter, no distance kept.
+distinct original row that may matter, without storing distances.
 
 Neither looks for the nearest record. Both are given a distance :math:`D`, that of the true record, and count how many records
-are nearer and how many are at it, which is what decides; a search may stop once two are nearer. Distances count as equal that
+are nearer and how many are at it, which is what decides; a search may stop once two are nearer. Distances count as equal if they
 differ by no more than :math:`10^{-9} D + 10^{-12}`, in units of the scaled attributes, because equal distances come out of
 floating-point sums a little apart.
 """
@@ -60,8 +60,8 @@ class Search(Protocol):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance.
 
-        Each original record counts its weight. Where more than `most` are nearer, both counts may stop short. The active run is
-        given the questions answered and the number of all; records that ask the same ask once.
+        Each original record counts with its weight. If more than `most` are nearer, both counts may stop short. The active run is
+        told the number of questions answered, and of all; records with the same question ask it once.
         """
 
 
@@ -191,7 +191,7 @@ class ScanSearch:
     cells
         The attributes' values in both tables.
     factors
-        What the gap of each attribute is multiplied with; nominal attributes count 0 or 1 all the same, as does one with
+        What the gap of each attribute is multiplied by; nominal attributes count 0 or 1 all the same, as does one with
         factor 0, whose original values are all alike.
     power
         2: the distance is the root of the sum of squares. 1: the sum.
@@ -246,7 +246,7 @@ class ScanSearch:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the original records nearer to release records than the distance beside them, and those at that distance."""
         of_row = summed(self._row, weight, len(self._originals.positions))
-        # records of one release row whose true records are equally far ask the same
+        # records of one release row whose true records are equally far have the same question
         question, first = distinct_rows(np.column_stack([self._job[rows].astype(np.float64), distance]))
         jobs, limits = self._job[rows][first], distance[first]
         bounds = np.column_stack([limits - slack(limits), limits + slack(limits)])

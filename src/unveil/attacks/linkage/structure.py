@@ -1,9 +1,9 @@
-r"""Can two tables about the same people be linked though they share no attribute? Linkage by common structure.
+r"""Can two tables about the same people be linked although they share no attribute? Linkage by common structure.
 
 What is assumed (Domingo-Ferrer and Torra): the tables are about largely the same people; their attributes, though
 different, depend on each other, so that people who are alike in one table are alike in the other; and this common structure
-can be said by partitions. The intruder partitions each table by itself, takes the two partitions for one, decides which
-block of the one stands for which block of the other, and has in a record's matched block its candidates.
+can be expressed by partitions. The intruder partitions each table by itself, treats the two partitions as one, decides which
+block of the one stands for which block of the other, and takes the records of the matched block as candidates.
 
 This version. Attributes are put on one scale: numbers as z-scores, a category's value v of share :math:`p_v` as
 :math:`(1_v - p_v) / \sqrt{p_v (k - 1)}` for each of its k values, so that every attribute has variance 1 in all. Records are
@@ -72,7 +72,7 @@ class StructureLinkage(Result):
     inside_interval
         The 95 % interval of `inside` (Clopper-Pearson).
     inside_at_best
-        `inside`, were the clusters matched as well as the truth allows: what a luckier or better informed intruder gets.
+        `inside`, if the clusters were matched as well as the truth allows: what a luckier or better informed intruder gets.
     linked
         The share of release records linked to their true record, one of the matched cluster being drawn: one over the cluster's
         size where the true record is inside.
@@ -82,7 +82,7 @@ class StructureLinkage(Result):
         The 95 % interval of `linked` (Clopper-Pearson).
     dr, adjusted, dr_reason
         The semantic Discrimination Rate of the original's partition given the release's, over the records of both; the same
-        with what chance would give removed; and why there is no rate, where there is none.
+        adjusted for chance; and why there is no rate, if there is none.
     sizes
         For each pair of matched clusters the records of the release's and of the original's, in the order of the release's
         first component.
@@ -146,7 +146,7 @@ class StructureLinkage(Result):
         figures = (
             Figure("In the matched cluster", self.inside, f"{percent:g}% interval {low} to {high}"),
             Figure("By chance", self.inside_baseline, "for clusters of these sizes that have nothing in common"),
-            Figure("At best", self.inside_at_best, "were the clusters matched as well as possible"),
+            Figure("At best", self.inside_at_best, "if the clusters were matched as well as possible"),
             Figure("Linked", self.linked, f"a random guess links {number(self.baseline)}"),
             Figure("Semantic DR", self.dr, self.dr_reason or "of the original's clusters given the release's"),
         )
@@ -171,7 +171,7 @@ def structure_linkage(
     clusters
         How many clusters to make of each table; fewer where a table has fewer different records.
     seed
-        Of the generator that chooses where k-means begins.
+        The seed of the generator that chooses where k-means begins.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def structure_linkage(
 
     Notes
     -----
-    Clusters of like size on a component of symmetric shape cannot be told apart by what is compared: `inside` may then lie
+    Clusters of similar size on a symmetric component cannot be distinguished by what is compared: `inside` may then lie
     below chance while `inside_at_best` and `dr` show what is there. Intervals take records as independent.
 
     References

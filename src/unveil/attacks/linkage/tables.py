@@ -1,4 +1,4 @@
-"""How are the values of a column reached, whatever table holds them?"""
+"""Access to the values of a column, whatever table holds them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(table: Records) -> Records:
     """Return a table whose columns can be reached: a mapping, an array, or an eager frame."""
     if isinstance(table, Mapping):
         if not fits(table, Mapping[str, Sequence[Any]]):
-            raise ArgumentError("a table of records goes from column names to lists of values.")
+            raise ArgumentError("a table of records maps column names to lists of values.")
         return table
     if isinstance(table, np.ndarray):
         if table.ndim != 2:  # noqa: PLR2004 - records by attributes

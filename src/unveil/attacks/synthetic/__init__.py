@@ -1,1 +1,1 @@
-"""What does a file of people who do not exist tell about those it was made from? Each attack beside people who took no part."""
+"""What does a file of people who do not exist say about those it was made from? Each attack is compared with a hold-out."""

@@ -26,11 +26,11 @@ SECTIONS = ("discrimination_rate", "singling_out", "linkability", "inference", "
 RISKS = ("singling_out", "linkability", "inference", "membership")
 """Those of them that have a risk."""
 _ATTACKS = 2_000
-"""People and predicates that are attacked, at most: the interval of a share is then at most 0.045 wide."""
+"""The most people and predicates that are attacked: the interval of a share is then at most 0.045 wide."""
 
 
 def audited(pair: Pair, control: Source, seed: int) -> SyntheticAudit:
-    """Make every attack on a synthetic release, beside people who took no part in it."""
+    """Make every attack on a synthetic release, beside people whose records were not used for it."""
     trio = trio_of(pair, control)
     random = np.random.default_rng(seed)
     people, others = _some(trio.original, random), _some(trio.control, random)

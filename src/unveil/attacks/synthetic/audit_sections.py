@@ -66,7 +66,7 @@ class RiskFigures(Figures):
     residual, residual_low, residual_high
         The same with its sign.
     main, control, baseline
-        The share of attacks that succeed on the original's people, on the hold-out's, and by chance.
+        The share of attacks that succeed on people of the original, on those of the hold-out, and by chance.
     attacks, confidence
         How many attacks were made, and the confidence of the interval.
     reason
@@ -149,7 +149,7 @@ class SensitiveInference(RiskFigures):
     by_sensitive: Sequence[SensitiveRisk] | None = field(default=None, metadata={"name": "by_secret"})
 
     def _says(self, name: str, default: Any) -> bool:
-        """Whether a field has anything to say: that no attribute is the worst is said as well, where any was attacked."""
+        """Whether a field is reported; that no attribute is the worst is reported too, if any was attacked."""
         return self.tolerance is not None if name == "worst" else super(SensitiveInference, self)._says(name, default)
 
 
@@ -222,7 +222,7 @@ class GuessRate(Figures):
     reason: str = ""
 
     def _says(self, name: str, default: Any) -> bool:
-        """Whether a field has anything to say: that nothing is left to add is said as well, where there is a rate."""
+        """Whether a field is reported; that nothing is left to add is reported too, if there is a rate."""
         return not self.reason if name == "residual" else super(GuessRate, self)._says(name, default)
 
 
@@ -293,7 +293,7 @@ class Closeness(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HoldOut(Figures):
-    """The records of the hold-out, those that equal an original one, and how many would by chance."""
+    """The records of the hold-out, those that equal an original one, and how many would do so by chance."""
 
     records: int
     equal_to_original: int

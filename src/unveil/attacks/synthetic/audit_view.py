@@ -1,4 +1,4 @@
-"""What should a person see of an audit of synthetic data? The risks beside the hold-out, then copies and distances in words."""
+"""The view of an audit of synthetic data: the risks beside the hold-out, then copies and distances in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["synthetic_notes", "synthetic_tables"]
 
 _COLUMNS = ("attack", "risk", "95% interval", "on its people", "on the hold-out", "by chance")
 _READING = (
-    "risk: of the attacks that fail on people who took no part, the share that the release makes succeed, (people - hold-out) / "
+    "risk: of the attacks that fail on the hold-out, the share that the release makes succeed, (people - hold-out) / "
     "(1 - hold-out), cut at 0"
 )
 
@@ -63,7 +63,9 @@ def _secrets(audit: Mapping[str, Any]) -> Table:
         rows.append((entry["secret"], *figures))
     columns = ("secret", "guessed right", "on the hold-out", "risk", "rate", "rate, hold-out")
     note = "rate: the Discrimination Rate of the true value given the guess, adjusted for chance"
-    return Table(columns, tuple(rows), title="Secrets read off the nearest synthetic record", note=note, bars=frozenset({"risk"}))
+    return Table(
+        columns, tuple(rows), title="Sensitive values read off the nearest synthetic record", note=note, bars=frozenset({"risk"})
+    )
 
 
 def synthetic_notes(audit: Mapping[str, Any]) -> list[str]:
@@ -76,7 +78,7 @@ def synthetic_notes(audit: Mapping[str, Any]) -> list[str]:
     nearer = f"{near['nearer_share']:.2%} of the synthetic records are nearer to the original than to the hold-out"
     notes = [
         f"{equal} {_share(one)} of the unique records of the original are in the release, and {_share(other)} of the hold-out's.",
-        f"{nearer} (50 % where nothing is copied; {near['compared_with']:,} records of each).",
+        f"{nearer} (50 % if nothing is copied; {near['compared_with']:,} records of each).",
     ]
     if audit["control"]["equal_to_original"]:
         notes.append(

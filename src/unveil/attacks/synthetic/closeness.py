@@ -1,6 +1,6 @@
 """How near are synthetic records to the people they were made from? Copies, and the distance to the closest record.
 
-Beside the original, a sample of it that is as large as the hold-out is compared with the hold-out: were nothing copied, synthetic
+A sample of the original that is as large as the hold-out is compared with the hold-out: if nothing was copied, synthetic
 records would be as near to the one as to the other.
 """
 
@@ -25,10 +25,10 @@ _PARTS = (0.05, 0.5)
 
 
 def copies(trio: Trio) -> Copies:
-    """Count release records that equal an original record, and people who are unique and are in the release all the same.
+    """Count release records that equal an original record, and people who are unique and nevertheless in the release.
 
-    Unique is who equals nobody else of the original and the hold-out together. The share of such people who are found in the
-    release can be compared between original and hold-out, whatever their sizes: what the original has more was copied.
+    A person is unique who equals nobody else in the original and the hold-out together. The share of such people who are found in
+    the release can be compared between original and hold-out, whatever their sizes: the excess of the original was copied.
     """
     sides = (trio.original, trio.release, trio.control)
     codes = [np.concatenate([side.codes[:, at] for side in sides]) + 1 for at in range(len(trio.names))]

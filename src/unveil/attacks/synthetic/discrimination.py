@@ -1,7 +1,7 @@
 r"""How far do guesses from the release give the true sensitive values away? The Discrimination Rate, adjusted for chance.
 
 With X the true sensitive value of a person and Y the one read off the nearest synthetic record, :math:`DR_X(Y) = 1 - H(X|Y) /
-H(X)`, less what a random relabelling would give. 0: the guesses say nothing; 1: they determine the sensitive value. The same of
+H(X)`, less what a random relabelling would give. 0: the guesses say nothing; 1: they determine the sensitive value. The same for
 the hold-out is what the release teaches about anybody. Numbers of many values are compared by tenths of the original.
 """
 

@@ -1,7 +1,7 @@
-"""Does the release tell a sensitive value of a person who is known by other columns? The inference attack.
+"""Does the release give away a sensitive value of a person whose other columns are known? The inference attack.
 
 The intruder knows some columns of a person, takes the synthetic record nearest to them, and reads the sensitive value off it. A
-guess of a number is right within five per cent of the true one, of anything else where it is equal. Where no sensitive column is
+guessed number is right within five per cent of the true one, anything else only if it is equal. If no sensitive column is
 named, each column is the sensitive one in turn, and all others are known.
 """
 
@@ -29,7 +29,7 @@ _TOLERANCE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """What was guessed of one sensitive attribute.
+    """What was guessed about one sensitive attribute.
 
     Attributes
     ----------

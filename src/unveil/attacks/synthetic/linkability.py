@@ -1,7 +1,7 @@
 """Does the release tie together what two files know about one person? The linkability attack.
 
 Two intruders, or one with two files, know different columns of a person. Each takes the synthetic record nearest to what is
-known to him; where both take the same one, the release has joined the two files. Of several equal records each takes any.
+known to them; if both take the same one, the release has joined the two files. Among equal records, each takes any.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Can one tell who was among the people that the release was made from? Membership inference, with a hold-out.
+r"""Can an intruder tell who was among the people that the release was made from? Membership inference, with a hold-out.
 
 Three scores, high for those who are believed to be members: *exact* (1 where a synthetic record equals the person's), *distance*
 (minus the distance to the nearest synthetic record) and *density ratio* (the logarithm of the distance to the nearest of a
@@ -27,7 +27,7 @@ __all__ = ["membership", "true_positive_rate"]
 
 _LEVELS = (0.1, 0.01)
 _FEWEST = 10
-"""Suspected strangers below which a false-positive rate is not known well enough."""
+"""The fewest suspected strangers for which a false-positive rate is known well enough."""
 _LARGEST_LEVEL = 0.5
 _DRAWS = 200
 

@@ -1,8 +1,8 @@
-"""Which synthetic record is nearest to a person? A tree of boxes over records with numbers and categories.
+"""Search for the synthetic record nearest to a person: a tree of boxes over records with numbers and categories.
 
 The distance of two records is the sum over columns of the gap, at most 1: of numbers scaled to [0, 1] their difference, of
 categories 0 where they are equal, else 1 (Gower's distance, times the number of columns). The records are put into boxes,
-cut along one column at a time; of a box nothing is looked at if its nearest corner is farther than the best record so far.
+cut along one column at a time; a box is skipped if its nearest corner is farther than the best record so far.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-r"""How much of an attack's success is due to the release? What is left of it beside people who took no part.
+r"""How much of an attack's success is due to the release? What exceeds its success on people whose records were not used.
 
 .. math:: R = \frac{p - p_0}{1 - p_0}
 
 with :math:`p` the share of attacks on the original's people that succeed and :math:`p_0` that on the hold-out's: of the attacks
-that fail on strangers, the share that the release makes succeed. :math:`R` is given with its sign, and as a risk cut at 0.
+that fail on strangers, the share that the release makes succeed. :math:`R` is given with its sign, and cut at 0 as a risk.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: 
     }
     left = 1.0 - control.value
     if left <= 0.0:
-        reason = "every attack succeeds on the hold-out too, so that nothing is left for the release to give away"
+        reason = "every attack succeeds on the hold-out too, so nothing is left for the release to give away"
         return RiskFigures(risk=None, low=None, high=None, residual=None, **figures, reason=reason)
     residual, slope = (main.value - control.value) / left, (1.0 - main.value) / left**2
     low = residual - math.hypot((main.value - main.low) / left, slope * (control.high - control.value))

@@ -2,7 +2,7 @@
 
 The intruder looks for predicates that hold for exactly one record of the release, such as "age at least 88" or "a nurse, under
 23, born in Peru", and hopes that each holds for exactly one person of the original. *Univariate*: a value that occurs once, the
-smallest and the largest number; the values of a column that was copied as a whole, in whatever order, are all found so.
+smallest and the largest number; this finds all values of a column that was copied as a whole, in whatever order.
 *Multivariate*, the headline: several values of one record, numbers as "at least" above the median, else as "at
 most". How often the same predicates fit exactly one person of the hold-out is what is true of everybody.
 """
@@ -29,7 +29,7 @@ _TRIES = 20
 """Predicates drawn for each that is wanted."""
 _LEAST_WIDTH = 3
 _GRID, _ROUNDS = 80, 300
-"""Of the mixture that brings a small hold-out to size."""
+"""The grid of the mixture that brings a small hold-out to size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: i
 
 
 def _way(trio: Trio, predicates: Predicates, width: int, random: np.random.Generator) -> PredicateRisk:
-    """Hold predicates that single out a release record against the original and the hold-out."""
+    """Test predicates that single out a release record on the original and on the hold-out."""
     number = len(predicates)
     if not number:
         return PredicateRisk.unmeasured("no predicate holds for exactly one record of the release")
@@ -136,7 +136,7 @@ def _distinct(predicates: Predicates) -> Predicates:
 
 
 def _random(trio: Trio, number: int, width: int, random: np.random.Generator) -> Predicates:
-    """Return predicates of nobody: columns, comparisons and values of the release drawn apart."""
+    """Return made-up predicates: columns, comparisons and values of the release, drawn separately."""
     columns = np.argpartition(random.random((number, len(trio.names))), width - 1, axis=1)[:, :width]
     rows = random.integers(0, len(trio.release), columns.shape)
     sides = random.integers(_EQUAL, _AT_LEAST + 1, columns.shape)
@@ -145,7 +145,7 @@ def _random(trio: Trio, number: int, width: int, random: np.random.Generator) ->
 
 
 def _at_size(held: NDArray[np.int64], controls: int, originals: int) -> float:
-    r"""Return how often the predicates would single somebody out of the hold-out, were it as large as the original.
+    r"""Return how often the predicates would single somebody out of the hold-out if it were as large as the original.
 
     A smaller number of people is a sample, of which the share follows from the counts (hypergeometric). For a larger one, a
     predicate that holds for each person with probability w holds for :math:`k \sim \mathrm{Poisson}(n w)` of n: how w is
@@ -170,7 +170,7 @@ def _at_size(held: NDArray[np.int64], controls: int, originals: int) -> float:
 def _counted(
     columns: NDArray[np.int64], operators: NDArray[np.int64], codes: NDArray[np.int64], records: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Count the records that each predicate holds for; a null meets no comparison but with a null."""
+    """Count the records that each predicate holds for; a null meets only a comparison with a null."""
     matches = np.zeros(len(columns), np.int64)
     for at in range(len(columns)):
         for row in range(len(records)):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Side", "Trio", "trio_of"]
 
 _NULL_PLACE = 2.0
-"""Where a null is beside numbers that lie between 0 and 1: as far from all of them as a gap can count, and from no null."""
+"""Where a null lies beside numbers between 0 and 1: as far from all of them as a gap can count, and at no distance from a
+null."""
 _SURPRISE = 1e-6
 """A hold-out that equals the original more often than chance would once in a million times holds people of the original."""
 _KINDS = {"number": "numbers", "moment": "dates or times", "category": "texts or truth values"}
@@ -64,9 +65,9 @@ class Trio:
     names, ordered, numeric
         The columns by their name in the original, which of them have an order (numbers and moments), and which are numbers.
     known, secrets
-        The places of the columns that an intruder may know, and of those that he wants to know.
+        The places of the columns that an intruder may know, and of those that an intruder wants to know.
     equal, expected
-        How many hold-out records equal an original record in every column both have, and how many would by chance.
+        How many hold-out records equal an original record in every column both have, and how many would do so by chance.
     """
 
     names: tuple[str, ...]
@@ -180,7 +181,7 @@ def _overlap(pair: Pair, control: Source, originals: int) -> tuple[int, float]:
     if binom.sf(equal - 1, controls, chance) < _SURPRISE:
         raise ArgumentError(
             f"{counted(equal, 'record')} of the control's {controls:,} {'is' if equal == 1 else 'are'} in the original too, "
-            f"where chance gives about {chance * controls:,.0f}: the control has to be people who took no part; take others."
+            f"where chance gives about {chance * controls:,.0f}: the control must be people who were not used; choose others."
         )
     return equal, chance * controls
 
