@@ -136,9 +136,9 @@ def test_bins_never_become_one() -> None:
     assert len(answer.value) == len(answer.to_dict()["value"]) == 5
     assert list(answer.value.values()) == pytest.approx([100] * 5, abs=2)
     mixed = pd.DataFrame({"x": [1, "1", 2]})
-    with pytest.raises(ArgumentError, match="written like another"):
+    with pytest.raises(ArgumentError, match="written in the same way"):
         mechanisms.dp_histogram(mixed, "x", values=[1, "1", 2], epsilon=1)
-    with pytest.raises(ArgumentError, match="one name"):
+    with pytest.raises(ArgumentError, match="the same name"):
         mechanisms.dp_marginals(
             pl.DataFrame({"a": [1], "b": [1], "a x b": [1]}),
             [["a", "b"], "a x b"],

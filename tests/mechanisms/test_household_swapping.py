@@ -108,7 +108,7 @@ def test_further_columns_of_the_place_move_along() -> None:
     release = swap_households(unveil.Study(people, keep="age"), "town", risk="age", carry="code", keep_order=True)
     assert set(release.data.select("town", "code").rows()) == {("a", 1), ("b", 2)}
     assert release.figures["swapped"] == 40
-    assert "40 of 40 households move, 100% where 5% were requested: 40 are at risk by 'town'" in release.notes[0]
+    assert "40 of 40 households move, 100% instead of 5%: 40 are at risk by 'town'" in release.notes[0]
 
 
 def test_what_cannot_be_swapped_is_refused() -> None:

@@ -162,7 +162,7 @@ def test_nulls_are_a_value_when_kept() -> None:
     ("options", "says"),
     [
         ({"risk": -0.1}, "risk"),
-        ({"risk": 0.0}, "can only come down to"),
+        ({"risk": 0.0}, "can be lowered only to"),
         ({"risk": 0.1, "substitution": 0.5}, "substitution must be a list of 2"),
         ({"risk": 0.1, "substitution": (0.5, 0.1)}, "the least comes first"),
         ({"risk": 0.1, "sampling": (0.0, 0.5)}, "above 0"),

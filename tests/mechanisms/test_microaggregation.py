@@ -292,9 +292,9 @@ def test_what_strata_cannot_be_is_refused() -> None:
     table = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "a", "b"]})
     with pytest.raises(ArgumentError, match="1 record of a stratum cannot form groups of 2"):
         microaggregate(table, "x", k=2, within="s")
-    with pytest.raises(ArgumentError, match="it can be only one of both"):
+    with pytest.raises(ArgumentError, match="it can be only one of the two"):
         microaggregate(table, ["x", "s"], k=1, within="s")
-    with pytest.raises(ArgumentError, match="leave one of `groups` and `within` out"):
+    with pytest.raises(ArgumentError, match="leave out either `groups` or `within`"):
         microaggregate(table, "x", k=1, within="s", groups=[1, 1, 1])
     with pytest.raises(ColumnNotFoundError, match="town"):
         microaggregate(table, "x", k=1, within="town")
@@ -429,7 +429,7 @@ TABLE = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "b", "c"], "f": [1.0, flo
         ("s", {"method": "optimal"}, "needs an order, and s has none"),
         (["x", "s"], {"method": "optimal"}, "takes one attribute at a time"),
         ("x", {"groups": [1, 1]}, "groups has 2 entries for 3 records"),
-        ("x", {"groups": [1, 1, 2], "k": 2}, "the smallest group given has 1 record, and k is 2"),
+        ("x", {"groups": [1, 1, 2], "k": 2}, "the smallest group given has 1 record, but k is 2"),
         ("x", {"kinds": {"y": "ordinal"}}, "a kind is given for 'y', which is not among the attributes"),
         ("x", {"kinds": {"x": "number"}}, "the kind of 'x' 'number' is unknown"),
         ("x", {"nulls": "drop"}, "nulls 'drop' is unknown"),

@@ -107,7 +107,7 @@ def test_neighbours_and_persons_do_not_mix(tmp_path: Path, ledger: PrivacyLedger
 
 def test_a_ledger_keeps_its_budget_and_knows_its_kind(tmp_path: Path) -> None:
     path = tmp_path / "people.db"
-    with pytest.raises(ArgumentError, match="say its budget"):
+    with pytest.raises(ArgumentError, match="state its budget"):
         PrivacyLedger(path)
     assert not path.exists()
     PrivacyLedger(path, "1:1e-6").close()

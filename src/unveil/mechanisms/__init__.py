@@ -1,4 +1,4 @@
-"""Protect a table: each mechanism takes a frame, named attributes and a seed, and returns a protected frame."""
+"""The mechanisms that protect a table: each takes a frame, named attributes and a seed, and returns a protected frame."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Anatomy(Protection):
         Parameters
         ----------
         query
-            By column, a value, a collection of values, or a function of a value that says yes or no.
+            By column, a value, several values, or a function of a value that says yes or no.
 
         Examples
         --------
@@ -159,9 +159,9 @@ def anatomize(
 ) -> Release[Anatomy]:
     r"""Split a table in two that meet in groups of at least l sensitive values each.
 
-    Groups are made from the l sensitive values that are most frequent among the records left, one record of each, as long as l
-    values are left; then every record left over joins a group without its value. So within a group every sensitive value occurs
-    once, and nobody's is known with a probability above 1/l. That is possible when no value is held by more than one record in l:
+    Groups are made from the l sensitive values that are most frequent among the remaining records, one record of each, as long as
+    l values are left; then every remaining record joins a group without its value. So within a group every sensitive value occurs
+    once, and nobody's is known with a probability above 1/l. That is possible if no value is held by more than one record in l:
 
     .. math:: \max_x n_x \le N / l
 
@@ -203,7 +203,7 @@ def anatomize(
         raise ArgumentError("anatomy takes one sensitive attribute.")
     if not is_unicode(group):
         raise ArgumentError(
-            "the name of the group column holds half a surrogate pair, which is not a character; take another one."
+            "the name of the group column holds half a surrogate pair, which is not a character; choose another name."
         )
     for name in (group, _COUNT):
         if name in (*keys, *secrets) or group == _COUNT:
@@ -219,7 +219,7 @@ def anatomize(
     (of_pair, value), n = tally([of_record, secret.codes], [int(of_record.max()) + 1, len(secret.values)])
     figures = _figures(of_record, of_pair.astype(np.int64), n)
     if figures["least_distinct"] < least:
-        raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct values, and l is {least:,}; mend the groups.")
+        raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct values, and l is {least:,}; change the groups.")
     first = np.empty(len(secret.values), dtype=np.int64)
     first[secret.codes[::-1]] = np.arange(records.records)[::-1]
     rows = np.arange(records.records) if keep_order else random.permutation(records.records)
@@ -253,7 +253,7 @@ def _figures(of_record: NDArray[np.int64], of_pair: NDArray[np.int64], n: NDArra
 
 
 def _renumbered(of_record: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return the groups under numbers given out at random: those of their making would say which were made first."""
+    """Return the groups under random numbers: their own would say which were made first."""
     return random.permutation(int(of_record.max()) + 1)[of_record]
 
 

@@ -1,4 +1,4 @@
-"""Which records does a query ask for? Arguments that several mechanisms share."""
+"""Arguments that several mechanisms share: which records a query asks for."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ __all__ = ["top_bottom_code"]
 
 _REPLACEMENTS = ("limit", "mean")
 _FEW = 3
-"""The mean of fewer values than this says too much of each."""
+"""The mean of fewer values than this says too much about each."""
 
 
 @checked_arguments
@@ -57,8 +57,8 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     top, bottom
         The limits: values above `top` and below `bottom` are replaced. One for all, or by attribute.
     top_share, bottom_share
-        Instead of a limit, the share of values to replace, above 0 and at most 1: the limit is the value that this share of
-        values, or less where there are ties, lies beyond.
+        Instead of a limit, the share of values to replace, above 0 and at most 1: the limit is the value beyond which this share
+        of values lies, or less if there are ties.
     replacement
         ``"limit"``: the limit itself. ``"mean"``: the mean of the values replaced, which keeps totals and means.
     nulls
@@ -76,7 +76,7 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
 
     Notes
     -----
-    Integers stay integers where the values put in are.
+    Integers stay integers if their replacements are integers.
 
     References
     ----------
@@ -129,7 +129,7 @@ def _limits(name: str, values: NDArray[np.float64], options: Mapping[str, Any]) 
     if all(given is None for given in options.values()):
         raise ArgumentError(f"attribute {shown(name)} has no limit; give top, bottom, top_share or bottom_share.")
     if limits["bottom"] > limits["top"]:
-        raise ArgumentError(f"the bottom limit of {shown(name)} lies above the top limit; exchange them.")
+        raise ArgumentError(f"the bottom limit of {shown(name)} lies above the top limit; swap them.")
     return limits
 
 
@@ -140,7 +140,7 @@ def _coded(
     beyond: Mapping[str, NDArray[np.bool_]],
     replacement: str,
 ) -> Any:
-    """Return the column with what lies beyond a limit replaced; as it was where nothing does."""
+    """Return the column with what lies beyond a limit replaced; unchanged if nothing does."""
     stands_for = {
         side: limits[side] if replacement == "limit" else float(values[rows].mean())
         for side, rows in beyond.items()
@@ -156,7 +156,7 @@ def _coded(
 
 
 def _notes(figures: Mapping[str, Any], replacement: str) -> tuple[str, ...]:
-    """Warn of a mean over so few values that it gives them away."""
+    """Warn about a mean over so few values that it gives them away."""
     counts = {name for side in ("top", "bottom") for name, n in figures[f"{side}_coded"].items() if 0 < n < _FEW}
     if replacement != "mean" or not counts:
         return ()

@@ -1,4 +1,4 @@
-"""How many synthetic records equal an original record, and how many would by chance?"""
+"""How many synthetic records equal an original record, and how many would do so by chance?"""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["equal_shares", "equal_to_others"]
 
 _ALONE = (
-    "The share of records equal to a unique original one cannot be read as disclosure alone: combinations come up by chance. "
-    "Give records of the same population that took no part (a hold-out) to see how many are equal to those."
+    "The share of records equal to a unique original one is not all disclosure: combinations also occur by chance. "
+    "Give records of the same population that were not used (a hold-out) to see how many are equal to those."
 )
 _BESIDE = (
-    "The hold-out took no part in the synthesis, so its share of equal records is chance; what the original has above it, in "
+    "The hold-out was not used for the synthesis, so its share of equal records is chance; what the original has above that, in "
     "tables of the same size, was copied."
 )
 

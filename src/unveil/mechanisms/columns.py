@@ -1,4 +1,4 @@
-"""What does a mechanism ask of the attributes it is given? That they exist, hold numbers or have an order, and what of nulls."""
+"""Checks of the attributes that a mechanism is given: they exist, hold numbers or have an order, and nulls are dealt with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """The records and attributes that a mechanism works on, once nulls are seen to.
+    """The records and attributes that a mechanism works on, once nulls are dealt with.
 
     Attributes
     ----------
@@ -72,17 +72,17 @@ class Chosen:
         return tuple(name for name in self.records.names if name not in self.names)
 
     def draws(self, chance: Chance, mechanism: str, settings: Mapping[str, Any]) -> np.random.Generator:
-        """Return the random numbers of a mechanism for these records and attributes, of which order counts.
+        """Return the random numbers of a mechanism for these records and attributes, whose order counts.
 
-        The settings are all that the mechanism was given: two releases under one key file that differ in anything must not share
-        draws, or one of them shows what was drawn for the other.
+        The settings are everything that the mechanism was given: two releases under one key file that differ in anything must not
+        share draws, or one of them shows what was drawn for the other.
         """
         request = {"attributes": list(self.names), "settings": dict(settings)}
         return chance.draws(mechanism, request, self.records.fingerprint() if chance.keyed else b"")
 
 
 def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
-    """Open the records and see to the nulls of the attributes named."""
+    """Open the records and deal with the nulls of the attributes named."""
     records, names = open_microdata(data), names_of(attributes)
     checked_word("nulls", nulls, _NULLS)
     if not names:
@@ -123,13 +123,13 @@ def numbers(column: Any, purpose: str) -> NDArray[np.float64]:
     values = np.array(column.cast(float).to_numpy(), dtype=np.float64)
     if np.any(np.abs(values) > _LARGEST):
         raise UnsupportedDataError(
-            f"attribute {shown(column.name)} holds infinite values, or some beyond 1e100; mend them first."
+            f"attribute {shown(column.name)} holds infinite values, or some beyond 1e100; correct them first."
         )
     return values
 
 
 def ranks(column: Any, order: Sequence[Any] | None, purpose: str) -> NDArray[np.int64]:
-    """Return the place of every value in the order of values, -1 for a null: that of numbers, dates and times, or a given one."""
+    """Return the rank of every value, -1 for a null, in the order of numbers, dates and times, or in a given one."""
     dtype = column.dtype
     if order is None and not (dtype.is_numeric() or dtype.is_temporal()):
         raise ArgumentError(

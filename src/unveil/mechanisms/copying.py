@@ -1,7 +1,7 @@
 r"""How often may a synthetic record equal a person who is unique? As often as chance makes it equal a person it never saw.
 
-How often that is, is learnt from the original alone: trees are grown on one half of the records, and of the unique people of
-either half it is counted how many their draws reproduce; then the other way round. With :math:`a` of the half that was learnt
+How often that is can be learnt from the original alone: trees are grown on one half of the records, and it is counted how many of
+the unique people of either half their draws reproduce; then the other way round. With :math:`a` of the half that was learnt
 and :math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be in the
 release with this probability (less two standard deviations), drawn once; records that equal anybody else who is unique are drawn
 again.
@@ -25,7 +25,7 @@ __all__ = ["by_chance", "drawn_without_copies"]
 
 _ROUNDS = 20
 _MOST_AGAIN = 0.5
-"""Where more of the records would have to be drawn again, what is left would be another distribution: none is."""
+"""If more of the records would have to be redrawn, the rest would have another distribution, so none is."""
 _DEVIATIONS = 2.0
 _FEWEST = 40
 """Records below which nothing can be learnt from halves: no unique person may be reproduced then."""
@@ -63,8 +63,8 @@ def drawn_without_copies(
     Returns
     -------
     tuple
-        The original record of each value, how many records were drawn again, and how many still equal such a person (where
-        much of what the trees can make is somebody's).
+        The original record of each value, how many records were drawn again, and how many still equal such a person (if
+        much of what the trees can make belongs to somebody).
     """
     people = _People(attributes)
     barred = people.unique & (random.random(len(people.unique)) >= share)

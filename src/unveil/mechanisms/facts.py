@@ -1,8 +1,9 @@
-"""What kind of protection is each mechanism? Facts that every registration carries, for the taxonomy and for users who choose.
+"""The facts of each mechanism, given with its registration: for the taxonomy, and for users who have to choose.
 
 - **Perturbative**: released values may be false; otherwise they are true, but fewer or coarser.
-- **Drawn**: chance decides, so that two releases differ; otherwise the mechanism is deterministic (the order of records apart).
-- **Counters**: *identity* disclosure, who a record is of; *attribute* disclosure, what somebody's sensitive value is;
+- **Drawn**: chance decides, so that two releases differ; otherwise the mechanism is deterministic (except for the order of
+records).
+- **Counters**: *identity* disclosure, whose record it is; *attribute* disclosure, what somebody's sensitive value is;
   *membership*, whether somebody is in the file at all.
 """
 
@@ -27,7 +28,7 @@ class MechanismFacts:
     about
         What it does, in a few words.
     family
-        "masking" of the records there are, "synthetic" records, "answers" to queries, or "pseudonyms".
+        "masking" of existing records, "synthetic" records, "answers" to queries, or "pseudonyms".
     perturbative, drawn
         Whether released values may be false, and whether chance decides.
     data
@@ -153,7 +154,7 @@ FACTS: dict[str, MechanismFacts] = {
     ),
     "anatomize": MechanismFacts(
         home="anatomy", about="keys and sensitive values in two tables, joined by groups", family="masking",
-        perturbative=False, drawn=True, data="names as secrets", counters="attribute",
+        perturbative=False, drawn=True, data="names as sensitive values", counters="attribute",
         guarantee="nobody's sensitive value is known with more than 1/l",
         intruder="assigns 0.270 of sensitive values right (l = 4; by chance 0.25)",
         section="2.5.4", page="mechanisms/anatomy.md",

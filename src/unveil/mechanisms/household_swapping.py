@@ -1,9 +1,9 @@
 """What if households at risk move to another place? Targeted record swapping, as censuses use it.
 
 Households that stand out where they live change places with households that are like them: geographic columns are exchanged,
-and nothing else. Levels are gone through from the coarsest to the finest. At each, households with a member in a class of fewer
+and nothing else. Levels are taken from the coarsest to the finest. At each, households with a member in a class of fewer
 than k records (of the place and the risk columns) are paired with a household of another place of that level, within the same
-place of the level above if there is one to be found, so that coarser tables stay as they are. At the finest level more households
+place of the level above if one can be found, so that coarser tables stay as they are. At the finest level, more households
 are drawn until a share of them has moved.
 """
 
@@ -71,9 +71,9 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     carry
         Further columns of households that move with the place.
     k
-        The smallest class that is no risk.
+        The smallest class that is not at risk.
     share
-        The share of the households that move at least, as far as there are households alike; from 0 to 1.
+        The least share of the households that move, as far as there are similar ones; from 0 to 1.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
@@ -190,14 +190,14 @@ class _Moving:
     ) -> int:
         """Pair households, in their order, each with a free one like it of another place within the same wider one.
 
-        Returns how many households moved. Of those that would do, one of the highest weight is taken.
+        Returns how many households moved. Of the suitable ones, one with the highest weight is taken.
 
         Parameters
         ----------
         wanted
             The households to pair.
         weight
-            How much each household would like to move.
+            How urgently each household should move.
         within, place
             The wider place and the place of every household.
         """
@@ -219,7 +219,7 @@ class _Moving:
         return moved
 
     def _taken(self, pool: dict[int, list[int]], own: int, weight: NDArray[np.float64]) -> int | None:
-        """Take a free household of another place from a pool, of those that would most like to move one at random."""
+        """Take a free household of another place from a pool: a random one of those that should move most urgently."""
         ends: list[int] = []
         for place, homes in pool.items():
             while homes and self.partner[homes[-1]] != homes[-1]:
@@ -266,13 +266,13 @@ def _moved(moving: _Moving, chosen: Chosen, levels: Sequence[str], risky: Sequen
 
 
 def _notes(figures: Mapping[str, Any], share: float) -> tuple[str, ...]:
-    """Say so where more than half of the households, and more than requested, move because they are at risk."""
+    """Say so if more than half of the households, and more than requested, move because they are at risk."""
     households, swapped = figures["households"], figures["swapped"]
     level, at_risk = max(figures["at_risk"].items(), key=lambda pair: pair[1], default=("", 0))
     if 2 * swapped <= households or swapped <= round(share * households) + 1:
         return ()
     note = (
-        f"{swapped:,} of {counted(households, 'household')} move, {swapped / households:.0%} where {share:.0%} were requested: "
+        f"{swapped:,} of {counted(households, 'household')} move, {swapped / households:.0%} instead of {share:.0%}: "
         f"{at_risk:,} are at risk by {shown(level)}; name fewer or coarser columns in `risk`, or a smaller `k`, to move fewer."
     )
     return (note,)

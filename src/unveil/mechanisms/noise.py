@@ -46,11 +46,11 @@ _ROUNDING = 1e-9
 _LEAST = 2
 """Fewer complete records have no variance."""
 _FENCE = 1.5
-"""How many widths of the middle half of the values a value lies outside of it to be an outlier."""
+"""How many widths of the middle half of the values an outlier lies outside of it."""
 _PIECE = 1 << 12
 """Records whose noise is drawn at once: it stays in the processor's cache."""
 _NOISE_BITS = 20
-"""The bits of the noise that a release keeps, about."""
+"""About how many bits of the noise a release keeps."""
 
 
 @checked_arguments
@@ -78,21 +78,21 @@ def add_noise(  # noqa: PLR0913 - options by keyword
         The columns to disturb: numbers. They become floating point.
     method
         ``"uncorrelated"``: each by itself. ``"correlated"``: with covariances in proportion to the attributes' own.
-        ``"linear"``: as that, and drawn in so that variances are as before [1]_. ``"non-linear"``: values become normal scores,
+        ``"linear"``: the same, then shrunk so that variances are as before [1]_. ``"non-linear"``: values become normal scores,
         are disturbed as in ``"linear"``, and go back to the attribute's own distribution, with straight lines between its
         values [2]_. ``"multiplicative"``: each value is multiplied by a number around 1, so that large ones are disturbed
         more [3]_.
     amount
         The variance of the noise as a share of the attributes' variance (multiplicative: the variance of the factor), above 0.
-        With 0.1 three in ten people are found again by four numbers, with the default 6 %.
+        With 0.1, four numbers are enough to find three in ten people again; with the default, 6 %.
     covariance
-        Of ``"correlated"``: the covariance matrix to take instead of the attributes' own, times `amount`.
+        For ``"correlated"``: the covariance matrix to use instead of the attributes' own, times `amount`.
     within
-        Columns that make sub-populations, such as a region: the noise is drawn for each by itself, in proportion to its own
-        variation, so that what the method keeps it keeps in each of them. None: one population.
+        Columns that make sub-populations, such as a region: the noise is drawn for each separately, in proportion to its own
+        variation, so that what the method keeps is kept in each of them. None: one population.
     only_outliers
-        Whether only values are disturbed that lie apart from the others of their attribute: farther outside the middle half of
-        them than one and a half times its width [4]_. The methods keep then only what they keep of the others: all of it.
+        Whether to disturb only values that lie apart from the others of their attribute: farther outside the middle half of
+        them than one and a half times its width [4]_. All other values then stay exactly as they are.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"skip"``: leave
         out the records that have one.
@@ -145,7 +145,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     ).T  # columns lie together: they are summed up
     complete = np.asarray(~np.isnan(before).any(axis=1))
     if (whole := int(complete.sum())) < _LEAST:
-        raise EmptyDataError(f"noise needs two records with all values at least, and there is {counted(whole, 'such')}.")
+        raise EmptyDataError(f"noise needs at least two records with all values, and there is {counted(whole, 'such')}.")
     populations = _populations(chosen, names_of(within), complete)
     settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
     settings |= {"only_outliers": True} if only_outliers else {}
@@ -175,7 +175,9 @@ def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.boo
         return [slice(None)]
     require_columns(within, chosen.records.names)
     if both := [name for name in within if name in chosen.names]:
-        raise ArgumentError(f"column {shown(both[0])} makes sub-populations and is to be disturbed; it can be only one of both.")
+        raise ArgumentError(
+            f"column {shown(both[0])} makes sub-populations and is to be disturbed; it can be only one of the two."
+        )
     coded = [encode(chosen.column(name)) for name in within]
     of_record, first = group([one.codes for one in coded], [len(one.values) for one in coded])
     sizes = np.bincount(of_record, weights=complete, minlength=len(first[0]))
@@ -241,7 +243,7 @@ def _with_own_noise(before: Matrix, spread: NDArray[np.float64], random: np.rand
 def _evened(after: Matrix, before: Matrix) -> Matrix:
     """Return values rounded to about a millionth of the noise, a power of two; they are changed in place.
 
-    The last bits of a sum are zero where it is much smaller than its parts, so they would tell a value from a zero.
+    The last bits of a sum are zero if it is much smaller than its parts, so they would distinguish a value from a zero.
     """
     for column, own in zip(after.T, before.T, strict=True):
         moved = column - own
@@ -262,14 +264,14 @@ def _noise(covariance: Matrix, amount: float, records: int, random: np.random.Ge
 
 
 def _drawn_in(values: Matrix, complete: Matrix, amount: float, random: np.random.Generator) -> Matrix:
-    """Add correlated noise and draw the values in to their means, so that the covariances are as before."""
+    """Add correlated noise and shrink the values towards their means, so that the covariances are as before."""
     mean = complete.mean(axis=0)
     noisy = values + _noise(np.cov(complete.T), amount, len(values), random)
     return np.asarray(mean + (noisy - mean) / np.sqrt(1.0 + amount))
 
 
 def _checked(covariance: Any, width: int) -> Matrix:
-    """Return a given covariance matrix, or say why it is none."""
+    """Return a given covariance matrix, or say why it is not one."""
     try:
         matrix = np.asarray(covariance, dtype=np.float64)
     except (TypeError, ValueError):

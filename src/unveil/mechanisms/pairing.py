@@ -1,4 +1,4 @@
-"""Who changes places with whom? The compiled loop of rank swapping."""
+"""The compiled loop of rank swapping: which ranks change places."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["near_partners"]
 
 @compiled
 def near_partners(reach, draws):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return the partner of every rank, at most `reach` away; itself where all others in reach have one.
+    """Return the partner of every rank, at most `reach` away; itself if all others in reach have one.
 
     `free` holds the ranks in reach that have no partner yet, in any order, so one of them is picked in one step.
     """

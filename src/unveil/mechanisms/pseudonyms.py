@@ -55,7 +55,7 @@ def pseudonymize(
 
     .. math:: \text{pseudonym}(x) = \text{the first digits of } \mathrm{HMAC}_{key}(x)
 
-    with SHA-256, in hexadecimal digits; or numbers from 1 on, given out in random order.
+    with SHA-256, in hexadecimal digits; or numbers from 1 on, assigned in random order.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def pseudonymize(
     key_file
         A file that holds the key, at least 16 bytes; a line end after it is not part of it.
     key_variable
-        Where no file is named: the environment variable that holds the key.
+        If no file is named: the environment variable that holds the key.
     length
         The hexadecimal digits of a hash, 16 to 64; two values that would share one are refused.
     nulls
@@ -127,7 +127,7 @@ def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[s
 
 
 def _text(value: Any) -> str:
-    """Return a value as the text that is hashed: 3 and 3.0 are one value, as pandas makes one of the other."""
+    """Return a value as the text that is hashed: 3 and 3.0 are one value, because pandas turns one into the other."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -1,4 +1,4 @@
-"""What if a text names nobody? What is recognised in free text becomes its kind, what is known about the record its column."""
+"""What if a text names nobody? Redaction: what is recognised becomes its kind, what is known about the record its column."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["redact_text"]
 
 _NO_PROMISE = (
-    "Nobody can promise that a redacted text names nobody: no list of names is consulted, and what a text tells in other words "
-    "stays. Read a sample, and look at the words in one person's text only."
+    "Nobody can promise that a redacted text names nobody: no list of names is consulted, and what a text says in other words "
+    "stays. Read a sample, and look at the words that occur only in one person's texts."
 )
 
 
@@ -54,9 +54,10 @@ def redact_text(
         "phone", "postal-address", "postcode", "person-name" and "number"; none: all.
     known
         Columns of the same record that say who it is about, such as name, town and date of birth: where a value is in the
-        record's own text, whole, by a word of it, or as another writing of a date, the column's name in brackets takes its place.
+        record's own text, whole, by one of its words, or as a date written differently, the column's name in brackets takes its
+        place.
     person
-        The column that says whose record it is, for the figures; none: every record is another person's.
+        The column that says whose record it is, for the figures; none: every record belongs to another person.
     nulls
         ``"keep"``: a null stays a null. ``"skip"``: leave out the records that have one. ``"error"``: refuse.
     keep_order
@@ -68,9 +69,9 @@ def redact_text(
     Returns
     -------
     Release
-        With the figures `replaced`, how much was found of each kind, and before and after: `known_before` and `known_after`, the
-        shares of texts in which a known identifier of their record stands, `distinctive_before` and `distinctive_after`, those
-        with a word in one person's texts only.
+        With the figures `replaced`, how many of each kind were found, and before and after: `known_before` and `known_after`, the
+        shares of texts that contain a known identifier of their record, `distinctive_before` and `distinctive_after`, those
+        with a word that occurs only in one person's texts.
 
     Examples
     --------

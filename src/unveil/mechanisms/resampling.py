@@ -1,4 +1,4 @@
-"""What if each value is one that could have been drawn? Resampling: averages of ordered samples, dealt out by rank."""
+"""What if each value is one that could have been drawn? Resampling: averages of ordered samples, assigned by rank."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def resample(
 
     .. math:: z_j = \frac{1}{t} \sum_{s=1}^{t} x^{(s)}_j .
 
-    So ranks stay as they are (ties may part), and with them rank correlations; the distribution is kept within sampling error,
-    a little narrower at its ends.
+    So ranks stay as they are (ties may be broken), and with them rank correlations; the distribution is kept within sampling
+    error, a little narrower at its ends.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def resample(
 
 
 def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Return the averages in the places of the ranks, of equal values at random; NaN, a null, stays."""
+    """Return the averages in the places of the ranks, for equal values at random; NaN, a null, stays."""
     rows = np.flatnonzero(~np.isnan(values))
     present = values[rows]
     ordered = np.sort(present)

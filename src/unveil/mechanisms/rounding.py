@@ -47,7 +47,7 @@ def round_values(
 
     .. math:: P(r_2) = \frac{x - r_1}{r_2 - r_1},
 
-    so that the release is x on average. ``"nearest"`` takes the nearer one, of two the higher.
+    so that the release is x on average. ``"nearest"`` takes the nearer one, in a tie the higher.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def round_values(
 
     Notes
     -----
-    Integers stay integers where all round values are.
+    Integers stay integers if all round values are integers.
 
     References
     ----------
@@ -120,7 +120,7 @@ def _scale(name: str, base: Any, values: Any, exact: NDArray[np.float64]) -> tup
     if base is not None:
         step = checked_number(f"the base of {shown(name)}", base, above=0.0)
         if np.nanmax(np.abs(exact), initial=0.0) / step > 2.0**52:
-            raise ArgumentError(f"the base of {shown(name)} is too small for values of this size; take a larger one.")
+            raise ArgumentError(f"the base of {shown(name)} is too small for values of this size; use a larger one.")
         return step, np.empty(0)
     wanted = np.unique([checked_number(f"a value to round {shown(name)} to", value) for value in values])
     if not len(wanted):
@@ -131,7 +131,7 @@ def _scale(name: str, base: Any, values: Any, exact: NDArray[np.float64]) -> tup
 def _rounded(
     exact: NDArray[np.float64], scale: tuple[float, NDArray[np.float64]], chance: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """Return the round value above where a number's way from the one below reaches its chance, else the one below."""
+    """Return the round value above if a number's way from the one below reaches its chance, else the one below."""
     base, values = scale
     if base:
         steps = exact / base
@@ -153,7 +153,7 @@ def _decimals(base: float) -> int:
 
 
 def _typed(rounded: NDArray[np.float64], column: Any, scale: tuple[float, NDArray[np.float64]]) -> Any:
-    """Return integers where the column and all round values are."""
+    """Return integers if the column and all round values are integers."""
     whole = scale[0].is_integer() if scale[0] else bool(np.all(scale[1] == np.floor(scale[1])))
     if not column.dtype.is_integer() or not whole:
         return rounded

@@ -42,7 +42,7 @@ def sample(
 ) -> Release[Treatment]:
     """Keep a part of the records, without replacement and in the order they had.
 
-    Every record has the same chance to be kept, so means, shares and relations are those of the data within sampling error.
+    Every record has the same chance of being kept, so means, shares and relations are those of the data within sampling error.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def sample(
         ``"simple"``: any records. ``"systematic"``: from a random start, at even steps. ``"stratified"``: from every stratum in
         proportion to its size, rounded by largest remainders, so at most one record off.
     strata
-        Of ``"stratified"``: the columns whose combinations of values are the strata; a null is a value of its own.
+        For ``"stratified"``: the columns whose combinations of values are the strata; a null is a value of its own.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
@@ -64,7 +64,7 @@ def sample(
     Returns
     -------
     Release
-        With the figures `share`, `weight`, how many records of the data one of the sample stands for, and for strata their
+        With the figures `share`, `weight` (how many records of the data one in the sample stands for), and for strata their
         number and how many have no record in the sample.
 
     References
@@ -97,8 +97,8 @@ def sample(
         rows = _stratified(stratum, number, wanted, random)
         figures |= {"strata": number, "strata_without_a_record": number - len(np.unique(stratum[rows]))}
     rows = np.sort(rows)
-    made = Release(records.taken(rows), Treatment("sampling", (), figures), rows, settings)
-    return untraceable(made, chance, keep_order=keep_order)
+    release = Release(records.taken(rows), Treatment("sampling", (), figures), rows, settings)
+    return untraceable(release, chance, keep_order=keep_order)
 
 
 def _wanted(share: float | None, size: int | None, records: int) -> int:
@@ -109,7 +109,7 @@ def _wanted(share: float | None, size: int | None, records: int) -> int:
         return checked_count("size", size, least=1, most=records, of="records")
     number = round(checked_number("share", share, above=0.0, most=1.0) * records)
     if not number:
-        raise ArgumentError(f"a share of {share} of {records:,} records leaves no record; take a larger share.")
+        raise ArgumentError(f"a share of {share} of {records:,} records leaves no record; use a larger share.")
     return number
 
 

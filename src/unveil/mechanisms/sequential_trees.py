@@ -69,13 +69,13 @@ class SequentialTrees:
     def draw(self, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
         """Return, for each of the records wanted and each attribute, the original record whose value it takes."""
         rows = np.empty((wanted, self.known.shape[1]), dtype=np.int64)
-        made = np.empty((wanted, self.known.shape[1]), dtype=np.float32)
+        columns = np.empty((wanted, self.known.shape[1]), dtype=np.float32)
         rows[:, 0] = random.integers(0, len(self.known), wanted)
-        made[:, 0] = self.known[rows[:, 0], 0]
+        columns[:, 0] = self.known[rows[:, 0], 0]
         for at, leaves in enumerate(self.leaves, start=1):
             active_run().check()
-            rows[:, at] = leaves.donors(made[:, :at], random)
-            made[:, at] = self.known[rows[:, at], at]
+            rows[:, at] = leaves.donors(columns[:, :at], random)
+            columns[:, at] = self.known[rows[:, at], at]
         return rows
 
 

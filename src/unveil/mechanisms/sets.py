@@ -42,8 +42,8 @@ def generalize_sets(
     """Make items coarser, or leave them out, until any m items of a record are held by at least k records.
 
     First single items are looked at, then pairs, up to sets of m: as long as some are held by fewer than k records, an item
-    among them is generalised to its parent, with all that have the same parent, or left out where it has none. Of these the one
-    is taken that mends most sets for what it costs. An item is recoded in all records alike.
+    among them is generalised to its parent, with all that have the same parent, or left out if it has none. The item chosen is
+    the one that fixes most sets for what it costs. An item is recoded in the same way in all records.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def generalize_sets(
     attribute
         The column of sets: lists, or texts with separators between items.
     k, m
-        How many records must hold what an intruder knows, and how many items of a record that is at most.
+        How many records must hold what an intruder knows, and the most items of a record that an intruder knows.
     hierarchy
-        Of items: a `Hierarchy` or its file. None, or an item that would become the root: items are left out.
+        The hierarchy of items: a `Hierarchy` or its file. Without one, or if an item would become the root, items are left out.
     separator
-        What is between the items of a text.
+        What separates the items of a text.
     nulls
         ``"error"``: refuse. ``"keep"``: a null is an empty set and stays a null. ``"skip"``: leave out the records that have one.
     keep_order
@@ -70,7 +70,7 @@ def generalize_sets(
     Release
         With the figures `k`, what the release has; `loss`, from 0 (every item as it was) to 1 (all left out), averaged over the
         items that records hold; `left_out` and `generalised`, how many items were; and `singled_out_before` and `singled_out`,
-        the shares of records of which some m items are nobody else's.
+        the shares of records with some m items that nobody else has.
 
     References
     ----------
@@ -138,7 +138,7 @@ class _Recoding:
         }
 
     def _telling(self, chain: Sequence[str]) -> tuple[str, ...]:
-        """Return the labels of a chain that hold more items than the one before: another name for the same hides nothing."""
+        """Return the labels of a chain that cover more items than the one before: another name for the same hides nothing."""
         return tuple(label for at, label in enumerate(chain) if not at or self._leaves[label] > self._leaves[chain[at - 1]])
 
     def _rare(self, k: int, size: int) -> list[Items]:
@@ -170,7 +170,7 @@ class _Recoding:
         return gone
 
     def _worth(self, label: str, wrong: Sequence[Items]) -> float:
-        """Return how many sets a change mends for what it costs."""
+        """Return how many sets a change fixes for what it costs."""
         raised = self._next(label)
         gone = {str(self._label(item)) for item in raised}
         cost = sum(self._often[item] * (self._cost(item, at) - self._cost(item, self._at[item])) for item, at in raised.items())

@@ -1,11 +1,11 @@
-r"""What if every value stays in the table, and none with its owner? Data shuffling: a model of ranks says which goes where.
+r"""What if every value stays in the table, but none with its owner? Data shuffling: a model of ranks says which goes where.
 
 With :math:`z_X` the normal scores of the attributes and :math:`z_S` those of columns that stay, both taken as jointly normal with
 the correlations :math:`P`, a new score is drawn for every record,
 
 .. math:: y = P_{XS} P_{SS}^{-1} z_S + e, \qquad e \sim N(0,\; P_{XX} - P_{XS} P_{SS}^{-1} P_{SX}) ,
 
-which knows of the record no more than its :math:`z_S`. The record with the n-th lowest score gets the n-th lowest value.
+which knows no more about the record than its :math:`z_S`. The record with the n-th lowest score gets the n-th lowest value.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def shuffle(
     """Put the values of some attributes into other records, so that ranks are related as before.
 
     Every attribute keeps its distribution exactly. Rank correlations, among the attributes and with the columns `given`, are kept
-    on average. Anyone who knows a record's columns `given` learns no more of its attributes from the release than these tell.
+    on average. Anyone who knows a record's columns `given` learns no more about its attributes from the release than these say.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def shuffle(
     -------
     Release
         With the figures `shuffled`, the records that took part, `own_rank_correlation`, that of each attribute with what it was,
-        and `rank_correlation_shift`, by how much a rank correlation has changed at most.
+        and `rank_correlation_shift`, the largest change of a rank correlation.
 
     Raises
     ------
@@ -103,13 +103,13 @@ def shuffle(
     """
     own, kept = names_of(attributes), names_of(given)
     if (both := next((name for name in kept if name in own), None)) is not None:
-        raise ArgumentError(f"column {shown(both)} is shuffled and must stay; name it on one side only.")
+        raise ArgumentError(f"column {shown(both)} cannot both be shuffled and stay; name it on one side only.")
     chance, chosen = chance_of(seed, key_file), choose(data, (*own, *kept), nulls)
     known = by_attribute(orders or {}, chosen.names, "an order")
     rows = np.flatnonzero(np.logical_and.reduce([chosen.present(name) for name in chosen.names]))
     if len(rows) < _LEAST:
         raise EmptyDataError(
-            f"shuffling needs three records with all values at least, and there is {counted(len(rows), 'such')}."
+            f"shuffling needs at least three records with all values, and there is {counted(len(rows), 'such')}."
         )
     before = np.column_stack(
         [_mean_ranks(ranks(chosen.column(name), known.get(name), "shuffling")[rows]) for name in chosen.names]

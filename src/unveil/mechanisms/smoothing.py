@@ -1,4 +1,4 @@
-"""A number that only one person has, blurred to what lies between its neighbours: synthetic records must not carry it along."""
+"""Blurring of numbers that only one person has, to what lies between their neighbours: synthetic records must not repeat them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def taken(column: Any, rows: NDArray[np.int64]) -> Any:
 def taken_smoothed(column: Any, rows: NDArray[np.int64], random: np.random.Generator) -> Any:
     """Return the values of some records, numbers that occur once replaced.
 
-    In the place of such a number comes one drawn evenly from half-way to the next smaller one up to half-way to the next larger
-    (of the smallest and the largest number: from itself), with as many decimals as the column has. What is not a number, and what
-    several people share, is taken as it is.
+    Such a number is replaced by one drawn evenly from half-way to the next smaller one up to half-way to the next larger
+    (for the smallest and the largest number: from itself), with as many decimals as the column has. What is not a number, and
+    what several people share, is taken as it is.
     """
     values = taken(column, rows)
     if not is_smoothed(column):

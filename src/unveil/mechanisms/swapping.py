@@ -84,7 +84,7 @@ def swap(
     checked_number("share", share, above=0.0, most=1.0)
     chance, chosen, strata = chance_of(seed, key_file), choose(data, attributes, nulls), names_of(within)
     if (both := next((name for name in strata if name in chosen.names), None)) is not None:
-        raise ArgumentError(f"column {shown(both)} is swapped and must stay; name it on one side only.")
+        raise ArgumentError(f"column {shown(both)} cannot both be swapped and stay; name it on one side only.")
     rows = np.flatnonzero(np.logical_and.reduce([chosen.present(name) for name in chosen.names]))
     stratum, number = strata_of(chosen, strata)
     settings = {"share": share, "within": list(strata), "nulls": nulls}
@@ -114,9 +114,9 @@ def rank_swap(
 ) -> Release[Treatment]:
     """Let every value change places with one whose rank is near.
 
-    Each attribute is sorted by itself. From the lowest rank on, every value that has not moved yet exchanges its place with one
-    that has not either, picked at random among the next ones of the window. So every attribute keeps its distribution exactly,
-    and no value moves by more ranks than the window holds; the smaller the window, the better relations are kept.
+    Each attribute is sorted by itself. From the lowest rank on, every value that has not moved yet changes places with one
+    that has not moved either, picked at random among the next ones of the window. So every attribute keeps its distribution
+    exactly, and no value moves by more ranks than the window holds; the smaller the window, the better relations are kept.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def rank_swap(
 
     Notes
     -----
-    As fast as sorting. Equal values are ranked at random: by their places, those in the middle of many would surely stay.
+    As fast as sorting. Equal values are ranked at random: ranked by position, those in the middle of many would surely stay.
 
     References
     ----------
@@ -182,7 +182,7 @@ def rank_swap(
 
 
 def strata_of(chosen: Chosen, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:
-    """Return the stratum of every record, by its values of some columns, and how many there are; without columns one."""
+    """Return the stratum of every record, by its values of some columns, and how many strata there are; without columns, one."""
     if not names:
         return np.zeros(chosen.records.records, dtype=np.int64), 1
     coded = [encode(chosen.column(name)) for name in names]

@@ -1,4 +1,4 @@
-"""What would records of nobody look like? Synthetic data, attribute by attribute from trees, or from noisy marginals."""
+"""What would records of people who do not exist look like? Synthetic data, from trees or from noisy marginals."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["synthesize"]
 
 _MOST_NAMES = 1_000
-"""A tree that tells more names apart than this takes too much memory, and such names identify."""
+"""A tree that distinguishes more names than this takes too much memory, and such names identify."""
 _LEAST_LEAF = 5
 _LEFT = (
-    "{} equal a unique original one and are not drawn again, since much of what the trees can make is somebody's: group values, "
+    "{} equal a unique original one and are not drawn again, as much that the trees can make belongs to somebody: group values, "
     "or synthesise fewer attributes."
 )
 _UNBOUNDED = (
-    "Without differential privacy nothing bounds what synthetic records tell about the original ones: measure the release."
+    "Without differential privacy, nothing bounds what synthetic records say about the original ones: measure the release."
 )
 
 
@@ -86,7 +86,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
         Trees: whether records that equal a unique original one are drawn again, until there are no more of them than chance
         makes: as many as of records that the trees never saw, which is learnt from halves of the original.
     smooth
-        Trees: whether a number that one person alone has is replaced by one between its neighbours.
+        Trees: whether a number that only one person has is replaced by one between its neighbours.
     epsilon, domains
         Marginals: the budget, and all values that each attribute may have.
     person, contribution
@@ -139,7 +139,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
             contribution=contribution, holdout=holdout, nulls=nulls, seed=seed, testing=testing,
         )  # fmt: skip
     if extra := [name for name, given in {**private, "person": person}.items() if given is not None]:
-        raise ArgumentError(f"{' and '.join(extra)} is for synthesis from marginals; trees have no differential privacy.")
+        raise ArgumentError(f"only synthesis from marginals takes {' and '.join(extra)}; trees have no differential privacy.")
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     usual = max(_LEAST_LEAF, round(math.sqrt(chosen.records.records) / 2))
     fewest = usual if leaf is None else checked_count("leaf", leaf, least=1)
@@ -150,14 +150,14 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     figures, reading = equal_to_others(chosen, release, holdout)
     notes, origin = (*remarks, reading, _UNBOUNDED), np.full(wanted, -1)
     treatment = Treatment("synthesis", chosen.names, {**figures, **checked})
-    made = Release(release, treatment, origin, settings, notes, left_out=made_anew(chosen.others))
-    return untraceable(made, chance, keep_order=True)  # no record has a place of its own
+    synthetic = Release(release, treatment, origin, settings, notes, left_out=made_anew(chosen.others))
+    return untraceable(synthetic, chance, keep_order=True)  # no record has a place of its own
 
 
 def _drawn(
     chosen: Chosen, settings: Mapping[str, Any], random: np.random.Generator
 ) -> tuple[dict[str, Any], dict[str, float], tuple[str, ...]]:
-    """Draw the columns, each given those before; what is drawn are rows of the original, whose value is taken."""
+    """Draw the columns, each given those before it; a draw is a row of the original, whose value is taken."""
     attributes = [_attribute(chosen, name, smooth=settings["smooth"]) for name in chosen.names]
     leaf, wanted = settings["leaf"], settings["records"]
     trees = SequentialTrees(attributes, leaf, random)
@@ -187,7 +187,7 @@ def _coded(chosen: Chosen, name: str) -> Coded:
     coded = replace(encode(chosen.column(name)), name=name)
     if not _is_ordered(chosen.column(name)) and len(coded.values) > _MOST_NAMES:
         raise ArgumentError(
-            f"column {shown(name)} has {len(coded.values):,} names; trees tell up to {_MOST_NAMES:,} apart: group it."
+            f"column {shown(name)} has {len(coded.values):,} names; trees distinguish up to {_MOST_NAMES:,}: group it."
         )
     return coded
 

@@ -33,8 +33,8 @@ class Treatment(Protection):
     figures
         What it reports about what it did, by name.
     not_private
-        Figures that were counted in the data without noise, where the records are differentially private: no part of what the
-        guarantee covers, so they stay inside.
+        Figures that were counted in the data without noise, if the records are differentially private: they are no part of what
+        the guarantee covers, so they must stay inside.
     """
 
     mechanism: str
@@ -79,7 +79,7 @@ class Treatment(Protection):
         return View(title, figures, tuple(self._tables()), release.notes)
 
     def _tables(self) -> Iterator[Table]:
-        """Return the figures that go by something, such as the attribute; those that go by the same in one table."""
+        """Return the figures that are given by something, such as the attribute; those by the same thing in one table."""
         by: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
         for name, value in self.figures.items():
             if not isinstance(value, Mapping) or any(isinstance(item, list | tuple) for item in value.values()):
@@ -119,7 +119,7 @@ def made_anew(others: Sequence[str]) -> dict[str, str]:
 
 
 def untraceable(release: Release[P], chance: Chance, *, keep_order: bool) -> Release[P]:
-    """Return a release as it may leave: without columns that name people, shuffled, and marked where all can repeat it."""
+    """Return a release fit to leave: without columns that name people, shuffled, and marked if everybody can repeat it."""
     release = screened(release)
     records = in_hand(release)
     repeatable = repeatable_of(chance, records.place, drawn=True)

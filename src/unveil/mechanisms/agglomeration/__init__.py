@@ -57,8 +57,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     4. Calibration: weights are raked to the totals of the original.
 
     The risk is the expected share of records that an intruder identifies because they are unique by the key and stay as they
-    were, averaged over intruders who know the first 1, 2, ..., d attributes. One that is unique by i of them is so to a share
-    :math:`v_h = (d - i + 1) / d` of these:
+    were, averaged over intruders who know the first 1, 2, ..., d attributes. One that is unique by i of them is unique for a
+    share :math:`v_h = (d - i + 1) / d` of these:
 
     .. math:: R = \frac{1}{N} \sum_h N_h \, v_h \, \phi_h (1 - \psi_h)
 
@@ -69,7 +69,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     data
         The records.
     key
-        The key attributes, the one that an intruder knows first before the others.
+        The key attributes, in the order in which an intruder is likely to know them.
     risk
         The risk allowed, R.
     substitution
@@ -138,16 +138,18 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     }
     release = release.replaced({weight_name: calibrated}).naming(weight_name)
     notes = _notes(gap, lost)
-    made = Release(release, Treatment("massc", names, figures), chosen.rows[kept], settings, notes)
-    return untraceable(made, chance, keep_order=keep_order)
+    massc_release = Release(release, Treatment("massc", names, figures), chosen.rows[kept], settings, notes)
+    return untraceable(massc_release, chance, keep_order=keep_order)
 
 
 def _range(name: str, given: Any) -> tuple[float, float]:
     if not isinstance(given, tuple | list) or len(given) != 2:  # noqa: PLR2004
-        raise ArgumentError(f"{name} is the least and the highest probability: two numbers.")
+        raise ArgumentError(f"{name} takes two numbers: the least and the highest probability.")
     low, high = (checked_share(name, bound) for bound in given)
     if low > high or (name == "sampling" and low == 0.0):
-        raise ArgumentError(f"{name} goes from {low:g} to {high:g}; the least comes first, and records stay with one above 0.")
+        raise ArgumentError(
+            f"{name} goes from {low:g} to {high:g}; the least comes first, and the probability of staying is above 0."
+        )
     return low, high
 
 
@@ -162,18 +164,18 @@ def _agglomerated(records: Microdata, names: tuple[str, ...]) -> Agglomerated:
 
 
 def _base_weights(records: Microdata, weights: str | None, others: tuple[str, ...]) -> tuple[NDArray[np.float64], str]:
-    """Return the weight of each record, and the name of the column that the release gets them in."""
+    """Return the weight of each record, and the name of the release's column for them."""
     if weights is None:
         if _WEIGHT in records.names:
             raise ArgumentError(f"the data has a column {shown(_WEIGHT)}; name it as weights, or rename it.")
         return np.ones(records.records), _WEIGHT
     other_side(others, (weights,), "weights")
-    given = numbers(records.column(weights), "calibration")
-    if not np.all(given > 0.0):
+    values = numbers(records.column(weights), "calibration")
+    if not np.all(values > 0.0):
         raise ArgumentError(
-            f"{int(np.sum(~(given > 0.0))):,} of the weights in column {shown(weights)} are not positive numbers."
+            f"{int(np.sum(~(values > 0.0))):,} of the weights in column {shown(weights)} are not positive numbers."
         )
-    return given, weights
+    return values, weights
 
 
 def _substituted(
@@ -203,21 +205,23 @@ def _calibrated(
 
 def _notes(gap: float, lost: int) -> tuple[str, ...]:
     gone = (f"{counted(lost, 'value')} of the calibration attributes left the release; the others carry their weight.",)
-    missed = (f"Raking did not come to its end: weighted counts miss the original's by up to {gap:.2%}.",)
+    missed = (f"Raking did not converge: weighted counts miss the original's by up to {gap:.2%}.",)
     return (*(gone if lost else ()), *(missed if gap > _CALIBRATED else ()))
 
 
 def _rates(
     strata: Agglomerated, allowed: float, substitution: tuple[float, float], sampling: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the rates of substitution and sampling of each stratum, and the risk that they come down to."""
+    """Return the rates of substitution and sampling of each stratum, and the risk that they lead to."""
     records = int(strata.records.sum())
     least, most = sampling
     psi = least_change(strata.records, strata.weight * most, *substitution, allowed * records)
     phi = 1.0 - least_change(strata.records, strata.weight * (1.0 - psi), 1.0 - most, 1.0 - least, allowed * records)
     reached = float(strata.records @ (strata.weight * phi * (1.0 - psi))) / records
     if reached > allowed * (1.0 + 1e-9) + 1e-15:
-        raise ArgumentError(f"with these rates the risk can only come down to {number(reached)}; allow more, or wider rates.")
+        raise ArgumentError(
+            f"with these rates the risk can be lowered only to {number(reached)}; allow a higher risk, or wider rates."
+        )
     return psi, phi, reached
 
 

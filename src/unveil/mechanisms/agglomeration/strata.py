@@ -1,4 +1,4 @@
-"""Who is at risk, how much of them must change, and whose values do they take? The first steps of MASSC.
+"""Who is at risk, how many of them must change, and whose values do they take? The first steps of MASSC.
 
 The key's attributes have an order: an intruder knows the first, or the first two, and so on. A record's stratum is the number of
 attributes that it takes to make it unique: the fewer, the greater its risk.
@@ -62,7 +62,7 @@ def least_change(
 
     .. math:: \min \sum_h N_h x_h \quad \text{such that} \quad \sum_h N_h r_h (1 - x_h) \le R, \quad low \le x_h \le high
 
-    A linear program with one constraint: the strata with the greatest risk change first. Where R is out of reach, all that are
+    A linear program with one constraint: the strata with the greatest risk change first. If R is out of reach, all that are
     at risk change at the highest rate.
 
     Parameters

@@ -1,1 +1,1 @@
-"""What can be said with a stated loss of privacy? Counts, sums, means, histograms, marginals and whole tables, through OpenDP."""
+"""What can be published with a stated loss of privacy? Counts, sums, means, histograms, marginals and tables, by OpenDP."""

@@ -1,8 +1,8 @@
 r"""What do several losses of privacy amount to together? Renyi differential privacy, and its conversion to epsilon and delta.
 
 A mechanism is :math:`(\alpha, r(\alpha))`-Renyi private when the divergence of order alpha between its answers on two
-neighbouring tables is at most r. Losses of adaptively chosen mechanisms add up order by order; a probability delta with which a
-bound does not hold adds up beside. What an epsilon means depends on who counts as a neighbour:
+neighbouring tables is at most r. Losses of adaptively chosen mechanisms add up order by order; the probability delta with which a
+bound does not hold adds up separately. What an epsilon means depends on who counts as a neighbour:
 
 - "add or remove": one table holds the records of one person more than the other;
 - "change one": both hold as many, and those of one person differ.
@@ -57,7 +57,7 @@ _MOST_EPSILON = 1e6
 
 @dataclass(frozen=True, slots=True)
 class PrivacyLoss:
-    r"""What one mechanism may disclose of one person.
+    r"""What one mechanism may disclose about one person.
 
     Attributes
     ----------
@@ -99,11 +99,13 @@ class PrivacyLoss:
         if min(self.amount, self.delta) < 0.0:
             raise ArgumentError("a loss of privacy is not negative.")
         if self.sampling < 1.0 and self.neighbours != ADD_REMOVE:
-            raise ArgumentError("a sample lowers the loss for neighbours of which one has a person more; state these.")
+            raise ArgumentError(
+                "a sample lowers the loss only for neighbours of which one has one more person; name these neighbours."
+            )
         if self.sampling < 1.0 and self.kind == "concentrated":
-            raise ArgumentError("how much a sample lowers a concentrated loss is not known in general; state the noise.")
+            raise ArgumentError("how much a sample lowers a concentrated loss is not known in general; name the kind of noise.")
         if self.delta and self.kind != "pure":
-            raise ArgumentError("a delta goes with an epsilon; a loss of rho has none of its own.")
+            raise ArgumentError("a delta belongs to an epsilon; a loss of rho has none of its own.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields."""
@@ -143,9 +145,9 @@ class PrivacyLoss:
 
 
 def composed_epsilon(losses: Sequence[PrivacyLoss], delta: float) -> float:
-    """Return the epsilon that several losses keep to together, but for a probability of delta.
+    """Return the epsilon that several losses keep to together, except with a probability of delta.
 
-    The least of three bounds: by Renyi divergences, by adding up epsilons, and, of Gaussian noise alone, by its exact profile.
+    The least of three bounds: by Renyi divergences, by adding up epsilons, and, for Gaussian noise alone, by its exact profile.
     """
     if not losses:
         return 0.0
@@ -194,7 +196,7 @@ def concentration(epsilon: float, delta: float) -> float:
         middle = (low + high) / 2.0
         low, high = (middle, high) if _epsilon_of(middle, delta) <= epsilon else (low, middle)
     if not low > 0.0:
-        raise ArgumentError(f"epsilon is {epsilon:g}, too little to share out at a delta of {delta:g}; ask for more.")
+        raise ArgumentError(f"epsilon is {epsilon:g}, too little to divide at a delta of {delta:g}; use a larger one.")
     return low
 
 
@@ -205,7 +207,7 @@ def _epsilon_of(rho: float, delta: float) -> float:
 
 
 def _of_pure(epsilon: float) -> NDArray[np.float64]:
-    r"""Return the divergence of randomised response, above which no mechanism of the same epsilon goes."""
+    r"""Return the divergence of randomised response, which no mechanism of the same epsilon exceeds."""
     if not math.isfinite(epsilon):
         return np.full(len(_ORDERS), math.inf)
     high, low = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
@@ -215,7 +217,7 @@ def _of_pure(epsilon: float) -> NDArray[np.float64]:
 
 @cache
 def _of_sample(rho: float, sampling: float) -> NDArray[np.float64]:
-    r"""Return the divergence of Gaussian noise on a sample; of an order that is not whole, that of the next.
+    r"""Return the divergence of Gaussian noise on a sample; for an order that is not whole, that of the next.
 
     .. math:: \frac{1}{\alpha - 1} \ln \sum_{k=0}^{\alpha} \binom{\alpha}{k} (1 - q)^{\alpha - k} q^k e^{(k^2 - k) \rho}
     """

@@ -1,4 +1,4 @@
-"""What does a differentially private answer say about itself? The noisy figures, and the account of the budget they took."""
+"""Differentially private answers: the noisy figures, and the account of the budget they spent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def answer_notes(unit: Unit) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Private(Result):
-    """A differentially private answer: nothing in it was taken from the data without noise.
+    """A differentially private answer: nothing in it comes from the data without noise.
 
     Attributes
     ----------

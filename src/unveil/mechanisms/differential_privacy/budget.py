@@ -1,6 +1,6 @@
-"""How much noise does a budget ask for? Sensitivity and budget to a mechanism of OpenDP; the one place that knows OpenDP.
+"""How much noise does a budget need? From sensitivity and budget to a mechanism of OpenDP; the one place that knows OpenDP.
 
-Noise comes from the operating system through OpenDP and cannot be seeded: who could repeat it could take it away again.
+Noise comes from the operating system through OpenDP and cannot be seeded: whoever could repeat it could subtract it again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
 WHOLE = ("geometric", "staircase")
 """Noise of whole numbers."""
 FOR_ONE_NUMBER = ("laplace", "geometric", "staircase", "gaussian", "auto")
-"""What a single number may have: staircase noise too, and, with auto, what errs least."""
+"""The noise that a single number may have: staircase noise too, and, with auto, the one with the least error."""
 
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "geometric", "gaussian")
 
@@ -55,7 +55,7 @@ class Budget:
     mechanism
         The kind of noise.
     epsilon, delta
-        The loss of privacy, and the probability with which it may be larger: 0 but for Gaussian noise.
+        The loss of privacy, and the probability with which it may be larger: 0 except for Gaussian noise.
     """
 
     mechanism: str
@@ -68,7 +68,7 @@ class Budget:
         checked_word("mechanism", mechanism, allowed)
         loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
         if mechanism == "staircase" and loss < _LEAST_STAIRCASE:
-            raise ArgumentError(f"for an epsilon below {_LEAST_STAIRCASE:g} take geometric noise: its error is the same.")
+            raise ArgumentError(f"for an epsilon below {_LEAST_STAIRCASE:g}, use geometric noise: its error is the same.")
         if mechanism != "gaussian":
             if delta is not None:
                 raise ArgumentError(f"{mechanism} noise has no delta; leave it out, or choose gaussian noise.")
@@ -81,7 +81,7 @@ class Budget:
         return cls(mechanism, loss, chance)
 
     def least(self, sensitivity: float, *, whole: bool) -> tuple[Budget, tuple[str, ...]]:
-        """Return the budget with the noise that errs least for one number, where that is left open, and why it is that one."""
+        """Return the budget with the noise of least error for one number, if that is left open, and why it is that one."""
         if self.mechanism != "auto":
             return self, ()
         if not whole:
@@ -103,9 +103,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one use of a budget was: what for, the noise, the sensitivity that it hides, and the budget it took.
+    """One use of a budget: its purpose, the noise, the sensitivity that it hides, and the budget it spent.
 
-    The budget is epsilon and delta, or rho of zero-concentrated differential privacy where that is what parts add up in.
+    The budget is epsilon and delta, or rho of zero-concentrated differential privacy if that is how parts add up.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Does microaggregation spare noise? Means of groups of k change less than values, so less noise hides a person."""
+"""Does microaggregation save noise? Means of groups of k change less than values, so less noise hides a person."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ def dp_microaggregate(
 ) -> Release[Treatment]:
     r"""Average groups of k records, add noise to the averages, and publish each as often as its group has records.
 
-    The grouping must be insensitive: another value of one record may change every group by one record at most. So records are
+    The grouping must be insensitive: another value of one record may change every group by at most one record. So records are
     put in a fixed order, by the sum of their values on the scale from 0 to 1 of the declared bounds, and cut into groups of k;
-    the last takes the rest. Optimal and MDAV microaggregation are not insensitive, and noise of this scale would not do for them.
+    the last takes the rest. Optimal and MDAV microaggregation are not insensitive, and noise of this scale would not protect
+    them.
 
     With values cut to their bounds, on that scale, the averages of d attributes change together by
 
@@ -61,7 +62,7 @@ def dp_microaggregate(
               \Delta_1 = \frac{d}{k} \left\lfloor \frac{n}{k} \right\rfloor \quad (d > 1)
 
     For one attribute the order is that of its values: what one group hands on, the next receives, and the changes add up to the
-    change of one value. For several they do not, and noise is spared only when k exceeds the square root of n. Where a person has
+    change of one value. For several they do not, and noise is saved only if k exceeds the square root of n. If a person has
     up to c records, the averages change by c times as much.
 
     Parameters
@@ -69,7 +70,7 @@ def dp_microaggregate(
     data
         The records.
     attributes
-        Columns of numbers; the release has no others, as they would tie a record to its group.
+        Columns of numbers; the release has no others, because they would tie a record to its group.
     bounds
         The lowest and the highest value of each, known without looking at the data.
     k

@@ -1,4 +1,4 @@
-"""Which values may an attribute have, whatever the data holds? Declared domains, and where each record is in them."""
+"""Declared domains: which values an attribute may have, whatever the data holds, and where each record is in them."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def checked_domain(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def require_labels(name: str, domain: tuple[Any, ...]) -> None:
-    """Refuse values that are written alike, such as the number 1 and the text "1": in a file their bins would become one."""
+    """Refuse values with the same text, such as the number 1 and the text "1": in a file their bins would become one."""
     if alike := len(domain) - len(set(map(str, domain))):
         raise ArgumentError(
-            f"{alike:,} of the {len(domain):,} values of {shown(name)} are written like another of them; "
+            f"{alike:,} of the {len(domain):,} values of {shown(name)} are written in the same way as another of them; "
             "ask for them in histograms of their own, or turn the column into text first."
         )
 

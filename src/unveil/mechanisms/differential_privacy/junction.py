@@ -1,4 +1,4 @@
-"""Which joint distribution agrees with some of its marginals? The one of the greatest entropy, on a tree of small tables.
+"""Which joint distribution agrees with some of its marginals? The one with the greatest entropy, on a tree of small tables.
 
 Attributes are numbered. The sets whose marginals are known are joined to cliques so that the cliques form a tree: where two share
 attributes, so do all between them. The distribution is then the product of the cliques' tables over those of what neighbours
@@ -29,7 +29,7 @@ Set: TypeAlias = tuple[int, ...]
 Table: TypeAlias = "NDArray[np.float64]"
 
 _AGREED = 1e-4
-"""Marginals that are so near in all, as shares, are fitted."""
+"""Marginals whose shares differ by no more than this in total are fitted."""
 
 
 def cliques_of(shape: Sequence[int], sets: Iterable[Sequence[int]]) -> list[Set]:
@@ -70,7 +70,7 @@ class JunctionTree:
     shape
         The number of values of each attribute.
     sets
-        The sets of attributes whose marginals have to agree; each comes to be in one clique.
+        The sets of attributes whose marginals have to agree; each ends up in one clique.
     """
 
     def __init__(self, shape: Sequence[int], sets: Iterable[Sequence[int]]) -> None:
@@ -207,7 +207,7 @@ def _spanned(cliques: Sequence[Set]) -> list[list[int]]:
 
 
 def _spread(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Give every record of a group a cell of the group's row, each cell to its share of the records, rounded at random.
+    """Assign every record of a group a cell of the group's row, each cell in its share of the records, rounded at random.
 
     The records of a group are in a random order at equal distances along the running sum of the shares.
     """

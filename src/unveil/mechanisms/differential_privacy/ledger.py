@@ -1,7 +1,7 @@
-"""How much of a budget do releases and answers take together? A ledger of losses of privacy, which refuses what exceeds it.
+"""How much of a budget do releases and answers spend together? A ledger of losses of privacy, which refuses what exceeds it.
 
 The file is a ledger like that of a gate: every row is chained to the one before under a key beside it. A loss is written before
-anything is drawn, so that a call that fails has spent and not the other way round.
+anything is drawn, so a call that fails may have spent for nothing, but none draws without spending.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = ["Account", "BudgetSpentError", "PrivacyAccount", "PrivacyLedger", "ch
 _ACCOUNT = "privacy"
 _OPENED = "opened"
 _SLACK = 1.0 + 1e-9
-"""Losses that are the budget but for a rounding error keep to it."""
+"""Losses that equal the budget up to a rounding error keep to it."""
 
 
 class BudgetSpentError(ModelNotMetError):
-    """The request would take more than is left of the budget: nothing was drawn."""
+    """The request would spend more than is left of the budget: nothing was drawn."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -47,12 +47,12 @@ class PrivacyAccount(Result):
     epsilon, delta
         The budget.
     spent
-        The epsilon that all losses together keep to, but for a probability of delta.
+        The epsilon that all losses together keep to, except with a probability of delta.
     neighbours, protects
         Whom the figures hold for: tables that differ by a person added or removed, or by one changed; "record" or "person",
         None as long as nothing was spent.
     entries
-        For each loss when it was written, what for, and its parts.
+        For each loss, when it was written, its purpose, and its parts.
     """
 
     epsilon: float
@@ -107,7 +107,7 @@ class PrivacyLedger:
     path
         The file; made where there is none, with its secret key beside it.
     budget
-        Epsilon, or "EPSILON:DELTA": what all losses together may come to. Needed where the file is made; later, it must be the
+        Epsilon, or "EPSILON:DELTA": what all losses together may amount to. Needed when the file is made; later, it must be the
         same.
     neighbours
         "add or remove": somebody is in the data or is not. "change one": the number of records is known, and somebody's differ.
@@ -142,7 +142,7 @@ class PrivacyLedger:
             checked_word("neighbours", neighbours, NEIGHBOURS)
         limit = None if budget is None else read_budget(budget)
         if limit is None and not os.path.exists(path):  # noqa: PTH110 - a path of any kind
-            raise ArgumentError(f"there is no ledger {shown(path)}; to open one, say its budget: EPSILON, or EPSILON:DELTA.")
+            raise ArgumentError(f"there is no ledger {shown(path)}; to open one, state its budget: EPSILON, or EPSILON:DELTA.")
         self._ledger = Ledger(path, key_file)
         with self._ledger.book() as book:
             first = next(iter(book.news()), None)
@@ -155,11 +155,11 @@ class PrivacyLedger:
             self.close()
             raise LedgerError(
                 f"the ledger {shown(path)} was opened for epsilon {self.epsilon:g} and delta {self.delta:g}, neighbours "
-                f"{self.neighbours}; leave the budget out, or say the same. A new budget for the same people is spent on top."
+                f"{self.neighbours}; leave the budget out, or state the same. A new budget for the same people adds to it."
             )
 
     def spend(self, what: str, losses: Sequence[PrivacyLoss], protects: str = "record") -> PrivacyAccount:
-        """Write losses down, all or, where they exceed the budget together with what is there, none.
+        """Record losses: all of them or, if they would exceed the budget together with those recorded, none.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class PrivacyLedger:
         losses
             The losses.
         protects
-            Whom they hold for: "record" or "person"; all of a ledger for the same.
+            Whom they hold for: "record" or "person"; all losses of a ledger hold for the same.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class PrivacyLedger:
             there = [_facts(entry, self._ledger.path) for entry in self._rows()]
             if any(entry["protects"] != protects for entry in there):
                 raise ArgumentError(
-                    f"this guarantee is per {protects}, and the ledger {shown(self._ledger.path)} has others, which do not add "
+                    f"this guarantee is per {protects}, but the ledger {shown(self._ledger.path)} has others, which do not add "
                     "up with it. Name the column of persons for all, or for none."
                 )
             before = [loss for entry in there for loss in _losses(entry)]
@@ -218,8 +218,8 @@ class PrivacyLedger:
         came = "no epsilon at this delta" if math.isinf(after) else f"epsilon {after:.4g}"
         price = "more than this delta" if math.isinf(alone) else f"epsilon {alone:.4g}"
         return (
-            f"{what} would take {price}, and {before:.4g} of {self.epsilon:g} is spent (delta {self.delta:g}): together "
-            f"{came}. Nothing was drawn; ask for less, or end here: a larger budget protects less."
+            f"{what} would spend {price}, and {before:.4g} of {self.epsilon:g} is spent (delta {self.delta:g}): together "
+            f"{came}. Nothing was drawn; spend less, or end here: a larger budget protects less."
         )
 
 
@@ -228,7 +228,7 @@ Account: TypeAlias = str | os.PathLike[str] | PrivacyLedger
 
 
 def charged(ledger: Account | None, what: str, losses: Sequence[PrivacyLoss], unit: Unit) -> tuple[str, ...]:
-    """Write what a mechanism is about to spend into a ledger, if one is named; return what to say about it."""
+    """Record what a mechanism is about to spend in a ledger, if one is named; return what to say about it."""
     if ledger is None:
         return ()
     opened = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)
@@ -261,7 +261,7 @@ def read_budget(budget: float | str) -> tuple[float, float]:
 
 def _opened(book: Book, budget: tuple[float, float] | None, neighbours: str, path: Any) -> Entry:
     if budget is None:
-        raise ArgumentError(f"the ledger {shown(path)} is empty; to open it, say its budget: EPSILON, or EPSILON:DELTA.")
+        raise ArgumentError(f"the ledger {shown(path)} is empty; to open it, state its budget: EPSILON, or EPSILON:DELTA.")
     return book.write(_row("budget", _OPENED, {"epsilon": budget[0], "delta": budget[1], "neighbours": neighbours}))
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Placed", "dp_marginals"]
 
 _MOST_CELLS = 1_000_000
-"""Noise for more cells than this takes longer than anybody waits."""
+"""Noise for more cells than this takes too long."""
 _BY, _COUNT = " x ", "n"
-"""What joins the attributes of a table to its name, and the name of the counts."""
+"""What joins the attributes of a table into its name, and the name of the counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +76,7 @@ class Placed:
         cells = sum(math.prod(self.shape(names)) for names in wanted)
         if cells > _MOST_CELLS:
             raise ArgumentError(
-                f"the tables have {cells:,} cells together; at most {_MOST_CELLS:,} can be had: group values first."
+                f"the tables have {cells:,} cells together; at most {_MOST_CELLS:,} are possible: group values first."
             )
 
     def noisy_tables(
@@ -107,7 +107,7 @@ def dp_marginals(
 
     .. math:: \Delta_1 = c \, T, \qquad \Delta_2 = c \sqrt{T}
 
-    for T tables, as a record is in one cell of each.
+    for T tables, because a record is in one cell of each.
 
     Parameters
     ----------
@@ -152,11 +152,11 @@ def dp_marginals(
 
 
 def _require_names(wanted: Sequence[tuple[str, ...]]) -> None:
-    """Refuse tables and columns that would be under one name in the answer, where one would hide the other."""
+    """Refuse tables and columns that would have the same name in the answer, where one would hide the other."""
     if len({_BY.join(names) for names in wanted}) < len(wanted):
-        raise ArgumentError(f"two tables have one name once their attributes are joined by {_BY!r}; rename a column.")
+        raise ArgumentError(f"two tables have the same name once their attributes are joined by {_BY!r}; rename a column.")
     if any(_COUNT in names for names in wanted):
-        raise ArgumentError(f"a column is named {_COUNT!r}, as the noisy counts of the answer are; rename the column.")
+        raise ArgumentError(f"a column is named {_COUNT!r}, like the noisy counts of the answer; rename the column.")
 
 
 def _cells(placed: Placed, names: tuple[str, ...], table: NDArray[Any]) -> list[dict[str, Any]]:

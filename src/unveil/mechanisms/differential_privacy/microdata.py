@@ -39,7 +39,7 @@ _RARE = 1.5
 """Values with fewer records than this many standard deviations of the noise are taken together in further tables."""
 _DELTA = 1e-9
 _MOST_VALUES = 1_000_000
-"""Noise for more takes longer than anybody waits."""
+"""Noise for more takes too long."""
 
 
 @checked_arguments
@@ -79,9 +79,9 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
         The loss of privacy, and the probability with which it may be larger: well below one over the number of records.
     workload
         Sets of attributes that users will study together: only tables of two attributes of one set are measured, and a pair in
-        several sets counts as often. None: all pairs alike.
+        several sets counts as often. None: all pairs equally.
     records
-        How many to make; none: as many as the noisy tables say there are.
+        How many to make; none: as many as the noisy tables suggest.
     person
         The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
         guarantee is per person. None: the guarantee is per record.
@@ -195,12 +195,12 @@ def _require_room(placed: Placed) -> None:
     for name, domain in placed.domains.items():
         if len(domain) > _MOST_VALUES:
             raise ArgumentError(
-                f"{shown(name)} has {len(domain):,} declared values; at most {_MOST_VALUES:,} can be: group them."
+                f"{shown(name)} has {len(domain):,} declared values; at most {_MOST_VALUES:,} are possible: group them."
             )
 
 
 def _one_way(values: Sequence[_Values]) -> NoisyTables:
-    """Return the one-way tables of groups of values, and the number of records that all of them together say there are."""
+    """Return the one-way tables of groups of values, and the number of records that all of them together suggest."""
     sums = [one.counts.sum() for one in values]
     total = np.average(sums, weights=[1.0 / len(one.counts) for one in values])
     tables: dict[tuple[int, ...], NoisyTable] = {(at,): NoisyTable(one.grouped, one.spent.scale) for at, one in enumerate(values)}
@@ -217,7 +217,7 @@ def _counts(values: Sequence[_Values], pair: tuple[int, ...]) -> NDArray[np.int6
 
 
 def _weights(workload: Sequence[Names] | None, names: tuple[str, ...]) -> dict[tuple[int, ...], float]:
-    """Return the pairs of attributes that users will study together, and in how many sets each stands."""
+    """Return the pairs of attributes that users will study together, and how many sets contain each."""
     sets = [names] if workload is None else [tuple(dict.fromkeys(names_of(one))) for one in workload]
     for unknown in (name for one in sets for name in one if name not in names):
         raise ArgumentError(f"the workload names {shown(unknown)}, which is not among the attributes to synthesise.")

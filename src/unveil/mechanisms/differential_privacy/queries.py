@@ -1,7 +1,7 @@
 """How many, how much, how much on average? Counts, sums, means and histograms with a stated loss of privacy.
 
-Two tables are neighbours when one holds the records of one person more than the other. Where the caller names the column of
-persons, at most `contribution` records of each are used; where none is named, each record is taken for a person. Sensitivities
+Two tables are neighbours if one holds the records of one more person than the other. If the caller names the column of
+persons, at most `contribution` records of each are used; if none is named, each record counts as a person. Sensitivities
 follow from that and from the bounds and values that the caller declares, never from the data. Sums are
 taken in whole multiples of a power of two that follows from the bounds, so that no rounding error adds to them.
 """
@@ -36,7 +36,7 @@ __all__ = ["dp_count", "dp_histogram", "dp_mean", "dp_sum"]
 _STEPS = 1 << 20
 """A bound is this many steps of the grid on which values are summed."""
 _LARGEST_WHOLE = 1 << 31
-"""Four thousand million values up to it can be summed."""
+"""Four billion values up to it can be summed."""
 
 
 @checked_arguments
@@ -66,8 +66,8 @@ def dp_count(
     epsilon
         The budget, above 0.
     mechanism, delta
-        "geometric", "laplace", "staircase" (whole numbers; less error where a person counts more than once), or "gaussian" with a
-        delta. "auto": of those without a delta the one with the least expected error, which the notes say.
+        "geometric", "laplace", "staircase" (whole numbers; less error if a person counts more than once), or "gaussian" with a
+        delta. "auto": of those without a delta, the one with the least expected error, named in the notes.
     person
         The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
         guarantee is per person. None: the guarantee is per record.
@@ -236,15 +236,15 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
 def _bounded(
     data: Data, attribute: str, bounds: tuple[float, float], nulls: str, unit: Unit, *, whole: bool
 ) -> tuple[NDArray[np.float64], float, float, bool]:
-    """Return the values of an attribute that count, cut to the declared bounds, these, and whether both are of whole numbers."""
+    """Return the values that count, cut to the declared bounds, the bounds, and whether both are whole numbers."""
     low, high = checked_bounds(bounds)
     bounded = max(abs(low), abs(high)) <= _LARGEST_WHOLE and np.array([low, high]).dtype.kind in "iu"
     if whole and not bounded:
-        raise ArgumentError(f"such noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
+        raise ArgumentError(f"this noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
     checked_word("nulls", nulls, ("error", "skip"))
     chosen = unit.cut(choose(data, attribute, nulls))
     if whole and not chosen.column(attribute).dtype.is_integer():
-        raise ArgumentError(f"such noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
+        raise ArgumentError(f"this noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")
     values = np.clip(numbers(chosen.column(attribute), "a sum or mean"), low, high)
     return values, low, high, bounded and chosen.column(attribute).dtype.is_integer()
 

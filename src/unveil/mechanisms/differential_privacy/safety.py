@@ -33,7 +33,7 @@ _LARGEST_K = 1 << 20
 _LARGEST_EPSILON = 20.0
 _LEAST_EPSILON = 1e-10
 _EXACT = 1 << 53
-"""Draws are whole multiples of one over it, so that a rate which is one, too, is met exactly."""
+"""Draws are whole multiples of one over it, so that a rate that is such a multiple too is met exactly."""
 _TERMS = 400
 """Sizes beyond this many, and some that grow with the first, add nothing that floating point holds."""
 _NOTE = "The guarantee holds for the records if the generalisation was chosen without looking at the data."
@@ -56,23 +56,23 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
 ) -> Release[Treatment]:
     r"""Sample records, generalise them and leave out small classes, with (epsilon, delta)-differential privacy.
 
-    Every record stays with probability beta, then values are generalised, and a record is left out whose combination of values is
-    held by fewer than k. k is the least for which `safepub_delta` does not exceed delta. The records are in a random order: the
-    order of the data would tell more of a record than its class.
+    Every record stays with probability beta, then values are generalised, and a record is left out if its combination of values
+    is held by fewer than k records. k is the least for which `safepub_delta` does not exceed delta. The records are in a random
+    order: the order of the data would say more about a record than its class.
 
     Parameters
     ----------
     data
         The records.
     attributes
-        The columns of the release. All of them form the classes: to differential privacy every attribute is a key.
+        The columns of the release. All of them form the classes: for differential privacy, every attribute is a key.
     epsilon, delta
         The loss of privacy, and the probability with which it may be larger.
     generalise
         For an attribute its partition, as `Partition.of` takes it: blocks, edges, a mapping, a function of a value, or a file.
         Choose it without looking at the data. Attributes that are not named stay as they are.
     sampling
-        The probability beta with which a record stays, at most :math:`1 - e^{-\epsilon}`, which is taken where none is given.
+        The probability beta with which a record stays, at most :math:`1 - e^{-\epsilon}`, which is the default.
     nulls
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
     person
@@ -88,7 +88,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     -------
     Release
         `figures` has k, the sampling rate and the delta that k gives; `not_private` how many records were sampled and how many of
-        these are gone with small classes.
+        these were left out with small classes.
 
     References
     ----------

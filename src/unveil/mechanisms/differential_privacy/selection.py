@@ -6,8 +6,8 @@ Every round has a part of the budget. A pair is chosen by the exponential mechan
           \qquad \Delta_s = c \max w
 
 how far its table is from what the distribution says about it, less the error that noise will add to its m cells; so a large table
-is chosen only when there is more to learn of it than it would get wrong. Its counts get discrete Gaussian noise, and the
-distribution is fitted again to all tables so far. Where noise drowned what the round found, the rounds that follow have more of
+is chosen only if there is more to learn from it than it would get wrong. Its counts get discrete Gaussian noise, and the
+distribution is fitted again to all tables so far. If noise drowned what a round found, the rounds that follow have more of
 the budget.
 
 References
@@ -40,7 +40,7 @@ _ROUNDS = 4
 _ON_CHOICE = 0.1
 """The part of a round's budget that goes to its choice."""
 _DROWNED = 4.0
-"""The next round has this many times the budget where noise drowned what was found: half the noise."""
+"""If noise drowned what was found, the next round has this many times the budget: half the noise."""
 _MOST_CELLS = 60_000
 """Of all cliques together: fitting takes time in proportion."""
 _SWEEPS, _LAST_SWEEPS = 12, 60
@@ -112,7 +112,7 @@ class NoisyTables:
 def select(
     tables: NoisyTables, true: Callable[[Set], NDArray[np.int64]], weights: Mapping[Set, float], rho: float, most: int
 ) -> list[Spent]:
-    """Measure pairs, one a round, until the budget is spent; return the account.
+    """Measure pairs, one per round, until the budget is spent; return the account.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ Noise n has the probability
 
 so that :math:`p(n + \Delta) = b \, p(n)` away from zero, and no shift of up to Delta changes a probability by more than a factor
 of 1 / b. It is for one number only: among several, a person who changes two of them a little each could move both by a whole
-stair. For a sensitivity of 1 it is geometric noise; above, its error is lower. All draws are whole numbers from the operating
-system, and b is a fraction of 2^64, rounded up, so that the probabilities are exactly these.
+stair. For a sensitivity of 1 it is geometric noise; above that, its error is lower. All draws are whole numbers from the
+operating system, and b is a fraction of 2^64, rounded up, so that the probabilities are exactly these.
 
 References
 ----------
@@ -32,7 +32,7 @@ __all__ = ["expected_error", "stair_width", "staircase", "staircase_error"]
 
 _BITS = 64
 _WIDEST = 1 << 16
-"""Of this many widths the best is looked for one by one; of more, among as many."""
+"""Up to this many widths are tried one by one; of more, only as many are tried."""
 
 
 def staircase(value: int, epsilon: float, sensitivity: int) -> int:
@@ -55,7 +55,7 @@ def staircase(value: int, epsilon: float, sensitivity: int) -> int:
         distance = stairs * sensitivity + within
         if secrets.randbits(1):
             return value + distance
-        if distance:  # nothing has one zero only
+        if distance:  # zero has no sign
             return value - distance
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Unit", "chance_of_test", "notes_of_test"]
 
 _MOST_RECORDS = 10**8
-"""Of one person; noise for more would be beyond what the generators of noise hold."""
+"""The most records of one person; noise for more would exceed what its generators can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def chance_of_test(seed: int | None, *, testing: bool) -> Chance:
     """Return where draws come from; a seed is refused unless the caller says that it is a test."""
     if seed is not None and not testing:
         raise ArgumentError(
-            "a seed is given, and anyone who repeats the draws undoes the guarantee; leave it out, or say that this is a test "
+            "a seed is given, but anyone who repeats the draws undoes the guarantee; leave it out, or say that this is a test "
             "(testing=True)."
         )
     return chance_of(seed)

@@ -1,4 +1,4 @@
-"""What if k people share one value? Microaggregation: groups of at least k records alike, each replaced by its group's value."""
+"""What if k people share one value? Microaggregation: groups of at least k similar records, which get their group's value."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    r"""Replace the values of records that lie together by one value a group of at least `k`.
+    r"""Replace the values of records that are close together by one value per group of at least `k`.
 
     The loss is the share of the spread that the groups hide. With :math:`x_{ij}` the record j of group i, :math:`a_i` the
     group's aggregate and :math:`\bar x` the centre of all,
@@ -76,27 +76,27 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     method
         ``"mdav"``: around the record farthest from the centre and the one farthest from that, k each, until fewer than 3k are
         left [1]_. ``"v-mdav"``: as that, and each group takes up to k - 1 more that fit it [2]_. ``"optimal"``: one attribute
-        at a time, the groups with the least loss there are, as a shortest path [3]_.
+        at a time, the groups with the least possible loss, as a shortest path [3]_.
     aggregate
         What stands for a group: ``"mean"`` or ``"median"`` of a continuous attribute, ``"median"`` of an ordinal one (of two
         middle values the lower), ``"mode"`` of a nominal one (of several the first in order). One for all or by attribute; none:
         the first of these that fits.
     kinds
-        "continuous", "ordinal" or "nominal" by attribute. None said: numbers are continuous, dates and what has an order are
-        ordinal, all else is nominal.
+        "continuous", "ordinal" or "nominal" by attribute. By default, numbers are continuous, dates and what has an order are
+        ordinal, everything else is nominal.
     orders
         The values of an ordinal attribute, lowest first; numbers and dates have their own.
     standardise
-        Whether every attribute counts alike in distances: numbers and ranks over their standard deviation, names so that two
-        records picked at random are as far apart. Otherwise as they are, and 1 for different names.
+        Whether every attribute counts the same in distances: numbers and ranks divided by their standard deviation, names so that
+        two records picked at random are as far apart. Otherwise as they are, and 1 for different names.
     together
         Whether groups are formed over all attributes, or for each alone. Alone loses less and protects less: each attribute is
         k-anonymous, their combination is not.
     groups
-        A column, or a list with an entry a record, that says who belongs together; none: `method` finds out.
+        A column, or a list with one entry per record, that says who belongs together; none: `method` finds out.
     within
         Columns that stay as they are, such as a region or the classes of a generalised key: groups are formed within their
-        combinations only, each of which needs at least k records. None: among all records.
+        combinations, each of which needs at least k records. None: among all records.
     gain
         Of ``"v-mdav"``: a record fits a group when it is nearer to it than `gain` times its distance to other records.
     refine
@@ -128,8 +128,8 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
     Notes
     -----
-    V-MDAV grows with the square of the records, and so does MDAV where there are names or many attributes; over a few numbers a
-    tree finds the same groups in little more than the records. The optimal method grows with records times k, refining with the
+    V-MDAV takes time quadratic in the records, and so does MDAV with names or many attributes; over a few numbers a
+    tree finds the same groups in little more than linear time. The optimal method takes time in records times k, refining in the
     records. Where groups are formed, the centre of an ordinal attribute is the mean of its ranks and that of a nominal one the
     shares of its values.
 
@@ -160,7 +160,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     checked_count("k", k, least=1, most=chosen.records.records, of="records")
     together = together or groups is not None
     if method == "optimal" and together and groups is None and len(chosen.names) > 1:
-        raise ArgumentError("method 'optimal' takes one attribute at a time; ask for each alone (together=False), or for 'mdav'.")
+        raise ArgumentError("method 'optimal' takes one attribute at a time; group each alone (together=False), or use 'mdav'.")
     points = prepared(chosen, kinds, orders, aggregate, standardise=standardise)
     if method == "optimal" and groups is None and (names := [one.name for one in points if one.kind == "nominal"]):
         raise ArgumentError(f"method 'optimal' needs an order, and {listed(names)} has none; use 'mdav'.")
@@ -185,10 +185,10 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 def _strata(chosen: Chosen, within: Sequence[str], *, given: bool) -> NDArray[np.int64]:
     """Return the stratum of every record; 0 for all where no column makes strata."""
     if within and given:
-        raise ArgumentError("groups are given, so none are formed within columns; leave one of `groups` and `within` out.")
+        raise ArgumentError("groups are given, so none are formed within columns; leave out either `groups` or `within`.")
     require_columns(within, chosen.records.names)
     if both := [name for name in within if name in chosen.names]:
-        raise ArgumentError(f"column {shown(both[0])} makes strata and is to be aggregated; it can be only one of both.")
+        raise ArgumentError(f"column {shown(both[0])} makes strata and is to be aggregated; it can be only one of the two.")
     return strata_of(chosen, within)[0]
 
 
@@ -207,7 +207,7 @@ def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
     def partition(_: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         group = np.unique(numbered[rows], return_inverse=True)[1]
         if (least := int(np.bincount(group).min())) < k:
-            raise ArgumentError(f"the smallest group given has {counted(least, 'record')}, and k is {k:,}; join groups.")
+            raise ArgumentError(f"the smallest group given has {counted(least, 'record')}, but k is {k:,}; join groups.")
         return np.asarray(group)
 
     return partition
@@ -223,7 +223,7 @@ def _release(
     *,
     keep_order: bool,
 ) -> Release[Treatment]:
-    """Put the groups' values in place and say what that cost."""
+    """Put in the groups' values, and say what that cost."""
     columns, errors, totals, sizes = {}, {}, {}, {}
     for attribute in attributes:
         group = of_record[attribute.name]

@@ -1,4 +1,4 @@
-"""How far do two values of an attribute lie apart, and what stands for a group of them? By the attribute's kind."""
+"""How far apart are two values of an attribute, and what stands for a group of them? That depends on the attribute's kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AggregatedAttribute", "prepared"]
 
 _AGGREGATES: dict[Kind, tuple[str, ...]] = {"continuous": ("mean", "median"), "ordinal": ("median",), "nominal": ("mode",)}
-"""What may stand for a group of values of each kind; the first is the one that does unless another is requested."""
+"""What may stand for a group of values of each kind; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ def _attribute(
 
 
 def _own_kind(column: Any, order: Sequence[Any] | None) -> Kind:
-    """Return the kind of a column of which none is said: numbers are continuous, dates and what has an order ordinal."""
+    """Return the default kind of a column: numbers are continuous, dates and what has an order are ordinal."""
     if order is not None or column.dtype.is_temporal():
         return "ordinal"
     return "continuous" if column.dtype.is_numeric() else "nominal"

@@ -1,6 +1,6 @@
 r"""Does one person dominate a group? The largest share that one value has of its group's total.
 
-A mean of values of which one is nearly all says nearly that value. With :math:`x_{ij}` the value j of group i,
+A mean of values of which one makes up nearly the whole gives away nearly that value. With :math:`x_{ij}` the value j of group i,
 
 .. math:: \max_i \max_j \frac{|x_{ij}|}{\sum_j |x_{ij}|} ,
 

@@ -1,4 +1,4 @@
-"""Which records form a group? The methods over attributes together or each alone, with nulls and given groups seen to."""
+"""Which records form a group? The methods, over all attributes or each alone, with nulls and given groups taken care of."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["Partition", "by_method", "grouped"]
 Partition: TypeAlias = "Callable[[Sequence[AggregatedAttribute], NDArray[np.int64]], NDArray[np.int64]]"
 """From attributes and rows that have values in all of them to the group of each row."""
 _NEAR = 8
-"""Records near to one, beside 2k, whose groups it may go to."""
+"""How many records near to one, besides 2k, have groups that it may join."""
 _PASSES = 32
-"""So often is every record looked at, at most, when groups are refined; a dozen times is usual."""
+"""The most times that every record is looked at when groups are refined; a dozen is usual."""
 _FEW, _MANY, _MORE = 4, 10_000, 3
-"""Up to so many attributes a tree pays; with each further one from three times as many records on, as measured."""
+"""A tree pays up to this many attributes; with each further one, only from three times as many records on, as measured."""
 _HEARD = 0.1
 """Seconds after which an interrupt is heard."""
 
@@ -56,7 +56,7 @@ def grouped(
 
 
 def _too_few(records: int, k: int, *, nulls: bool) -> str:
-    """Say why records that may only be grouped among themselves are too few."""
+    """Say why there are too few records that may only be grouped among themselves."""
     if nulls:
         reason = f"{counted(records, 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
         return reason + "nulls='skip' leaves such records out."
@@ -90,7 +90,7 @@ def _by_tree(attributes: int, records: int) -> bool:
 
 
 def _interruptible(kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
-    """Run a compiled loop in a thread of its own, while this one hears an interrupt or a cancelled run, and ends it."""
+    """Run a compiled loop in a thread of its own, while this one listens for an interrupt or a cancelled run, and ends it."""
     run, stop = active_run(), np.zeros(1, dtype=np.bool_)
     with ThreadPoolExecutor(1) as pool:
         work = pool.submit(kernel, *arguments, stop)
@@ -111,7 +111,9 @@ def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> N
 
     if not group.any():
         return group
-    order = tree_of(np.ascontiguousarray(points.T)).record  # records that lie together stand together, which spares time
+    order = tree_of(
+        np.ascontiguousarray(points.T)
+    ).record  # records that are close together are stored together, which saves time
     places, made = np.ascontiguousarray(points.T[order]), _in_order(group[order])
     size = np.bincount(made)
     near = cKDTree(places).query(places, min(len(places), _NEAR + 2 * k))[1][:, 1:]

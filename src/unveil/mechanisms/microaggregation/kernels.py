@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""Which records lie together? The compiled loops of MDAV, V-MDAV and the optimal univariate partition.
+"""The compiled loops of MDAV, V-MDAV and the optimal univariate partition.
 
 A record is a column of `points` (attributes x records, so that a loop over records runs through memory) and a column of
 `codes`, its nominal attributes. Two records are apart by the sum of the squared differences of their points and, for every

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""Do groups lose less if records change places? The compiled loop of the local phase.
+"""The compiled loop of the local phase, in which records change places if groups then lose less.
 
 Points are records x attributes here. Of a group of n records with the centre c, the squared error falls by n / (n - 1) |x - c|^2
 when x leaves, and rises by n / (n + 1) |x - c|^2 when x comes. When y takes the place of x it changes by

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""Which records lie together? The compiled loops of MDAV over numbers, by a tree of the records without a group.
+"""The compiled loops of MDAV over numbers, by a tree of the records without a group.
 
 A node of the tree is a box around its records that have no group yet; boxes shrink as records get one. No record of a node is
 farther away than the farthest corner of its box, nor nearer than the box itself, so most nodes need not be looked into. Bounds

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["pram"]
 
 _MOST_VALUES = 1_000
-"""A matrix over more values than this is no longer looked at by anybody; such an attribute is hardly a category."""
+"""Nobody looks at a matrix over more values than this; such an attribute is hardly a category."""
 _FEWEST = 10
-"""An invariant matrix gives away how many records of a stratum hold a value; of fewer than these nobody may know."""
+"""An invariant matrix gives away how many records of a stratum hold a value; nobody may learn a number below this."""
 _NEVER = 1e-9
-"""A value that becomes another less often than this does not make that one doubtful."""
+"""A value that becomes another less often than this does not cast doubt on that one."""
 _FREQUENCIES = (
     "The matrix of invariant PRAM gives away the frequencies of the values, its fixed point: publish it only where you would "
     "publish these."
@@ -72,19 +72,19 @@ def pram(
     attributes
         The categorical columns to randomise, each by itself.
     retention
-        The probability with which a value stays; any other value of the attribute is as likely as the next (those of an invariant
+        The probability with which a value stays; all other values of the attribute are equally likely (those of an invariant
         matrix by their frequencies).
     matrix
         Instead of `retention`: the Markov matrix, for several attributes a mapping from each to its own. It is an array over the
         attribute's values in their sorted order, or a mapping from value to {value: probability}, which may name new values.
     invariant
         Make the matrix such that the expected frequencies of the values stay as they are. With `retention` every value stays with
-        that probability, save one that more than half of the records hold, which must stay more often; a `matrix` is followed by
-        Bayes' way back (two-step invariant PRAM).
+        that probability, except one that more than half of the records hold, which must stay more often; a `matrix` is followed
+        by Bayes' way back (two-step invariant PRAM).
     strata
-        Columns within whose combinations the values are randomised: what is drawn, or kept, is so within each. Refused where a
-        stratum holds one value only, which would stay for certain, or, for an invariant matrix, a value that fewer than 10 of its
-        records hold: the matrix gives away the frequencies.
+        Columns within whose combinations the values are randomised: what is drawn, or kept, is drawn or kept within each. Refused
+        if a stratum holds only one value, which would certainly stay, or, for an invariant matrix, a value that fewer than 10 of
+        its records hold: the matrix gives away the frequencies.
     nulls
         "keep": a null stays a null. "skip": a record with a null in the attributes is left out. "error": refuse.
     keep_order
@@ -98,7 +98,7 @@ def pram(
     Release
         `figures["matrices"]` holds, for each attribute, its matrices: stratum, values and rows; `figures["diagonal"]` the
         probability with which each value stays, the mean over strata. `figures["changed"]` is the share of values that changed,
-        `figures["expected_changed"]` what the matrix lets expect.
+        `figures["expected_changed"]` the share that the matrix leads to on average.
 
     References
     ----------
@@ -116,10 +116,10 @@ def pram(
     kept = None if retention is None else checked_share("retention", retention)
     chance, chosen, within = chance_of(seed, key_file), choose(data, attributes, nulls), names_of(strata)
     records, names = chosen.records, chosen.names
-    given = _matrices(names, matrix)
+    matrices = _matrices(names, matrix)
     stratum, labels = _strata(records, within, names)
     settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
-    by_name = {name: _Column(records, name, given.get(name)) for name in names}
+    by_name = {name: _Column(records, name, matrices.get(name)) for name in names}
     used = {name: [column.values, column.given] for name, column in by_name.items()}
     random = chosen.draws(chance, "pram", {**settings, "matrices": used})
     columns, figures = {}, {"changed": {}, "expected_changed": {}, "diagonal": {}, "matrices": {}}  # type: ignore[var-annotated]
@@ -200,19 +200,19 @@ class _Column:
         return dictionary.gather(places.set(type(self.column)(~self.filled), None))
 
     def _dictionary(self) -> Any:
-        """Return the values as a column of the type that they had; one of fixed names becomes text where names are new."""
+        """Return the values as a column of the type that they had; a column of fixed names becomes text if names are new."""
         fixed = str(self.column.dtype.base_type()) == "Enum" and len(self.values) > len(self.present)
         try:
             return type(self.column)(self.column.name, list(self.values), dtype=None if fixed else self.column.dtype)
         except (TypeError, OverflowError):
             raise ArgumentError(
-                f"the matrix of {shown(self.column.name)} names values of another type than the column's; "
+                f"the matrix of {shown(self.column.name)} names values of a type other than the column's; "
                 "turn the column into text first."
             ) from None
 
 
 class _Weak:
-    """How many matrices do not protect: a published value tells the true one for certain, or the matrix gives away a rare one."""
+    """How many matrices do not protect: a published value gives the true one away, or the matrix gives away a rare one."""
 
     def __init__(self, retention: float | None, *, invariant: bool, stratified: bool) -> None:
         self._made = invariant if retention is None else retention < 1.0
@@ -233,12 +233,12 @@ class _Weak:
             return
         if strata == 1:
             raise ArgumentError(
-                f"a published value of column {shown(name)} would tell the true one for certain: it holds one value only, or "
+                f"a published value of column {shown(name)} would give the true one away: it holds only one value, or "
                 "none would stay; leave the column out, or give another retention."
             )
         raise ArgumentError(
             f"{self.certain + self.rare:,} of the {strata:,} strata cannot be randomised in column {shown(name)}: in "
-            f"{self.certain:,} a published value would tell the true one for certain (a stratum of one value, mostly), and in "
+            f"{self.certain:,} a published value would give the true one away (mostly a stratum with one value), and in "
             f"{self.rare:,} the matrix would give away a value of fewer than {_FEWEST} records; group the columns of the strata, "
             "or leave them out."
         )

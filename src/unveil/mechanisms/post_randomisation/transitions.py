@@ -1,4 +1,4 @@
-"""With which probability does each value become each other one? Markov matrices of PRAM, and draws from them."""
+"""Markov matrices of PRAM, the probabilities with which each value becomes another, and draws from them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PIECE = 1 << 16
 
 
 def retention_matrix(present: NDArray[np.bool_], retention: float) -> NDArray[np.float64]:
-    r"""Return the matrix that keeps a value with one probability and else takes any other value present, all alike.
+    r"""Return the matrix that keeps a value with one probability and otherwise takes any other value present, all equally likely.
 
     .. math:: P_{ii} = r, \qquad P_{ij} = \frac{1 - r}{m - 1}
 
-    over the m values present; a value alone, or absent, stays.
+    over the m values present; a value that is alone, or absent, stays.
     """
     matrix = np.eye(len(present))
     at = np.flatnonzero(present)
@@ -43,7 +43,7 @@ def even_invariant_matrix(counts: NDArray[np.int64], retention: float) -> NDArra
     .. math:: R_{ii} = r, \qquad p_i R_{ij} = p_j R_{ji}, \qquad p^T R = p^T
 
     As many records go from one value to another as come back, so r is also the probability that a published value is the true
-    one. Where more than half of the records hold one value m, the others cannot take in what it would have to give; it keeps the
+    one. If more than half of the records hold one value m, the others cannot take in what it would have to give; it keeps the
     least that is possible, :math:`R_{mm} = 1 - (1 - r) (1 - p_m) / p_m`, and is what every other value becomes unless it stays.
     """
     matrix = np.eye(len(counts))
@@ -57,7 +57,7 @@ def even_invariant_matrix(counts: NDArray[np.int64], retention: float) -> NDArra
 
 
 def _even_flows(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Return symmetric flows between different values of which each gives away its whole share, the largest what others take.
+    r"""Return symmetric flows between different values: each gives away its whole share, the largest what others take.
 
     .. math:: F_{ij} = s \, a_i a_j \quad (i \ne j), \qquad \sum_i a_i = 1, \qquad s \, a_i (1 - a_i) = p_i
 
@@ -133,7 +133,7 @@ def checked_matrix(name: str, given: Any, present: Sequence[Any]) -> tuple[tuple
                 f"the matrix of {shown(name)} is {shape}; its {len(values):,} values need {len(values):,} x {len(values):,}."
             )
     if not np.all(np.isfinite(matrix)) or np.any(matrix < 0.0):
-        raise ArgumentError(f"the matrix of {shown(name)} holds entries that are no probabilities; each is from 0 to 1.")
+        raise ArgumentError(f"the matrix of {shown(name)} holds entries that are not probabilities; each must be from 0 to 1.")
     wrong = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1.0) > _ROUNDING)
     if len(wrong):
         total = matrix[wrong[0]].sum()
