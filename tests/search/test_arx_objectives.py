@@ -260,7 +260,7 @@ def test_a_journalist_needs_a_population(model: Any) -> None:
         unveil.measure(frame, ["age", "sex"], models=[model])
     with pytest.raises(ArgumentError, match="population"):
         unveil.mondrian(frame, ["age"], [model])
-    with pytest.raises(ArgumentError, match="goes by a population"):
+    with pytest.raises(ArgumentError, match="needs a population"):
         unveil.anonymize(frame, TREES, [KAnonymity(1)], objective="payoff:10:3:3:1:journalist")
 
 

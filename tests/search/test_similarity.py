@@ -71,7 +71,7 @@ def test_alike_by_construction_is_found() -> None:
 
 
 def test_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ArgumentError, match="other columns than their own"):
+    with pytest.raises(ArgumentError, match="columns other than their own"):
         unveil.propose_hierarchy(jobs(), "job", similar="job")
     many = pl.DataFrame({"a": [f"v{at}" for at in range(500)], "b": [0, 1] * 250})
     with pytest.raises(HierarchyError, match="500 values are too many"):

@@ -60,7 +60,7 @@ def test_an_objective_of_ones_own_may_be_negative_but_not_nan() -> None:
     cut = unveil.anonymize(PATIENTS, objective=costs, node_limit=2, **options)
     assert not cut.optimal
     assert cut.bound < release.score
-    with pytest.raises(ArgumentError, match="gave NaN"):
+    with pytest.raises(ArgumentError, match="returned NaN"):
         unveil.anonymize(PATIENTS, objective=lambda _: float("nan"), **options)
 
 

@@ -1,4 +1,4 @@
-"""Choose a protection: lattice search, Mondrian, guided by the Discrimination Rate."""
+"""The choice of a protection: lattice search, Mondrian, guided by the Discrimination Rate."""
 
 OPEN_MODULES = (
     "checks",

@@ -31,9 +31,9 @@ def hierarchies_of(
     attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
 ) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
     """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
-    given = dict(hierarchies or {})
+    by_name = dict(hierarchies or {})
     if isinstance(attributes, Mapping):
-        given |= attributes
+        by_name |= attributes
     keys = keys_of(attributes)
     if not keys:
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
@@ -41,7 +41,7 @@ def hierarchies_of(
         raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
     trees = {
         name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
-        for name, hierarchy in given.items()
+        for name, hierarchy in by_name.items()
     }
     return keys, trees
 
@@ -60,7 +60,7 @@ def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...
 
 
 def require_thresholds(models: Sequence[Model]) -> None:
-    """Refuse a model without a threshold: it would measure, and ask nothing of the release."""
+    """Refuse a model without a threshold: it would measure, and require nothing of the release."""
     for model in models:
         if getattr(model, "requirement", "") is None:  # what is not a model at all is refused elsewhere
             raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")

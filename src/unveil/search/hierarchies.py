@@ -1,4 +1,4 @@
-"""How can a column be made coarser? Build a hierarchy by a rule, have one proposed, or check one that exists against the data."""
+"""How can a column be made coarser? By a hierarchy, built by a rule, proposed, or checked against the data."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ class HierarchyReport(Result):
     hierarchy
         The hierarchy itself; `write` puts it into a file.
     rule, reason
-        The rule that built it here, if one did, and, where it was proposed, why that rule.
+        The rule that built it here, if one did, and, if it was proposed, why that rule.
     records
         How many records hold each leaf's value, where data was given.
     nulls
-        How many records hold a null that the hierarchy does not name. Each is apart at level 0 and fully generalised above.
+        How many records hold a null that the hierarchy does not name. A null is on its own at level 0 and fully generalised
+        above.
     """
 
     hierarchy: Hierarchy
@@ -138,7 +139,7 @@ class HierarchyReport(Result):
         if groups[-1] > 1:
             notes.append("the top level is not one group; a search adds a level '*' above it")
         if self.nulls:
-            notes.append(f"nulls: {self.nulls:,} records; a null is apart at level 0 and fully generalised above")
+            notes.append(f"nulls: {self.nulls:,} records; a null is on its own at level 0 and fully generalised above")
         return notes
 
 
@@ -146,7 +147,7 @@ class HierarchyReport(Result):
 def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) -> HierarchyReport:
     """Propose a hierarchy that fits the kind and the distribution of a column's values.
 
-    Dates get periods, numbers nested intervals, postal codes and codes of one length are shortened from the right, of other
+    Dates get periods, numbers nested intervals, postal codes and codes of one length are shortened from the right, and of other
     values the rare ones are merged; with few values there is only the root. The report names the rule and the reason.
 
     Parameters
@@ -259,14 +260,14 @@ _LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_re
 def _alike(source: Source, column: str, by: Sequence[str]) -> tuple[Similar, str]:
     """Return the rule that groups values by what other columns look like beside them, and the reason."""
     if column in by or not by:
-        raise ArgumentError("values are compared in other columns than their own; name one or more.")
+        raise ArgumentError("values are compared in columns other than their own; name one or more.")
     table = load(source, [column, *by])
-    said = f"values grouped so that least is lost of what they say about {in_line(by)}"
-    return similar_values(table.columns[0], table.columns[1:]), said
+    reason = f"values grouped so that least is lost of what they say about {in_line(by)}"
+    return similar_values(table.columns[0], table.columns[1:]), reason
 
 
 def _within(source: Source, column: str) -> tuple[Nested, str] | None:
-    """Return the rule by which a column of places lies within other columns of the table, and the reason; None: it does not."""
+    """Return the rule by which the places of a column lie within those of other columns, and the reason; None if they do not."""
     places = [name for name in source.names if "place" in hints_of(name)]
     if column not in places or len(places) < 2:  # noqa: PLR2004 - two places
         return None
@@ -293,8 +294,9 @@ def _names(hierarchy: Hierarchy) -> tuple[str, ...]:
 
 
 def _in_words(rule: Builder) -> str:
-    given = {name: value for name, value in rule.to_dict().items() if name != "rule"}
-    said = [
-        f"{name} {', '.join(map(str, value))}" if isinstance(value, list) else f"{name} {value}" for name, value in given.items()
+    settings = {name: value for name, value in rule.to_dict().items() if name != "rule"}
+    texts = [
+        f"{name} {', '.join(map(str, value))}" if isinstance(value, list) else f"{name} {value}"
+        for name, value in settings.items()
     ]
-    return "; ".join([rule.name, *said])
+    return "; ".join([rule.name, *texts])

@@ -1,4 +1,4 @@
-"""A hierarchy drawn in a terminal: a tree that stays small, since wide branches are cut and the rest is counted."""
+"""A hierarchy drawn in a terminal: a tree that stays small, because wide branches are cut and the rest is counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["HierarchyTree"]
 _MOST_LINES = 40
 _WIDEST = 12
 _DEEPEST = 30
-"""Levels below one another that are drawn; a hierarchy of masked characters can have thousands."""
+"""The most levels that are drawn; a hierarchy of masked characters can have thousands."""
 _SHOWN_VALUES = 4
 _LONGEST = 60
 

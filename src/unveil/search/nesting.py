@@ -1,6 +1,6 @@
-"""Which columns of places lie within one another? A town in its county in its state: a hierarchy that the table itself writes.
+"""Which columns of places lie within each other? A town in its county in its state: a hierarchy that the table itself holds.
 
-Only columns whose names say a place are looked at. One lies within another where knowing it tells the other in 99 of 100 records
+Only columns whose names suggest a place are looked at. One lies within another if it determines the other in 99 of 100 records
 or more; the few exceptions, usually slips of the pen, follow the most frequent parent.
 """
 
@@ -89,8 +89,8 @@ def nested_places(columns: Sequence[PlaceColumn], n: NDArray[np.int64] | None = 
         )
         if chain:
             within = tuple(parent.name for parent in chain)
-            said = f"places: {' in '.join((name, *within))}, as nearly every record of the table says"
-            by_name[name] = (Nested(within, _paths(one, chain, n)), said)
+            reason = f"places: {' in '.join((name, *within))}, as in nearly every record of the table"
+            by_name[name] = (Nested(within, _paths(one, chain, n)), reason)
     return by_name
 
 
@@ -109,7 +109,7 @@ def _chain(one: PlaceColumn, others: Sequence[PlaceColumn], n: NDArray[np.int64]
 
 
 def _lies_in(one: PlaceColumn, other: PlaceColumn, n: NDArray[np.int64] | None) -> bool:
-    """Whether one column tells the other nearly always, and far better than its most frequent value."""
+    """Whether one column determines the other nearly always, and far better than the most frequent value does."""
     records = len(one.codes) if n is None else int(n.sum())
     most = int(np.bincount(other.codes, weights=n).max())
     right = best_guess(one.codes, other.codes, len(other.values), n)[1]

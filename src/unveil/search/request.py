@@ -82,7 +82,7 @@ class Request:
     further
         Columns that are counted beside these, because the objective asks for them.
     person
-        The column that says whose record it is; where a size is required of classes, it is among the sensitive attributes, as
+        The column that says whose record it is; if a size is required of classes, it is among the sensitive attributes, because
         persons are counted like sensitive values.
     """
 
@@ -134,8 +134,8 @@ class Request:
     @cached_property
     def with_hierarchy(self) -> Mapping[str, KeyAttribute]:
         """The key attributes that came with a hierarchy, over all its levels."""
-        given = {name: self.hierarchies[name] for name in self.keys if name in self.hierarchies}
-        return {one.name: one for one in key_attributes(self.cells, given)}
+        hierarchies = {name: self.hierarchies[name] for name in self.keys if name in self.hierarchies}
+        return {one.name: one for one in key_attributes(self.cells, hierarchies)}
 
     def key_attributes(self, levels: Mapping[str, tuple[int, int]] | None = None) -> tuple[KeyAttribute, ...]:
         """Return every key attribute with its hierarchy, given or proposed, and the levels that it may have."""
@@ -159,7 +159,7 @@ class Request:
         return [_placed(self.values(column.name), column) for column in self.coded.columns[: len(self.keys)]]
 
     def sorted_rows(self, chance: Chance) -> NDArray[np.int64]:
-        """Return the rows by their cells, equal ones in a drawn order: no place in the file decides what becomes of them."""
+        """Return the rows by their cells, equal ones in a random order: no position in the file decides what happens to them."""
         fingerprint = self.records.fingerprint() if chance.keyed else b""
         ties = chance.draws("ties", {"key": self.keys, "sensitive": self.counted}, fingerprint).random(len(self.of_row))
         return np.lexsort((ties, self.of_row))
@@ -204,7 +204,7 @@ def request_of(
 ) -> Request:
     """Read or count a table, and check what is required of it; records that stream are counted where they are.
 
-    Where a study tells persons apart, the size that is required of a class is one in persons as well.
+    If a study identifies persons, the size that is required of a class is a number of persons as well.
     """
     keys, given = hierarchies_of(attributes, hierarchies)
     beside = others or OtherColumns()
@@ -243,7 +243,7 @@ def person_of(data: Data | BatchedRecords) -> str | None:
 
 
 def require_persons(cells: Counts, person: str | None) -> None:
-    """Refuse records of nobody in a count table, where it tells persons apart."""
+    """Refuse records without a person in a count table that identifies persons."""
     if person is None or person not in cells.names:
         return
     at = cells.names.index(person)
@@ -268,7 +268,7 @@ def finer_request(
             raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
         if not model.closed and model.asked_of in ("class", "payoff"):
             raise ArgumentError(
-                f"{model.name} may fail where classes that meet it become one; use anonymize, without finer recodings."
+                f"{model.name} may fail if classes that meet it become one; use anonymize, without finer recodings."
             )
     others = OtherColumns(identifiers)
     request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, others=others, nulls=nulls)

@@ -1,21 +1,21 @@
 r"""The requirements of a release, checked on the classes of a lattice's nodes, or of the parts that a table is split into.
 
-How many of a class's records violate in *every* node below, where the class is split in whatever way? All of them, where a class
-that holds one which meets the requirement meets it too: k-anonymity, k-map, distinct l-diversity and p-sensitivity. The other
+How many of a class's records violate in *every* node below, however the class is split? All of them, if a class
+that contains one which meets the requirement meets it too: k-anonymity, k-map, distinct l-diversity and p-sensitivity. The other
 class models set a bound b on a figure f that is convex in the class's distribution. Let s be the share of a class's records that
 lie in parts which meet the model; those parts together meet it as well, and no part exceeds the largest figure m there can be. So
 
 .. math:: f(C) \le s b + (1 - s) m , \qquad 1 - s \ge \frac{f(C) - b}{m - b} ,
 
-which is what a model's `lasting` says. Where the records that violate in every node below are more than may be suppressed, none
-of these nodes will do. Where nothing may be suppressed, one violating class is enough.
+which is what a model's `lasting` says. If the records that violate in every node below are more than may be suppressed, none
+of these nodes meets the requirements. If nothing may be suppressed, one violating class is enough.
 
-An average risk is not a property of a class. Once the other requirements have had their say, the smallest classes are suppressed
+An average risk is not a property of a class. Once the other requirements are applied, the smallest classes are suppressed
 until it is met (`average`), and so are no fewer records in any node below.
 
 Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that come out
-with equal labels, and are one class to a reader, do no harm. Where one is not, only the lattice is searched, and nothing is said
-about the nodes below one that fails.
+with equal labels, and are one class to a reader, do no harm. If one is not closed, only the lattice is searched, and nothing is
+said about the nodes below one that fails.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class NodeVerdict:
     lasting
         How many records have to be suppressed in every node below, at least.
     fails
-        Whether the table as a whole does not do, whatever is suppressed.
+        Whether the table as a whole fails, whatever is suppressed.
     """
 
     violating: NDArray[np.bool_]
@@ -86,7 +86,7 @@ class Requirements:
     paying
         The models that ask what every class pays its publisher.
     closed
-        Whether classes that meet all of them meet them as one class, too.
+        Whether classes that meet all of them still do when joined.
     """
 
     def __init__(self, models: Iterable[Model]) -> None:
@@ -174,7 +174,7 @@ class NodeRequirements(Requirements):
                 staying = max(staying, float(table.n[least].sum()))
             violating = gone_for_sizes(table, self._space.fields, violating, model, self._space.records)
         emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self.presence)
-        return NodeVerdict(violating, staying, fails or emptied)  # who is suppressed is less present than a lower bound allows
+        return NodeVerdict(violating, staying, fails or emptied)  # suppressed people are less present than a lower bound allows
 
     def _ask_presence(self, table: ClassTable, violating: NDArray[np.bool_]) -> bool:
         """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""
@@ -188,7 +188,7 @@ class NodeRequirements(Requirements):
         return fails
 
     def _ask_classes(self, node: Node, table: ClassTable, violating: NDArray[np.bool_], lasting: NDArray[np.float64]) -> None:
-        """Mark the classes that a model finds wanting, until it is clear that they are too many."""
+        """Mark the classes that violate a model, until it is clear that they are too many."""
         equivalence: Equivalence | None = None
         classes = np.flatnonzero(~violating & (table.n > 0))
         for model in self.of_classes:

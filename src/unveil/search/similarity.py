@@ -1,12 +1,12 @@
-r"""Which values are used alike? Values grouped so that as little as possible is lost of what they say about other columns.
+r"""Which values are used in the same way? They are grouped so that little is lost of what they say about other columns.
 
-Two values are alike where the records that hold them look alike in the other columns. With :math:`n_a` the records of a value and
+Two values are alike if the records that hold them look alike in the other columns. With :math:`n_a` the records of a value and
 :math:`H_a(Z)` the entropy of another column among them, merging a and b loses
 
 .. math:: \sum_Z \left[ n_{ab} H_{ab}(Z) - n_a H_a(Z) - n_b H_b(Z) \right] \ge 0
 
 bits. The pair that loses least is merged, again and again (the agglomerative information bottleneck of Slonim and Tishby, 1999);
-there is a level at each halving of the number of groups. Rare values cost little and join their likes first.
+there is a level at each halving of the number of groups. Rare values cost little and are merged first.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _PIECE = 1 << 18
 _FEWER = 8
 """Cells are sorted by the classes of a node that has at most this part of their number."""
 _MOST_SORTED = 1 << 26
-"""Of so many cells the order is kept, over all nodes that they are sorted by."""
+"""The most cells whose order is kept, over all nodes that they are sorted by."""
 _CELLS = 1 << 21
 """Cells of a count table that are recoded at once."""
 
@@ -39,7 +39,8 @@ class Applied:
     Attributes
     ----------
     labels
-        For each key attribute the label of every group at its level and, unless it is one of these, that of what is suppressed.
+        For each key attribute, the label of every group at its level and, unless it is one of these, the label of suppressed
+        values.
     codes
         For each key attribute the label that each record gets.
     suppressed
@@ -89,7 +90,7 @@ def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]
 class SuppressedCells:
     """Finds the cells of a count table that are suppressed with some classes of a node, without going through all of them.
 
-    The cells are sorted once into the classes of a few finer nodes; of those of a node that lies above, only one cell a class
+    The cells are sorted once into the classes of a few finer nodes; for a node that lies above, only one cell per class
     has to be looked up.
 
     Parameters
@@ -112,7 +113,7 @@ class SuppressedCells:
         return finer.cells(gone[rows_among(table, keys, self._space.fields)])
 
     def _finer(self, node: Node) -> _Sorted:
-        """Return the cells sorted by a node below this one that has much fewer classes; where there is none, as they are."""
+        """Return the cells sorted by a node below this one that has far fewer classes; if there is none, as they are."""
         below = [one for one in self._sorted if all(map(int.__le__, one, node))]
         one = min(below, key=lambda known: len(self._sorted[known].starts)) if below else self._few_classes(node)
         if one is None:
@@ -125,7 +126,7 @@ class SuppressedCells:
         return self._sorted[one]
 
     def _few_classes(self, node: Node) -> Node | None:
-        """Return a node on the way to this one that has much fewer classes than there are cells, its last step a low one."""
+        """Return a node on the way to this one that has far fewer classes than there are cells, its last step a low one."""
         order = self._space.rolled.order
         for raised, at in enumerate(order, 1):
             one = tuple(level if other in order[:raised] else 0 for other, level in enumerate(node))

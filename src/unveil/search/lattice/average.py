@@ -1,9 +1,9 @@
-r"""Which classes must go for an average risk, or for a share of uniques, to be met? The smallest, and as few of them as will do.
+r"""Which classes must go for an average risk, or for a share of uniques, to be met? The smallest, and as few as possible.
 
 The average risk of the classes that are kept is their number over the number of their records. Of all sets of m classes the m
 smallest hold the fewest records and leave the lowest average, so no other choice of classes suppresses fewer records.
 
-What a generalisation has to suppress for it, those that are finer have to as well. Take what is kept in a finer one: each class
+What a generalisation has to suppress for it, finer ones have to suppress as well. Take what is kept in a finer one: each class
 lies in one of the coarser classes, and these are no more, and hold no fewer records. So keeping them meets the average, too. In
 the same way records that are alone there are alone in the finer one, so that the share of uniques in the sample is met as well.
 """
@@ -30,7 +30,7 @@ def gone_for_average(
 ) -> NDArray[np.bool_]:
     """Return the classes to suppress: those that are gone already, and the smallest of the others.
 
-    Of equally small ones those stay whose values come first, by the first key attribute, then by the second, and so on.
+    Of equally small ones, those whose values come first stay, by the first key attribute, then by the second, and so on.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def gone_for_average(
     gone
         Which of them are suppressed in any case.
     highest
-        The average risk of what is kept, at most. Where no class is kept there is none to exceed it.
+        The highest average risk of what is kept. If no class is kept, there is none to exceed it.
     """
     rows = np.flatnonzero(~gone & (table.n > 0))
     sizes = table.n[rows]

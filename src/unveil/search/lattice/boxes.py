@@ -1,15 +1,15 @@
-r"""Which part of a large lattice can hold the best node? Boxes of nodes, split until none is left that could.
+r"""Which part of a large lattice can hold the best node? Boxes of nodes, split until none that could is left.
 
 A box is all nodes between a lowest and a highest one. Attributes are settled one by one: one that is settled has the same level
 in both; the others may still have any level from the lowest on, so they are at the top in the highest node. Two facts decide.
 
-- What fails lastingly at the highest node fails in the whole box. So an open attribute is tried alone: whatever level of it,
-  with all other open ones at the top, fails, can be left out, and its lowest level rises.
+- What fails lastingly at the highest node fails in the whole box. So an open attribute is tried alone: any level of it that,
+  with all other open ones at the top, fails can be left out, and its lowest level rises.
 - What generalisation costs at the lowest node bounds the whole box from below. A record in a class that is too small at the
   highest node is suppressed in every node of the box, so it counts as suppressed.
 
-The box of the lowest bound is split first, by the open attribute that tells the records apart best. So the bound of the box that
-is taken is one of everything that is left, at any time; and when it reaches the best score, that is the best there is.
+The box with the lowest bound is split first, by the open attribute that distinguishes the records best. So the bound of the box
+that is taken bounds everything that is left, at any time; and when it reaches the best score, that score is the optimum.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class LookedAt:
         return self.lasting(_with(box.highest, at, level))
 
     def added(self, _box: Box, objective: Separable) -> NDArray[np.float64]:
-        """Say nothing of what is suppressed."""
+        """Say nothing about what is suppressed."""
         return np.zeros(len(objective.costs))
 
 
@@ -162,7 +162,7 @@ class Boxes:
     Parameters
     ----------
     space, objective
-        The lattice, and what to make small.
+        The lattice, and what to minimise.
     probe
         What is known about a box.
     most
@@ -236,7 +236,7 @@ class Boxes:
 
 
 def _entropies(records: Callable[[int], NDArray[np.int64]], lowest: int, highest: int) -> list[float]:
-    """Return how well each level of an attribute tells the records apart."""
+    """Return how well each level of an attribute distinguishes the records."""
     entropies = []
     for level in range(lowest, highest + 1):
         n = records(level)

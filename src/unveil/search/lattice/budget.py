@@ -20,7 +20,7 @@ class SearchBudget:
     def __post_init__(self) -> None:
         """Refuse what is not a number of seconds."""
         if self.seconds is not None and not self.seconds >= 0.0:
-            raise ArgumentError(f"the time limit is a number of seconds from 0 on, so it is not {shown_number(self.seconds)}.")
+            raise ArgumentError(f"the time limit is a number of seconds from 0 on, not {shown_number(self.seconds)}.")
 
 
 def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:

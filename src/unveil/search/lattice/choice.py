@@ -33,7 +33,7 @@ __all__ = ["Choice", "Lattice"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """The generalisations of a table, what each must meet, and what to make small.
+    """The generalisations of a table, what each must meet, and what to minimise.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Lattice:
         weights: Mapping[str, float] | None = None,
         factor: float = 0.5,
     ) -> Lattice:
-        """Lay the lattice of a request out; the other arguments are those of `anonymize`."""
+        """Lay out the lattice of a request; the other arguments are those of `anonymize`."""
         attributes, target = request.key_attributes(levels), target_of(objective)
         target_group = [(target,)] if target and target not in request.keys else []
         groups = dict.fromkeys([*request.sensitive_groups(), *target_group])
@@ -71,7 +71,7 @@ class Lattice:
         requirements = NodeRequirements(space, list(request.models.values()), limit)
         goal = objective_of(objective, attributes, space.records, weights=weights, factor=factor)
         if isinstance(goal, ClassBased) and goal.needs_population and request.population is None:
-            raise ArgumentError(f"the objective {goal.name} goes by a population; give the population's table.")
+            raise ArgumentError(f"the objective {goal.name} needs a population; give the population's table.")
         return cls(request, space, requirements, goal, limit)
 
     def searched(self, budget: SearchBudget | None = None) -> Found:
@@ -100,7 +100,7 @@ class Lattice:
         _, lost = best.closest
         return self._fails_at_the_top() or ModelNotMetError(
             f"the models cannot be met together: at best {counted(lost, 'record')} would have to be suppressed, "
-            f"and {self.limit:,} may be. Allow more suppression, or ask for less."
+            f"and {self.limit:,} may be. Allow more suppression, or require less."
         )
 
     def _fails_at_the_top(self) -> ModelNotMetError | None:

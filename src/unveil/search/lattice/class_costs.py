@@ -1,4 +1,4 @@
-r"""What a generalisation costs by the classes that it leaves, as figures to make small.
+r"""The cost of a generalisation by the classes that it leaves, as figures to minimise.
 
 With :math:`n_C` the records of a class C, and n those of the table,
 
@@ -63,7 +63,7 @@ class Factors:
 
     @classmethod
     def of(cls, factor: float) -> Factors:
-        """Return what a factor from 0 over 0.5 to 1 means."""
+        """Return what a factor from 0 through 0.5 to 1 means."""
         return cls(1.0 if factor <= _EVEN else 2.0 - 2.0 * factor, 2.0 * factor if factor < _EVEN else 1.0)
 
 
@@ -133,14 +133,14 @@ def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def classification(target: str, factors: Factors, suppressed: float) -> ClassCost:
-    """Return how badly the classes tell a column.
+    """Return how badly the classes predict a column.
 
     Parameters
     ----------
     target
         The column.
     factors
-        What a record counts that has another value than most of its class, and one of a class without a most frequent value.
+        What a record with another value than most of its class counts, and one of a class without a most frequent value.
     suppressed
         What a suppressed record counts.
     """
@@ -156,7 +156,7 @@ def classification(target: str, factors: Factors, suppressed: float) -> ClassCos
 
 
 def key_classification(target: str, factors: Factors, suppressed: float) -> ClassCost:
-    """Return how badly the other key attributes tell one of them; the parameters are those of `classification`."""
+    """Return how badly the other key attributes predict one of them; the parameters are those of `classification`."""
     most = max(factors.generalising, factors.suppressing, suppressed)
 
     def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:

@@ -1,4 +1,4 @@
-"""Classes as keys of bit fields, one field a column, in one or more 64-bit words, with what is counted of them."""
+"""Classes as keys of bit fields, one field per column, in one or more 64-bit words, with their counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CodeField:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassTable:
-    """Distinct keys, one per row, with what is counted of them.
+    """Distinct keys, one per row, with their counts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-r"""Is a class too far from the whole table? t-closeness under the earth mover distances, compiled, and stopped when it is clear.
+r"""The compiled check of t-closeness under the earth mover distances, which stops as soon as the result is clear.
 
 Every earth mover distance of the field is a sum of absolute values of sums of differences. With p the class's shares and q the
 whole table's,

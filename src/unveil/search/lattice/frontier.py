@@ -1,15 +1,15 @@
-"""Which generalisations are on the front? The lattice, searched as far as it takes to know every release that none dominates.
+"""Which generalisations are on the front? The lattice is searched as far as it takes to know every undominated release.
 
 Where nothing is suppressed, rates never rise from a node to one above it (`node_rates` says when and why), and every model that
 fails at a node fails below it. So:
 
-- of the levels of an attribute that no need can tell apart only the highest is looked at: it gives less away for the same use;
+- of the levels of an attribute that no need distinguishes, only the highest is looked at: it gives less away for the same use;
 - a node whose plain degree misses a need rules out all nodes above it (adjusted for chance it may rise, but not above the plain
   one, so each node left is checked for that); a node that breaks a model or gives too much away, all below it;
 - from the top down, a node's homogeneity risk is at least that of the nodes just above it, while its identity risk and its
   degrees are known without its classes: if even so a release found is better, its classes are not looked at.
 
-Where something is suppressed none of this holds, save that sizes and distinct values of classes only grow: every other node is
+Where something is suppressed, none of this holds, except that sizes and distinct values of classes only grow: every other node is
 looked at. What is suppressed there is little: its figures are those of the classes, less the cells that are suppressed.
 """
 
@@ -84,7 +84,7 @@ class Question:
         return self.identity.combined(point.node, self.gone(point.node, classes, violating))
 
     def adjusted(self, point: FrontPoint) -> dict[str, float | None]:
-        """Return the degrees of a release without what chance would give."""
+        """Return the degrees of a release, adjusted for chance."""
         gone = None
         if point.suppressed:
             gone = self.gone(point.node, *suppressed_classes(self.space, self.requirements, point.node))
@@ -131,7 +131,7 @@ class _Search:
         self.shape = tuple(len(levels) for levels in self.levels)
         size = int(np.prod(self.shape, dtype=np.float64))
         if size > _MOST_NODES:
-            raise ArgumentError(f"{size:,} generalisations are too many to find the front of; bound the levels of attributes.")
+            raise ArgumentError(f"{size:,} generalisations are too many for a front; bound the levels of attributes.")
         self.closed = np.zeros(self.shape, dtype=bool)
         self.risks = np.zeros((*self.shape, len(question.homogeneity)))  # at least so much is disclosed, as far as is known
         self.found = Undominated()
@@ -171,7 +171,7 @@ class _Search:
         return late or (nodes is not None and self.evaluated >= nodes)
 
     def _telling(self, at: int) -> list[int]:
-        """Return the levels of an attribute worth looking at: of those that no need tells apart, the highest and its equals."""
+        """Return the levels of an attribute worth looking at: of those that no need distinguishes, the highest and its equals."""
         highest: dict[tuple[bytes | None, ...], int] = {}
         signatures = []
         for level in range(self.ask.space.shape[at]):
@@ -203,7 +203,7 @@ class _Search:
             self.closed[_below(place)] = True
 
     def _kept_to(self, point: FrontPoint, gone: NDArray[np.int64] | None) -> bool:
-        """Whether a release keeps to the thresholds and is not beaten; what chance gives is reckoned where the rest will do."""
+        """Whether a release keeps to the thresholds and is not beaten; chance is computed only if the rest is acceptable."""
         thresholds = self.ask.thresholds
         missed = any(thresholds.misses(name, degree) for name, degree in point.degrees.items())
         if missed or (thresholds.degrees and self.found.dominates(point.figures)):

@@ -3,10 +3,10 @@
 What generalisation alone costs is known for every node beforehand; suppression only adds to it. So a node whose bound reaches
 the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First a chain
 from the bottom to the top is bisected for a good solution; then the nodes that are left are visited, the most general first,
-until none can be better: the solution is the best there is. Where a lattice is too large to be held, a walk from that solution
+until none can be better: the solution is the optimum. If a lattice is too large to be held, a walk from that solution
 (`wandering`) looks for better ones, in turn with boxes of nodes (`boxes`) that are split until none can hold one.
 
-Of nodes that cost the same the one with the lowest levels is taken: that of the smallest sum, and of equal sums the one whose
+Of nodes that cost the same, the one with the lowest levels is taken: that of the smallest sum, and of equal sums the one whose
 first attributes are lower. Where too many nodes may cost the same (generalisation costs nothing, say), or a lattice is too large
 to be held, only neighbours are compared in this way.
 """
@@ -53,11 +53,11 @@ _ROUNDING = 1e-6
 _ALIKE = 1e-12
 """Scores that differ by no more, relative to them, are equal: the same costs may be summed in another order."""
 _MOST_TIED = 1 << 14
-"""Of more nodes than this that may cost as much as the best one only its neighbours are looked at."""
+"""If more nodes than this may cost as much as the best one, only its neighbours are looked at."""
 _MOST_RAISED = 1 << 17
-"""Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it spares."""
+"""Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it saves."""
 _MOST_SURVEYED = 1 << 20
-"""Where there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory."""
+"""If there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +79,7 @@ class Found:
     lattice, evaluated
         The nodes there are, and those looked at.
     closest
-        Where none meets the requirements: of the nodes looked at that with the fewest records in violating classes.
+        If none meets the requirements: of the nodes looked at, the one with the fewest records in violating classes.
     """
 
     node: Node | None
@@ -100,7 +100,7 @@ class _Seen:
     node: Node | None = None
     suppressed: int = 0
     ranking: tuple[float, ...] = ()
-    """What its attributes lose, the largest first, where the objective tells nodes of one score apart by it."""
+    """What its attributes lose, the largest first, if the objective distinguishes nodes of one score by it."""
     costs: dict[Node, float] = field(default_factory=dict)
     """What each node looked at costs, or at least; infinite where it does not meet the requirements."""
     closest: tuple[Node, int] | None = None
@@ -123,7 +123,7 @@ def search(
     Parameters
     ----------
     space, requirements, objective
-        The lattice, the requirements and what to make small.
+        The lattice, the requirements and what to minimise.
     limit
         How many records may be suppressed.
     budget
@@ -256,11 +256,11 @@ class _Search:
         return self._offer(node, table, verdict.violating, lost)
 
     def _offer(self, node: Node, table: ClassTable, gone: NDArray[np.bool_], lost: int) -> float:
-        """Take a node that meets the requirements if it costs less than the best, or the same at lower levels; give its cost."""
+        """Take a node that meets the requirements if it beats the best, in cost or by lower levels; return its cost."""
         score = self.objective.score(self.space, node, table, gone)
         ranking: tuple[float, ...] = ()
         if math.isnan(score):
-            raise ArgumentError("the objective gave NaN for a generalisation; give a number, infinite where it is to be avoided.")
+            raise ArgumentError("the objective returned NaN for a generalisation; return a number, infinite to rule it out.")
         best = self.seen.score
         slack = self._slack(best) if self.seen.node is not None else 0.0
         if self.objective.ranked:

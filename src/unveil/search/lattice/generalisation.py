@@ -18,7 +18,7 @@ __all__ = ["Generalisation", "Searched", "on_suppressed"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched(Protection):
-    """What every search for a recoding that meets models has to tell.
+    """What every search for a recoding that meets models reports.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Generalisation(Searched):
     lattice, evaluated
         The generalisations there are, and those looked at.
     lost
-        The key attributes of which all records left have one value, though the data has several, each with the number of groups
+        The key attributes that have one value in all records left, although the data has several, each with the number of groups
         that Mondrian would keep of it; None where the table is too large to try.
     """
 
@@ -148,7 +148,7 @@ class Generalisation(Searched):
 
 
 def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str]:
-    """Warn of suppressed records that are fewer than the smallest class: someone who knows such a person finds them there."""
+    """Warn about suppressed records that are fewer than the smallest class: someone who knows such a person finds them there."""
     k = models["k_anonymity",].value if ("k_anonymity",) in models else None
     if k is None or not 0 < suppressed < k:
         return []

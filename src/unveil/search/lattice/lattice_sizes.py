@@ -1,7 +1,7 @@
-"""How does every generalisation of a lattice do? Its small classes, all nodes in one compiled pass.
+"""Counts of the small classes of every generalisation of a lattice: all nodes in one compiled pass.
 
 The lattice is walked depth first, one attribute after the other, each level rolled up from the one below it, so every node costs
-one merge of the classes of a neighbour. Nothing is kept but one table an attribute, in which its levels are merged in place.
+one merge of the classes of a neighbour. Only one table per attribute is kept, in which its levels are merged in place.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ at one above. Then Y' adds nothing to Y, and knowing more never raises entropy, 
 as H(X) is the same (the data processing inequality). It takes three things, and `monotone` says whether they hold. X is not
 generalised itself: a need whose target is a key attribute may rise. Y' is a function of Y: labels are, as a hierarchy is a chain;
 under a partition a label that straddles two blocks has a block of its own, so that what was one block may fall apart above. And
-nothing is suppressed: whether a record is, depends on its class, which Y' does not know.
+nothing is suppressed: whether a record is suppressed depends on its class, which Y' does not know.
 
 *Adjusted for chance* a rate may rise, as chance gives less to coarser values. It never exceeds the plain rate: with e the rate
 that chance gives, (r - e) / (1 - e) <= r. So what is above a node whose plain rate is too low is too low adjusted as well.
@@ -70,7 +70,7 @@ def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray
 
 
 def adjusted_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
-    """Return the rate without what chance would give; None where it is undefined, or cannot be distinguished from chance."""
+    """Return the rate adjusted for chance; None where it is undefined, or cannot be distinguished from chance."""
     joint = _Joint.of(known, hidden, n)
     if len(joint.totals) == 1:
         return None
@@ -105,7 +105,7 @@ class _Joint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
-    """As what the values of a key attribute count, level by level.
+    """What the values of a key attribute count as, level by level.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Coding:
 
     @classmethod
     def of(cls, one: KeyAttribute, values: Sequence[Any], partition: Partition | None = None) -> Coding:
-        """Tell an attribute's labels apart, or sort them into the blocks of a partition."""
+        """Distinguish an attribute's labels, or sort them into the blocks of a partition."""
         levels = range(one.lowest, one.highest + 1)
         groups = tuple(one.levels.groups[level] for level in levels)
         shown = [one.levels.labels[level] if level else values for level in levels]
@@ -137,7 +137,7 @@ class Coding:
         return cls(groups, kept, starred, all(_follows(coarse, fine) for fine, coarse in pairwise(codings)))
 
     def signature(self, level: int) -> bytes | None:
-        """Return what tells two levels apart: which values count as one; None where that is not defined."""
+        """Return what distinguishes two levels: which values count as one; None where that is not defined."""
         codes = self.kept[level]
         return None if codes is None else np.unique(codes[self.groups[level]], return_inverse=True)[1].astype(np.int64).tobytes()
 
@@ -225,7 +225,7 @@ class Rate:
         return self._of(rate_between, self._starred(node, gone))
 
     def adjusted(self, node: Node, gone: NDArray[np.int64] | None) -> float | None:
-        """Return the rate at a node without what chance would give; None where nothing can be said."""
+        """Return the rate at a node, adjusted for chance; None where nothing can be said."""
         if gone is not None:
             return self._of(adjusted_between, self._starred(node, lambda: gone))
         levels = tuple(node[at] for at in self._used)

@@ -1,4 +1,4 @@
-r"""What does a generalisation cost? Objectives to make small, each with a bound that lets a search leave nodes out.
+r"""What does a generalisation cost? Objectives to minimise, each with a bound that lets a search leave nodes out.
 
 Suppressed records count as fully generalised. With :math:`s_j(r)` what record r loses in attribute j, an objective that is
 *separable* joins what the attributes lose,
@@ -6,7 +6,7 @@ Suppressed records count as fully generalised. With :math:`s_j(r)` what record r
 .. math:: L_j = \frac{\sum_r s_j(r) - o_j}{c_j} ,
 
 to one figure, so that what generalisation alone costs follows from the attributes one by one, without any class: a bound on the
-score of a node before it is looked at. Which s, o and c each objective takes is said where it is made.
+score of a node before it is looked at. `objective_of` says which s, o and c each objective takes.
 """
 
 from __future__ import annotations
@@ -149,10 +149,10 @@ class Separable:
 
     def bounds(self, node: Node, added: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
         """Return a lower bound of the score of every node from the bottom to this one, given what is added to each sum."""
-        given = np.broadcast_to(np.asarray(added, dtype=np.float64), len(self.costs))
+        additions = np.broadcast_to(np.asarray(added, dtype=np.float64), len(self.costs))
         bounds, join = np.zeros(()), np.maximum if self.joined in ("max", "rank") else np.add
         for at, one in enumerate(self.totals):
-            part = self.weights[at] * (one[: node[at] + 1] + given[at] - self.offset[at]) / self.scale[at]
+            part = self.weights[at] * (one[: node[at] + 1] + additions[at] - self.offset[at]) / self.scale[at]
             bounds = join.outer(bounds, np.log1p(part) / len(self.costs) if self.joined == "geometric" else part)
         return np.expm1(bounds) if self.joined == "geometric" else bounds
 
@@ -236,7 +236,7 @@ def objective_of(
     weights
         The attributes' weights in an objective that joins what they lose; 1 unless given.
     factor
-        From 0, where a suppressed record costs what its generalisation costs, over 0.5, where it costs as much as full
+        From 0, where a suppressed record costs what its generalisation costs, through 0.5, where it costs as much as full
         generalisation, to 1, where generalisation costs nothing.
     """
     if callable(objective):
@@ -246,7 +246,7 @@ def objective_of(
         raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN", "payoff:..."))
     if not 0.0 <= factor <= 1.0:
         raise ArgumentError(
-            f"the factor between generalisation and suppression lies between 0 and 1, so it is not {shown_number(factor)}."
+            f"the factor between generalisation and suppression lies between 0 and 1, so it cannot be {shown_number(factor)}."
         )
     plain, joined = split_joining(objective)
     if plain in (*_SEPARABLE, *ATTRIBUTE_COSTS):
@@ -366,7 +366,7 @@ def _own(function: Callable[[Candidate], float]) -> ClassCost:
         candidate = Candidate(space.transformation(node), n[~gone].astype(np.int64), lost, space.records, losses)
         cost = function(candidate)
         if not fits(cost, float):
-            raise ArgumentError(f"the objective must return a number, and it returned {kind_of(cost)}.")
+            raise ArgumentError(f"the objective must return a number, but it returned {kind_of(cost)}.")
         return float(cost)
 
     return score

@@ -3,8 +3,8 @@
 All fields of a key that are raised are rewritten at once, and only the classes are held: no table on the way that has nearly as
 many rows as the first. Room grows with the classes. A caller who knows how many of them there may be at most has the pass end
 when there is one more. Of the tables made, those that are much smaller than the first are kept, within a share of its bytes, and
-whatever is coarser is made from the smallest of them. To have some, the attributes with most values are raised first, as few of
-them as will do.
+whatever is coarser is made from the smallest of them. To get some, the attributes with most values are raised first, as few of
+them as possible.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class OnePass:
         finer = self._finer(node)
         if finer == self._bottom:
             finer = self._on_the_way(node)
-        made = self._raised(finer, node, most)
-        if made is not None and len(made) <= self._rows:
-            self._keep(node, made)
-        return made
+        table = self._raised(finer, node, most)
+        if table is not None and len(table) <= self._rows:
+            self._keep(node, table)
+        return table
 
     def _finer(self, node: tuple[int, ...]) -> tuple[int, ...]:
         """Return the node below this one whose table is the smallest that is kept."""
@@ -81,7 +81,7 @@ class OnePass:
         return min(below, key=lambda one: len(self._kept[one]), default=self._bottom)
 
     def _on_the_way(self, node: tuple[int, ...]) -> tuple[int, ...]:
-        """Make a small table below a node, with as few attributes raised as will do; return its node, the bottom for none."""
+        """Make a small table below a node, with as few attributes raised as possible; return its node, the bottom for none."""
         for number in range(1, len(self._order)):
             raised = set(self._order[:number])
             one = tuple(level if at in raised else 0 for at, level in enumerate(node))
@@ -89,9 +89,9 @@ class OnePass:
                 break
             if any(all(map(int.__le__, one, wide)) for wide in self._wide):
                 continue
-            made = self._raised(self._bottom, one, self._rows)
-            if made is not None:
-                self._keep(one, made)
+            table = self._raised(self._bottom, one, self._rows)
+            if table is not None:
+                self._keep(one, table)
                 return one
             self._wide.add(one)
         return self._bottom
@@ -122,18 +122,18 @@ def merged_at_once(
     starts = np.cumsum([0, *(len(one) for one in groups)])
     maps = np.concatenate([*groups, np.zeros(1, dtype=np.uint64)])
     limit = len(table) if most is None else min(most, len(table))
-    made, row, classes = _room(table, min(limit, _FIRST_ROOM)), 0, 0
+    room, row, classes = _room(table, min(limit, _FIRST_ROOM)), 0, 0
     while True:
-        slots = np.full(_slots(len(made)), -1, dtype=np.int32)
-        rollup_kernels.place(made.keys, classes, slots)
+        slots = np.full(_slots(len(room)), -1, dtype=np.int32)
+        rollup_kernels.place(room.keys, classes, slots)
         row, classes = rollup_kernels.merge_fields(
-            table.keys, table.amounts, row, keep, places, starts, maps, slots, classes, made.keys, made.amounts
+            table.keys, table.amounts, row, keep, places, starts, maps, slots, classes, room.keys, room.amounts
         )
         if row == len(table):
-            return ClassTable(tuple(word[:classes] for word in made.keys), made.amounts[:classes])
+            return ClassTable(tuple(word[:classes] for word in room.keys), room.amounts[:classes])
         if classes == limit:
             return None
-        made = _room(made, min(limit, _GROWTH * classes), classes)
+        room = _room(room, min(limit, _GROWTH * classes), classes)
 
 
 def _room(table: ClassTable, rows: int, filled: int = 0) -> ClassTable:

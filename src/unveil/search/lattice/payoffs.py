@@ -1,4 +1,4 @@
-r"""Costs of ARX that count a suppressed record otherwise than what is left of it: bits lost, and the publisher's payoff.
+r"""Costs of ARX that do not count a suppressed record by what is left of it: bits lost, and the publisher's payoff.
 
 - "entropy-based" is the share of a record's information that is lost, on average: that of the bits of all combinations of leaves,
   as in `models.profitability`; f for a suppressed record.

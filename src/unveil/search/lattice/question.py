@@ -26,12 +26,12 @@ __all__ = ["further_columns", "question_of", "thresholds_not_met", "thresholds_o
 
 
 def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None, homogeneity: float | None) -> Thresholds:
-    """Return the risks allowed and the degrees required, or refuse what is none."""
+    """Return the risks allowed and the degrees required, or refuse invalid ones."""
     if prefer not in ("utility", "privacy"):
         raise ArgumentError.not_one_of("preference", prefer, ("utility", "privacy"))
     for name, most in (("identity", identity), ("homogeneity", homogeneity)):
         if most is not None and not 0.0 <= most <= 1.0:
-            raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it is not {shown_number(most)}.")
+            raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it cannot be {shown_number(most)}.")
     least = {name: need.at_least for name, need in needs.items() if need.at_least is not None}
     return Thresholds(identity, homogeneity, least)
 
@@ -88,22 +88,22 @@ def question_of(
 def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
     """Say which figures are undefined everywhere, and refuse what cannot be guided by them."""
     undefined = {
-        f"homogeneity of {name}": "it holds one value only, so there is nothing to disclose"
+        f"homogeneity of {name}": "it holds only one value, so there is nothing to disclose"
         for name, rate in question.homogeneity.items()
         if not rate.defined
     }
     for name, rate in question.needs.items():
         if rate.defined:
             continue
-        undefined[f"degree of {name}"] = f"{shown(needs[name].target)} holds one value only, so there is nothing to infer"
+        undefined[f"degree of {name}"] = f"{shown(needs[name].target)} holds only one value, so there is nothing to infer"
         if needs[name].at_least is not None:
             raise UndefinedMeasureError(
                 f"the need {shown(name)} asks for a degree of {needs[name].at_least:g}, which is undefined: "
-                f"{shown(needs[name].target)} holds one value only. Ask for no degree, or leave the need out."
+                f"{shown(needs[name].target)} holds only one value. Require no degree, or leave the need out."
             )
     if not any(rate.defined for rate in question.needs.values()):
         raise UndefinedMeasureError(
-            "no need can guide the search: the target of each holds one value only, so there is nothing to infer."
+            "no need can guide the search: the target of each holds only one value, so there is nothing to infer."
         )
     return undefined
 
@@ -134,6 +134,6 @@ def uncovered_levels(question: Question) -> list[str]:
             if levels:
                 what = "level" if len(levels) == 1 else "levels"
                 uncovered.append(
-                    f"Left out, as the need {shown(name)} has no block for it: {shown(one.name)} at {what} {', '.join(levels)}."
+                    f"The need {shown(name)} has no block for {shown(one.name)} at {what} {', '.join(levels)}; left out."
                 )
     return uncovered

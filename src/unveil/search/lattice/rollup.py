@@ -1,8 +1,8 @@
 """The classes of a generalisation, rolled up from those of a finer one, never from the records.
 
-A class is a key of bit fields, one field an attribute, in one or more 64-bit words; raising an attribute's level rewrites its
+A class is a key of bit fields, one field per attribute, in one or more 64-bit words; raising an attribute's level rewrites its
 field and merges the keys that became equal. A generalisation is reached attribute by attribute, those with most values first,
-and the tables on the way are kept, so neighbours cost what their last attributes cost. Where there are very many cells, such
+and the tables on the way are kept, so neighbours cost what their last attributes cost. If there are very many cells, such
 tables would take a multiple of their memory: each generalisation is made in one pass instead (`one_pass`).
 """
 
@@ -30,7 +30,7 @@ _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
 _LAST_EPOCH = (1 << 31) - 1
 _MANY_ROWS = 1 << 20
-"""Tables of more rows have fewer slots a row, and are rolled up in one pass each."""
+"""Tables of more rows have fewer slots per row, and are rolled up in one pass each."""
 _FEW_ROWS = 512
 """What follows from a table of this many rows is merged in one go, and made again where it is needed again."""
 
@@ -107,8 +107,8 @@ class RollUp:
         level, at = path[-1], self.order[len(path) - 1]
         lower = next((under for under in range(level - 1, 0, -1) if (*path[:-1], under) in self._kept), 0)
         finer = self._kept[*path[:-1], lower] if lower else before
-        made = self._merger.merged(finer, self.fields[at], self.groups(at, lower, level))
-        return self._keep(path, made.copy()) if len(path) < len(self.order) else made
+        merged = self._merger.merged(finer, self.fields[at], self.groups(at, lower, level))
+        return self._keep(path, merged.copy()) if len(path) < len(self.order) else merged
 
     def groups(self, at: int, lower: int, level: int) -> NDArray[np.uint64]:
         """Return the group at a level of every group of a lower level."""

@@ -1,4 +1,4 @@
-"""What `rollup_kernels` does, by array operations: slower row by row, but without the half second that loading a compiler takes.
+"""The same as `rollup_kernels`, by array operations: slower per row, but without the half second that loading a compiler takes.
 
 Both give the same rows in the same order, that in which keys first come, and sums that are equal to the last bit.
 """

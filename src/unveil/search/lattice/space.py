@@ -1,6 +1,6 @@
 """The lattice of generalisations: every combination of one level per attribute, between bounds.
 
-A node is a tuple of levels, counted from the lowest that each attribute may have. Node A lies above B when it is at least as
+A node is a tuple of levels, counted from the lowest that each attribute may have. Node A lies above B if it is at least as
 high in every attribute: its classes are unions of B's.
 """
 

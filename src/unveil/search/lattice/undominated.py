@@ -1,6 +1,6 @@
-"""Which releases does no other dominate? One dominates another when it is nowhere worse and somewhere better.
+"""Which releases are undominated? One release dominates another if it is nowhere worse and somewhere better.
 
-Of releases that are alike in every figure, the one of the least loss stands for all, and of equal losses the one with the lowest
+Of releases with equal figures, the one with the least loss stands for all, and of equal losses the one with the lowest
 levels.
 """
 
@@ -96,7 +96,7 @@ class Thresholds:
     def misses(self, name: str, degree: float | None) -> bool:
         """Whether the degree of a need is too low; one that is undefined is not.
 
-        The plain degree will do to rule a release out, as the adjusted one is never higher.
+        The plain degree is enough to rule a release out, because the adjusted one is never higher.
         """
         return degree is not None and degree < self.degrees.get(name, 0.0) - _TOLERANCE
 

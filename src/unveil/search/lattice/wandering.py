@@ -1,9 +1,9 @@
 """Is there a better generalisation nearby? A walk over the nodes that meet the requirements, out of valleys and down again.
 
-From a node some attributes are raised, by chance; then attributes are lowered, those first that gain most, as long as the
-requirements hold. Where this ends the walk goes on if it costs less than before, or, seldom, a little more. After many rounds
-that found nothing better since it began there, the walk begins again with a way down from the most general node. Nobody is
-protected by what is drawn here: it always starts alike, so that a search can be repeated.
+From a node some attributes are raised at random; then attributes are lowered, those that gain most first, as long as the
+requirements hold. The walk continues from where this ends if it costs less than before, or, seldom, a little more. After many
+rounds that found nothing better since it began there, the walk begins again with a way down from the most general node. Nobody is
+protected by what is drawn here: it always starts in the same way, so that a search can be repeated.
 """
 
 from __future__ import annotations

@@ -92,7 +92,9 @@ def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | N
     codes, values = request.codes(name), list(request.values(name))
     if name in request.hierarchies:
         if orders is not None and name in orders:
-            raise ArgumentError(f"{shown(name)} has an order and a hierarchy; give the one along which it is to be split.")
+            raise ArgumentError(
+                f"{shown(name)} has both an order and a hierarchy; give only the one along which it is to be split."
+            )
         return TreeAxis(request.with_hierarchy[name], codes)
     present = [value for value in values if value is not None]
     numeric = not any(isinstance(value, str | bool | bytes) for value in present)

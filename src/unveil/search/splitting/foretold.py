@@ -1,4 +1,4 @@
-"""The labels that Mondrian would leave of the key attributes, foreseen from the count table."""
+"""The labels that Mondrian would leave of the key attributes, predicted from the count table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["labels_by_mondrian"]
 
 
 def labels_by_mondrian(request: Request) -> dict[str, int]:
-    """Return how many labels strict Mondrian would leave of each key attribute; one where it cannot meet the models.
+    """Return how many labels strict Mondrian would leave of each key attribute; one if it cannot meet the models.
 
     The records of a cell stay together where it is strict, so the cells and their counts are all that it needs.
     """

@@ -1,6 +1,6 @@
 """The compiled loops under `gathering`: what parts would be called together, what that costs, and which part is nearest.
 
-A part is called by two numbers an attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
+A part is named by two numbers per attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
 and highest rank, where a null's rank comes behind all others. What `trees`, `last`, `meet` and `shares` are is said there. The
 records of a part are a chain: `head` gives the first, `after` the next one, -1 the end.
 """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["gathered_parts"]
 
 _MOST_VALUES = 2048
-"""Hierarchies of more values are not gathered by: each pair of values is looked up."""
+"""Hierarchies of more values are not used for gathering: each pair of values is looked up."""
 _BLOCK = 1024
 """Different records that are compared with each other, at least."""
 _PASSES = 4
@@ -68,7 +68,7 @@ def gathered_parts(dimensions: Sequence[Dimension], requirements: PartRequiremen
 
 
 def _settled(blocks: Parts, block_of: Callable[[NDArray[np.int64]], _Block]) -> Iterator[_Block]:
-    """Give the blocks settled, in their order; each is settled by itself, several at a time.
+    """Yield the settled blocks, in their order; each is settled by itself, several at a time.
 
     One whose records violate a model even together goes on with the next.
     """
@@ -106,7 +106,7 @@ def _taken(one: Dimension, units: NDArray[np.int64]) -> Dimension:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chart:
-    """The attributes as the compiled loops take them, those first that tell two records apart most.
+    """The attributes as the compiled loops take them, those that distinguish records most first.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class _Chart:
 
     @classmethod
     def of(cls, dimensions: Sequence[Dimension]) -> _Chart:
-        """Lay the attributes out."""
+        """Lay out the attributes."""
         ordered = sorted(dimensions, key=_spread, reverse=True)
         height = max([1, *(one.levels.height + 1 for one in ordered if one.levels is not None)])
         values = max([1, *(len(one.levels.groups[0]) for one in ordered if one.levels is not None)])

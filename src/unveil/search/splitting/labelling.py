@@ -45,7 +45,7 @@ class Recoding(Searched):
     classes
         The combinations of labels in the release.
     details
-        What only this method has to tell.
+        What only this method reports.
     """
 
     method: str
@@ -103,7 +103,7 @@ class Labelling:
     Attributes
     ----------
     labels
-        The labels there are; those of different code may be alike.
+        The labels; those of different codes may be equal.
     shares
         The share of the attribute's leaves that each stands for.
     exact
@@ -171,7 +171,7 @@ def _best_of(request: Request, candidates: Sequence[Recoded]) -> tuple[Recoded, 
             return one, counts, after
     place, figure = failing[0]
     about = f" of {shown(place[1])}" if len(place) > 1 else ""
-    raise ModelNotMetError(f"{figure.requirement}{about} is not met by any recoding found; ask for less, or allow suppression.")
+    raise ModelNotMetError(f"{figure.requirement}{about} is not met by any recoding found; require less, or allow suppression.")
 
 
 def released(

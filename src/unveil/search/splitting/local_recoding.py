@@ -1,4 +1,4 @@
-"""Must every record of a value be generalised alike? Local recoding: only those that need it, and no further than they need.
+"""Must all records with a value be generalised in the same way? Local recoding: only those that need it, and only as far.
 
 Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. Where every
 key attribute has a hierarchy, parts are also opened from the top down, from the table as a whole and from the classes of
@@ -145,7 +145,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
 
 
 def _along_trees(request: Request, rows: NDArray[np.int64], limit: int, budget: SearchBudget) -> list[Recoded]:
-    """Return what comes of opening classes from the top down, those of subtrees among them."""
+    """Return the result of opening classes from the top down, including those of subtrees."""
     known = request.key_attributes()
     cuts = subtree_cuts(request, known, limit, budget)
     begins = [(np.zeros(len(request.cells), dtype=np.int64), np.zeros(len(request.cells), dtype=bool))]
@@ -155,28 +155,28 @@ def _along_trees(request: Request, rows: NDArray[np.int64], limit: int, budget: 
 
 
 def _gathered(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -> list[Recoded]:
-    """Return what comes of gathering records from the bottom up; `rows` go by their cells."""
+    """Return the result of gathering records from the bottom up; `rows` go by their cells."""
     cells = request.of_row[rows]
-    made = gathered_parts(
+    gathered = gathered_parts(
         [axis.dimension(cells) for axis in axes], PartRequirements(request, cells, np.ones(len(rows), dtype=np.int64))
     )
-    if made is None:
+    if gathered is None:
         return []
-    parts, extents = made
+    parts, extents = gathered
     of_record = np.empty(len(rows), dtype=np.int64)
     of_record[rows] = parts.of_unit()
     return [recoded_by_parts(request, axes, extents, of_record)]
 
 
 def _halved(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -> list[Recoded]:
-    """Return what comes of halving parts as Mondrian does, strict and relaxed, and all records as one part."""
+    """Return the result of halving parts as Mondrian does, strict and relaxed, and all records as one part."""
     units = np.arange(len(request.cells))
     dimensions = [axis.dimension(units) for axis in axes]
     strict = split_parts(dimensions, request.cells.n, PartRequirements(request, units, request.cells.n))
     cells, ones = request.of_row[rows], np.ones(len(rows), dtype=np.int64)
     relaxed = split_parts([axis.dimension(cells) for axis in axes], ones, PartRequirements(request, cells, ones), relaxed=True)
-    made = [(strict, request.of_row), (relaxed, np.argsort(rows)), (one_part(dimensions), request.of_row)]
-    return [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for (parts, extents), unit in made]
+    partitions = [(strict, request.of_row), (relaxed, np.argsort(rows)), (one_part(dimensions), request.of_row)]
+    return [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for (parts, extents), unit in partitions]
 
 
 def _opened(

@@ -66,8 +66,8 @@ def mondrian(  # noqa: PLR0913 - options by keyword
         True: records of one value stay on one side of a cut. False: records of the median may go to both, so that halves are
         equal and classes are smaller, unless that costs more.
     hierarchies
-        For key attributes that are to be split along a tree; and of sensitive ones for the hierarchical distance. A key attribute
-        without one is split by the order of its values.
+        For key attributes that are to be split along a hierarchy, and for sensitive ones under the hierarchical distance. A key
+        attribute without one is split by the order of its values.
     orders
         The values of key attributes, and of sensitive ones, from lowest to highest, where that is not their natural order.
     identifiers
@@ -94,7 +94,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
 
     Notes
     -----
-    The classes do not depend on the order of the records where `strict`. All parts of a round are split in one go, in time
+    If `strict`, the classes do not depend on the order of the records. All parts of a round are split in one go, in time
     proportional to records times attributes; the rounds grow with the logarithm of the number of classes.
 
     References
@@ -120,9 +120,9 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     dimensions = [axis.dimension(cells) for axis in axes]
     unit = request.of_row if strict else np.argsort(canonical)
     requirements = PartRequirements(request, cells, n)
-    made = [split_parts(dimensions, n, requirements, relaxed=relaxed) for relaxed in ({False, not strict})]
-    made.append(one_part(dimensions))
-    candidates = [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for parts, extents in made]
+    partitions = [split_parts(dimensions, n, requirements, relaxed=relaxed) for relaxed in ({False, not strict})]
+    partitions.append(one_part(dimensions))
+    candidates = [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for parts, extents in partitions]
     kind = "strict" if strict else "relaxed"
     return released(
         f"{kind} Mondrian", request, candidates, began=began, keep_order=keep_order,

@@ -1,4 +1,4 @@
-"""How does a table fall into ever smaller parts? Parts are split, all at once and again and again, while every model is met.
+"""How is a table split into ever smaller parts? All parts are split at once, again and again, while every model is met.
 
 A part is split along one attribute: an ordered one at its median, one with a hierarchy into the children of the lowest node that
 all its records share. Nulls go apart first. What a part is called follows from what it holds: in an ordered attribute its lowest

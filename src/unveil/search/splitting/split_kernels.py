@@ -17,7 +17,7 @@ STRICT, RELAXED, POOLED = 0, 1, 2
 
 @compiled
 def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Put every unit behind those of its part that came before it."""
+    """Put every unit after those of its part that came before it."""
     for place in range(order.shape[0]):
         out[next_[of_place[place]]] = order[place]
         next_[of_place[place]] += 1

@@ -1,4 +1,4 @@
-"""May each branch of a hierarchy have its own level? Subtree generalisation: a cut through the tree of every attribute.
+"""May each branch of a hierarchy have its own level? Subtree generalisation: a cut through the hierarchy of every attribute.
 
 The search begins at the most general release and at the best full-domain one, and goes down from each: the node whose children
 save most gives way to them if the models are still met, until no node can be opened; the better of both is taken. So the result
@@ -60,8 +60,8 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 ) -> Release[Recoding]:
     """Generalise each branch of the hierarchies only as far as the models ask.
 
-    Values are replaced by an ancestor, all values below it together, so that one value has one label throughout. Unlike in
-    full-domain generalisation other branches may keep finer labels.
+    Values are replaced by an ancestor, together with all values below it, so that one value has one label throughout. Unlike in
+    full-domain generalisation, other branches may keep finer labels.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, bu
 
 
 class Cut:
-    """A level for every value of every attribute, those below one node alike, and the classes that come of it.
+    """A level for every value of every attribute, the same below one node, and the classes that result.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Cut:
         return labels
 
     def _nodes(self, one: KeyAttribute, at: int) -> list[tuple[int, int]]:
-        """Return the nodes of an attribute's cut that are no values."""
+        """Return the nodes of an attribute's cut that are not values."""
         pairs = {(high, int(one.levels.groups[high][code])) for code, high in enumerate(self.level[at].tolist()) if high}
         return sorted(pairs)
 

@@ -4,7 +4,7 @@ Records are taken one after the other, each with every set of cells that it may 
 is left when its cells and those that some record still needs at least cost as much as the best way known. Sets of attributes
 are bits.
 
-Of ways that cost the same, those are preferred that leave fewer records at risk complete, and fewer records with nothing at all.
+Of ways that cost the same, those that leave fewer records at risk complete, and fewer records empty, are preferred.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["MOST_CELLS", "fewest_cells"]
 MOST_CELLS = 24
 """Tables of more cells have too many ways."""
 _MOST_NODES = 1_000_000
-"""A search that goes on for longer gives the best way found so far."""
+"""A search that takes longer returns the best way found so far."""
 _TIE = 1e-6
 """How much a record at risk that stays complete, or one that is emptied, weighs beside the cheapest cell."""
 

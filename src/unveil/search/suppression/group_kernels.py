@@ -1,4 +1,4 @@
-"""Which group can a record at risk join, or form with records that other groups can spare? Attribute sets as bits.
+"""The compiled loops that let records at risk join groups, or form them with records that others can spare; sets are bits.
 
 `codes` holds the records at risk, a line for each attribute, -1 for a null of the data, which here is a value. `gone` is the set
 of cells that each record loses; records of one group lose the same cells and are alike in the others. `group_of` numbers the

@@ -4,7 +4,7 @@ A record is at risk if fewer than k share its key, a null of the data being a va
 k; the members of a group lose the cells in which they differ, and are alike in what is left. So no record at risk stays complete,
 and k holds however nulls are read: as values, matched from both sides, or compared with the true records.
 
-Fewer cells would do if a few records lost nearly all of theirs: these cover everybody. But they would vouch for thousands of
+Fewer cells would be enough if a few records lost nearly all of theirs: these cover everybody. But they would cover thousands of
 records that stay as they were, and anyone who knows one of those would not mistake an emptied record for it.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["grouped", "numbered"]
 
 _PART, _WORK = 256, 1 << 24
-"""This many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
+"""This many records are treated, or compared with others, before progress is reported and the search can be stopped."""
 
 
 def grouped(
@@ -40,7 +40,7 @@ def grouped(
 
     From the cheapest set of cells to the dearest, records at risk that would be alike without these cells become a group, if they
     are at least k. Those left over join a group that loses no more, or form one with records that groups of the same price can
-    spare. The few that remain at the end are put together with the group that this makes least dear.
+    spare. The few that remain at the end are put together with the group for which this costs least.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def grouped(
     tell
         Called with the records at risk that have a group and the number of all.
     covered
-        Records that are safe though fewer than k are like them; none: no such.
+        Records that are safe although fewer than k are like them; none: there are none.
     """
     bits = 1 << np.arange(codes.shape[1])
     alike = numbered(codes)

@@ -1,6 +1,6 @@
 """Which single cells must go so that nobody stands out? Local suppression: nulls, as few as can be found.
 
-Two intruders are meant. One knows a true record and looks for released records that cover it: every value there that is not null
+There are two intruders. One knows a true record and looks for released records that cover it: every value there that is not null
 is the true one (`unveil.measures.coverage`). The other has the release alone and matches its records with each other, a null on
 either side matching any value (`unveil.measures.wildcard`). The second figure is never below the first: a record that covers
 a true one also matches what became of it.
@@ -99,7 +99,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
 ) -> Release[Suppression]:
     r"""Replace single cells by nulls until at least k released records may belong to anybody.
 
-    What is made small is
+    What is minimised is
 
     .. math:: \sum_{j} w_j \, |\{\text{cells suppressed in attribute } j\}|
 
@@ -111,9 +111,9 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
       a null is a value.
     - ``against="release"``: the released records that any released one *matches*, their values being equal or one of them null.
       It holds only against an intruder who has nothing but the release. Each record that lacks matches gets the cheapest set
-      of nulls that lets it match k as things then are, and nulls that turn out not to be needed are taken back.
+      of nulls that lets it match k at that point, and nulls that turn out not to be needed are taken back.
 
-    Tables of up to 24 key cells are searched through for the fewest cells, for the whole key. There a few emptied records may
+    Tables of up to 24 key cells are searched for the fewest cells, for the whole key. There, a few emptied records may
     cover all others.
 
     Parameters
@@ -127,7 +127,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     against
         "truth" or "release": what the intruder knows.
     importance
-        What suppressing a cell of an attribute costs; 1 unless given. Dearer attributes keep their values longer.
+        What suppressing a cell of an attribute costs; 1 unless given. More important attributes keep their values longer.
     subsets
         A higher k for an intruder who knows only some of the key attributes, by how many: with ``{2: 10}`` the required figure
         is at least 10 by any two of them. With ``k=1`` nothing is required of the whole key.
@@ -144,7 +144,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         Of the shuffling: a seed for tests, or a secret key file for anyone who must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     progress
-        A run, or a function called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     Raises
     ------
     ModelNotMetError
-        If there are fewer than k records, or in a stratum.
+        If there are fewer than k records, in all or in a stratum.
 
     Notes
     -----
@@ -191,7 +191,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     checked_word("against", against, _AGAINST)
     if (person := person_of(data)) is not None:
         raise ArgumentError(
-            f"local suppression counts records, and {shown(person)} tells persons apart; anonymize, mondrian and recode_locally "
+            f"local suppression counts records, but {shown(person)} identifies persons; anonymize, mondrian and recode_locally "
             "meet k in persons."
         )
     request = finer_request(data, keys, [KAnonymity(checked_count("k", k, least=1))], identifiers=identifiers)
@@ -221,7 +221,7 @@ def _stratum(request: Request, strata: Sequence[str], k: int) -> NDArray[np.int6
         return np.zeros(len(request.rows), dtype=np.int64)
     require_columns(strata, request.records.names)
     if both := [name for name in strata if name in request.keys]:
-        raise ArgumentError(f"column {shown(both[0])} makes strata, so it stays as it is, and is a key attribute; name it once.")
+        raise ArgumentError(f"column {shown(both[0])} makes strata, so it cannot be a key attribute too; name it once.")
     columns = load(request.records.frame, strata).columns
     of_record, cells = group([one.codes for one in columns], [len(one.values) for one in columns])
     sizes = np.bincount(of_record)
@@ -250,7 +250,7 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
         if name not in keys:
             raise ArgumentError(f"an importance is given for {shown(name)}, which is not a key attribute.")
         if not 0.0 < price < np.inf:
-            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, so it is not {shown_number(price)}.")
+            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, not {shown_number(price)}.")
     return np.array([float(importance.get(name, 1.0)) for name in keys])
 
 
@@ -346,18 +346,18 @@ def _of_subsets(
     counts: Counts, keys: Sequence[str], released: NDArray[np.int64], true: NDArray[np.int64], sizes: Mapping[int, int]
 ) -> dict[int, dict[Place, Measured]]:
     """Return k as both intruders find it who know some of the attributes: the least of all subsets of each size."""
-    found: dict[int, dict[Place, Measured]] = {}
+    figures: dict[int, dict[Place, Measured]] = {}
     apart = list(range(len(keys), released.shape[1]))  # the stratum
     strata = [name for name in counts.names if name not in keys]
     for places, k in subsets_of(sizes, len(keys)):
         chosen, columns = [keys[at] for at in places], [*places, *apart]
         now = _measured(counts, [*chosen, *strata], released[:, columns], true[:, columns], k)
-        worst = found.setdefault(len(places), {})
+        worst = figures.setdefault(len(places), {})
         for (name,), one in now.items():
             place = name, f"any {len(places)} of {len(keys)}"
             if place not in worst or (one.value or 0) < (worst[place].value or 0):
                 worst[place] = one
-    return found
+    return figures
 
 
 def _in_one(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[Place, Measured]:
@@ -392,7 +392,7 @@ def _notes(against: str, k: int, k_known: int) -> tuple[str, ...]:
     both = f"k = {k:,}: at least this many released records match each of them for an intruder who has the release alone."
     if against == "truth":
         return truth, both
-    return truth, both, "Nothing is claimed against an intruder who knows true values; ask against='truth' for that."
+    return truth, both, "Nothing is claimed against an intruder who knows true values; use against='truth' for that."
 
 
 def _with_nulls(records: Microdata, name: str, nulled: NDArray[np.bool_]) -> Any:

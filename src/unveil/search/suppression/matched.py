@@ -1,6 +1,6 @@
 """Which cells must go so that every record matches k from both sides, a null matching any value? The weaker reading.
 
-Suppressing a cell never takes a match from anyone, except that a record with no cell left says nothing of anyone and forms no
+Suppressing a cell never takes a match from anyone, except that a record with no cell left says nothing about anyone and forms no
 class. Only cells of records that lack matches are suppressed.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["matched"]
 
 _NULL = -1
 _PART, _WORK = 256, 1 << 24
-"""This many records are treated, or compared with others, before someone who waits hears of it, or stops the search."""
+"""This many records are treated, or compared with others, before progress is reported and the search can be stopped."""
 
 
 def matched(
@@ -59,11 +59,11 @@ def _treated(
     by_cost = np.argsort(costs, kind="stable")
     while (lacking := _sizes(released) < k).any():
         rows = _Rows.of(released, lacking)
-        given = (rows.codes, rows.weight, rows.size, k, costs, by_cost)
-        dear = np.concatenate([cheapest(*given, part) for part in _parts(rows.single, rows)])
+        arguments = (rows.codes, rows.weight, rows.size, k, costs, by_cost)
+        dear = np.concatenate([cheapest(*arguments, part) for part in _parts(rows.single, rows)])
         done = 0
         for part in _parts(rows.single[np.argsort(sign * dear, kind="stable")], rows):
-            suppress(*given, part)
+            suppress(*arguments, part)
             done += len(part)
             tell(done, len(rows.single))
         released[lacking] = rows.codes[:, rows.single].T
@@ -78,7 +78,7 @@ def _treated(
 
 
 def _parts(chosen: NDArray[np.int64], rows: _Rows) -> Iterator[NDArray[np.int64]]:
-    """Give rows a few at a time, as long as the run goes on."""
+    """Yield rows a few at a time, as long as the run goes on."""
     run, size = active_run(), max(1, min(_PART, _WORK // max(1, len(rows.weight))))
     for start in range(0, len(chosen), size):
         run.check()

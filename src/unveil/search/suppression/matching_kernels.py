@@ -1,4 +1,4 @@
-"""Which cells of a record must go so that enough others match it? Records against all others, attribute sets as bits.
+"""The compiled loops that find the cells of a record that must go so that enough others match it; attribute sets are bits.
 
 Rows stand for records; `codes` holds a line for each attribute, -1 where a cell is null. A row whose every cell is null matches
 nobody and has no weight. Two rows differ in a set of attributes: those where both hold a value, and not the same one. With the

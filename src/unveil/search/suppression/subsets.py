@@ -1,8 +1,8 @@
 """What if an intruder knows only some of the key attributes? Local suppression for every subset of the key of some sizes.
 
-Subsets are seen to one after the other, on what the earlier ones left. A null that is put in never takes a record away that
-covers a true one, so what holds against the truth holds still when the next subset is seen to. Against the release a record that
-has no value left in a subset says nothing there, and no longer counts for others; so the subsets are gone through again until
+Subsets are treated one after the other, on what the earlier ones left. A null that is put in never removes a record that
+covers a true one, so what holds against the truth still holds when the next subset is treated. Against the release, a record that
+has no value left in a subset says nothing there, and no longer counts for others; so the subsets are treated again until
 nothing changes.
 """
 
@@ -37,15 +37,15 @@ def required_subsets(given: Mapping[Any, int], keys: Sequence[str], records: int
         size = int(text) if isinstance(text, str) and text.isdecimal() else text
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < len(keys):
             raise ArgumentError(
-                f"subsets says k by the number of key attributes that are known, which is at least 1 and less than the "
-                f"{counted(len(keys), 'key attribute')} named; for all of them say k."
+                f"subsets maps the number of key attributes known to k; the number is at least 1 and less than the "
+                f"{counted(len(keys), 'key attribute')} named; for all of them use k."
             )
         read[size] = checked_count("k of a subset", k, least=1, most=records, of="records")
     return dict(sorted(read.items(), reverse=True))
 
 
 def subsets_of(sizes: Mapping[int, int], width: int) -> Iterator[tuple[list[int], int]]:
-    """Give every subset of the attributes, by their places, with the k that is required there."""
+    """Yield every subset of the attributes, by their places, with the k that is required there."""
     for size, k in sizes.items():
         for places in combinations(range(width), size):
             yield list(places), k
@@ -90,7 +90,7 @@ def for_subsets(
 def _covered(codes: NDArray[np.int64], lost: NDArray[np.bool_], k: int, price: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return the cells to suppress so that k released records cover every true one; a null of the data is a value.
 
-    A record whose values fewer than k share does not stay complete, though records with nulls may cover it.
+    A record whose values fewer than k share does not stay complete, although records with nulls may cover it.
     """
     true = np.where(codes < 0, codes.max(axis=0, initial=0) + 1, codes)
     released, alike = np.where(lost, _NULL, true), numbered(true)
