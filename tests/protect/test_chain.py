@@ -204,7 +204,7 @@ WRONG = [
         "suppress_locally",
         "seed",
         -1,
-        "the seed of suppress_locally lies between 0 and 9,223,372,036,854,775,807, so it is not -1.",
+        "the seed of suppress_locally lies between 0 and 9,223,372,036,854,775,807, and -1 does not.",
     ),
 ]
 

@@ -323,7 +323,7 @@ def test_levels_that_a_partition_does_not_cover_are_left_out_and_named() -> None
     need = unveil.Need("n", target="income", given=["sex", "age"], partitions={"sex": [["f"], ["m"]]})
     front = unveil.anonymize_front(frame, {"sex": worded, "age": AGE}, need, sensitive="job")
     assert {levels["sex"] for levels in front.transformations} == {0, 2}
-    assert "Left out, as the need 'n' has no block for it: 'sex' at level 1." in front.notes
+    assert "The need 'n' has no block for 'sex' at level 1; left out." in front.notes
 
 
 def test_a_constant_target_guides_nothing_and_says_why() -> None:

@@ -125,7 +125,7 @@ def test_a_table_in_an_engine_comes_here(tmp_path: Path) -> None:
     study = unveil.Study(f"duckdb://{place}?table=visits", KEY, person="who")
     release = unveil.anonymize(study, KEY, [KAnonymity(3)], out=tmp_path / "release.csv", keep_order=True)
     assert min(persons_in(release, frame)) >= 3
-    with pytest.raises(ArgumentError, match="as they do for persons"):
+    with pytest.raises(ArgumentError, match="as persons, pseudonyms"):
         unveil.anonymize(study, KEY, [KAnonymity(3)], out=f"duckdb://{place}?table=release")
 
 

@@ -244,7 +244,7 @@ def test_data_release_and_correspondence_are_different_files(tmp_path: Path) -> 
         (Path(place), None), (tmp_path / "same.parquet", None), (out, out), (out, Path(place))
     ]  # fmt: skip
     for release, link in pairs:
-        with pytest.raises(ArgumentError, match="are different files"):
+        with pytest.raises(ArgumentError, match="different files"):
             unveil.anonymize(place, KEYS, [KAnonymity(5)], out=release, suppression=0.1, link=link)
     with pytest.raises(OutputError, match="does not exist"):
         unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, link=tmp_path / "nowhere" / "link.csv")

@@ -92,7 +92,7 @@ def test_without_a_record_of_this_very_file_the_rule_is_not_decided(tmp_path: Pa
     assert unveil.check(other, POLICY).outcomes[0].met is None
     assert unveil.check(PEOPLE, POLICY).outcomes[0].met is None
     assert run(["check", str(other), "--policy", str(policy), "--record", str(record_place(out)), "--json"]) == 1
-    assert "'out.csv.unveil.json' is not of 'other.csv': the checksums differ" in capsys.readouterr().out
+    assert "'out.csv.unveil.json' does not belong to 'other.csv': the checksums differ" in capsys.readouterr().out
     with out.open("a", encoding="utf-8") as file:
         file.write("\n")
     assert unveil.check(out, POLICY).outcomes[0].met is None

@@ -79,5 +79,5 @@ def test_what_is_not_in_hand_goes_no_further() -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_file_that_is_no_form_of_a_release_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="no form of a release"):
+    with pytest.raises(ArgumentError, match="does not end in a release's form"):
         MAKERS[name]().write(tmp_path / "out.docx")

@@ -73,10 +73,10 @@ def test_what_was_changed_or_signed_by_another_does_not_match() -> None:
     [
         (["check", "--verify", "adult.csv", "--public-key", "public.pem"], "the signature 'adult.csv.sig' cannot be read"),
         (["check", "--verify", "release.csv", "--public-key", "adult.csv"], "not a public key in PEM form"),
-        (["check", "--verify", "release.csv", "--public-key", "curve-public.pem"], "another kind than Ed25519"),
+        (["check", "--verify", "release.csv", "--public-key", "curve-public.pem"], "not of the kind Ed25519"),
         (["check", "--verify", "release.csv"], "go together"),
         ([*CHECK, "--sign-key", "private.pem"], "name it with --out"),
-        ([*CHECK, "--sign-key", "curve-private.pem", "--out", "v.json"], "another kind than Ed25519"),
+        ([*CHECK, "--sign-key", "curve-private.pem", "--out", "v.json"], "not of the kind Ed25519"),
         ([*CHECK, "--sign-key", "no.pem", "--out", "v.json"], "'no.pem' cannot be read"),
     ],
 )

@@ -153,7 +153,7 @@ def test_conclusions_about_values_are_stated(found: Experiments) -> None:
 
 def test_notes_follow_from_the_releases(found: Experiments) -> None:
     levels = [one["levels"] for one in found["identity"].releases.values()]
-    assert ("generalise alike" in found["identity"].notes[1]) == (levels[0] == levels[1])
+    assert ("have the same levels" in found["identity"].notes[1]) == (levels[0] == levels[1])
     assert "It has 2 values, so no class holds 5" in found["five-measures"].notes[-1]
     assert "makes 5 groups" in found["semantic"].notes[0]
     assert "96% have the lower one" in found["income"].notes[1]

@@ -1,4 +1,4 @@
-"""How is a table made safe to publish at the least cost? Its best full-domain generalisation under the models required.
+"""How is a table made safe to publish at the least cost? By its best full-domain generalisation under the models required.
 
 Records are generalised in memory, as they stream, or by the engine that holds them: which of the three is decided here.
 """
@@ -86,12 +86,12 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``.
     out
         Where the release goes, whole or not at all: a file (.csv, .tsv, .parquet or .arrow), or the address of a new table, or of
-        new Parquet files of Spark, beside the data. None: it is given back, and not written.
+        new Parquet files of Spark, beside the data. None: it is returned, and not written.
     link
         Where the private correspondence of release and data goes; None: it is not written. It numbers rows, so a table in an
         engine has none.
     dry_run
-        Whether to say what would be done to data that is streamed or in an engine, and neither read nor write a record of it.
+        Whether to say what would be done to data that is streamed or in an engine, without reading or writing a record of it.
     spreadsheet_safe
         Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
     hierarchies
@@ -100,7 +100,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     suppression
         The share of the records that may be suppressed: their key values become ``*``.
     objective
-        What to make small: "loss", "precision", "entropy", "height", "entropy-arx", "entropy-normalized" or "precision-arx", each
+        What to minimise: "loss", "precision", "entropy", "height", "entropy-arx", "entropy-normalized" or "precision-arx", each
         also ending in "-geometric", "-max" or "-rank"; "discernibility", "discernibility-monotone", "class-size", "kl",
         "ambiguity", "entropy-based", "classification:COLUMN", "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]", or a function of a
         `Candidate`. `objective_of` gives the formulas.
@@ -109,18 +109,18 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     weights
         How much each attribute counts in the objective; 1 unless given.
     factor
-        From 0 (suppression costs nothing beyond generalisation) over 0.5 to 1 (generalisation costs nothing).
+        From 0 (suppression costs nothing beyond generalisation) through 0.5 to 1 (generalisation costs nothing).
     identifiers
         Columns that name people outright: they are left out.
     pseudonyms
         Columns that name people and stay, as keyed hashes; the key is in `key_file`, else in the variable ``UNVEIL_KEY``.
     keep
-        Columns that stay though they name people, or are unique for more than half of them: you vouch for them, and the
+        Columns that stay although they name people, or are unique for more than half of them: you vouch for them, and the
         release's record says so. Other columns of this kind are left out; the rest stays, and is listed as never measured.
     only_roles
-        Whether every column is left out that is neither key nor sensitive, kept nor a pseudonym.
+        Whether to leave out every column that is neither key nor sensitive, kept nor a pseudonym.
     key_file
-        A secret key, of pseudonyms and of the shuffling: anyone who has it, and nobody else, can repeat the release.
+        A secret key for pseudonyms and for the shuffling: anyone who has it, and nobody else, can repeat the release.
     population
         The table that `data` is part of, for k-map and delta-presence.
     orders
@@ -130,18 +130,18 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
-        Of the shuffling, for tests: everybody can repeat it, so the release is marked as not for publication. With neither a
-        seed nor a key file nobody can. What an engine holds has no order that could be repeated.
+        The seed of the shuffling, for tests: everybody can repeat it, so the release is marked as not for publication. With
+        neither a seed nor a key file nobody can. What an engine holds has no order that could be repeated.
     time_limit, node_limit
-        When to stop searching, in seconds or generalisations looked at; the best found is then given and marked.
+        When to stop searching, in seconds or generalisations looked at; the best one found is then returned and marked.
     progress
-        A run, or a function called now and then with a stage (bytes counted, generalisations, records), the steps of it that
-        are done and all of them.
+        A run, or a function called now and then with a stage (bytes counted, generalisations, records), the number of its steps
+        done and of all its steps.
 
     Returns
     -------
     Release
-        The protected records, the transformation, its score and the models before and after. Of records that were streamed or
+        The protected records, the transformation, its score and the models before and after. If records were streamed or
         rewritten in an engine, `data` is a lazy frame of the file or the table opened, and `origin` is empty.
 
     Raises
@@ -188,16 +188,16 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 
 
 def _further(objective: object, keys: Sequence[str]) -> list[str]:
-    """Return the column that the objective wants to tell, where it is counted beside the key."""
+    """Return the column that the objective is to predict, if it is counted beside the key."""
     target = target_of(objective)
     return [target] if target and target not in keys else []
 
 
 def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
     """Return what is said about the columns that are neither key nor sensitive, by a study and in the call."""
-    said = table.standing if isinstance(table, Microdata) else standing_of(data, table.names)
+    standing = table.standing if isinstance(table, Microdata) else standing_of(data, table.names)
     require_columns(keep, table.names)
-    return replace(said, keep=(*said.keep, *keep), only_roles=said.only_roles or only_roles)
+    return replace(standing, keep=(*standing.keep, *keep), only_roles=standing.only_roles or only_roles)
 
 
 def _screen(request: Request, standing: Standing, options: Options) -> ColumnScreen:
@@ -228,7 +228,7 @@ def _checked_stream(
     attributes: Names | Mapping[str, Any],
     models: Sequence[Model],
 ) -> Write | None:
-    """Refuse what cannot be done where the records are; return what lets an engine write a table, where one does."""
+    """Refuse what cannot be done where the records are; return what lets an engine write a table, if one is to."""
     engine = isinstance(stream.source, EngineSource)
     if chance.repeatable and engine:
         raise ArgumentError(
@@ -244,23 +244,23 @@ def _checked_stream(
 
 
 def _require_file(to: Destination, data: Data) -> None:
-    """Refuse a table of an engine for records that come here, and to write over the data."""
+    """Refuse a table of an engine as the place for records that come here, and refuse to overwrite the data."""
     if isinstance(to.out, Address):
         raise ArgumentError(
-            "the records come here, as they do for persons, pseudonyms or a population, so the release goes into a file."
+            "the records are read into memory, as persons, pseudonyms or a population need, so the release goes into a file."
         )
     to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
 
 
 def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any], models: Sequence[Model]) -> None:
-    """Refuse to pseudonymise a column that has another part to play."""
+    """Refuse to pseudonymise a column that has another role."""
     if not options.pseudonyms:
         return
     keys = keys_of(attributes)
     taken = {*keys, *sensitive_of(models, keys), *options.identifiers}
     if both := [name for name in options.pseudonyms if name in taken]:
         raise ArgumentError(
-            f"column {shown(both[0])} is to be pseudonymised, and named as key, sensitive or identifier; it can be one of them."
+            f"column {shown(both[0])} is to be pseudonymised, but is key, sensitive or identifier too; it can be one of them."
         )
 
 
@@ -269,6 +269,6 @@ def _pseudonymised(data: Data, options: Options, key_file: str | os.PathLike[str
     records = open_microdata(data)
     if not options.pseudonyms:
         return records, options
-    made = pseudonymize(records.deferred(), options.pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
-    said = f"Pseudonymised with a keyed hash: {listed(options.pseudonyms)}. {' '.join(made.notes)}"
-    return replace(in_hand(made), standing=records.standing), replace(options, pseudonymised=said)
+    release = pseudonymize(records.deferred(), options.pseudonyms, key_file=key_file, nulls="keep", keep_order=True)
+    note = f"Pseudonymised with a keyed hash: {listed(options.pseudonyms)}. {' '.join(release.notes)}"
+    return replace(in_hand(release), standing=records.standing), replace(options, pseudonymised=note)

@@ -1,4 +1,4 @@
-"""How is a table protected in several steps? Mechanisms and generalisations, each working on what the one before gave."""
+"""How is a table protected in several steps? Mechanisms and generalisations, each applied to what the one before made."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ["Chain", "protect", "run_steps"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain(Protection):
-    """Several steps of protection, each on what the one before gave.
+    """Several steps of protection, each applied to what the one before made.
 
     Attributes
     ----------
     steps
-        What each step gave.
+        What each step made.
     """
 
     steps: tuple[Release[Protection], ...]
@@ -97,7 +97,7 @@ def protect(
     keep_order
         Whether records stay in their order; else the last step shuffles them, so that their places say nothing.
     seed, key_file
-        For steps that draw at random and name none of their own: a seed for tests, a key file for anyone who must be able to
+        For random steps that name none of their own: a seed for tests, a key file for anyone who must be able to
         repeat the release. Neither: nobody can repeat it.
     testing
         Let steps of differential privacy draw from the seed; they have no guarantee then.
@@ -136,7 +136,7 @@ def protect(
                 testing=testing,
             )
         if not isinstance(treated, Release) or len(treated.tables) > 1:
-            raise ArgumentError(f"step {number} ({step.mechanism}) gives no single table of records, so it cannot be in a chain.")
+            raise ArgumentError(f"step {number} ({step.mechanism}) makes no single table of records, so it cannot be in a chain.")
         known = treated.origin >= 0
         origin = np.where(known, origin[np.where(known, treated.origin, 0)], -1)
         records = in_hand(treated)
@@ -150,7 +150,7 @@ def protect(
 
 
 def _step_seed(seed: int | None, number: int) -> int | None:
-    """Return a step's own seed: two steps that drew alike could undo each other, as two equal swaps do."""
+    """Return a seed of a step's own: two steps with the same draws could undo each other, as two equal swaps do."""
     if seed is None or number == 1:
         return seed
     return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
@@ -171,7 +171,7 @@ def run_steps(data: Data, steps: Sequence[Step], **draws: Any) -> Any:
 
 @contextmanager
 def _numbered(number: int, step: Step, steps: int) -> Iterator[None]:
-    """Let an error say which of several steps it is about."""
+    """Make an error say which of several steps it is about."""
     try:
         yield
     except ArgumentError as problem:

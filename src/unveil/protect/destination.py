@@ -52,14 +52,14 @@ class Destination:
     def require_records_elsewhere(self, stream: BatchedRecords) -> Write | None:
         """Refuse what cannot be done with records that stream; return what lets an engine write a table, where one does."""
         if self.link is not None and self.out is None:
-            raise ArgumentError("a correspondence is requested, but no release is written; say where it goes with out.")
+            raise ArgumentError("a correspondence is requested, but no release is written; use out to say where it goes.")
         if self.link is not None and isinstance(stream.source, EngineSource):
             raise ArgumentError(
                 "rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead."
             )
         if isinstance(self.out, Path) and self.out.suffix.lower() in {".arrow", ".feather", ".ipc"}:
             raise ArgumentError(
-                "a release that streams is written as Parquet or as text; end its name in .parquet, .csv or .tsv."
+                "a release that streams is written as Parquet or as text; its name must end in .parquet, .csv or .tsv."
             )
         if not isinstance(self.out, Address):
             return None
@@ -68,17 +68,17 @@ class Destination:
         return stream.source.rewrite(self.out)
 
     def require_other_files(self, *read: Any) -> None:
-        """Refuse to write over the data, or two files into one."""
+        """Refuse to overwrite the data, or to write two files into one."""
         paths = [one for one in (*read, self.out, self.link) if isinstance(one, str | os.PathLike)]
         try:
             places = [os.path.realpath(path) for path in paths]
         except ValueError:  # half a surrogate pair, or a null character
-            raise ArgumentError("the name of a file to be written or read holds characters that no file name has.") from None
+            raise ArgumentError("the name of a file to be written or read holds characters that no file name may have.") from None
         if len(set(places)) < len(places):
-            raise ArgumentError("the data, the release and the correspondence are different files; two of them are named alike.")
+            raise ArgumentError("the data, the release and the correspondence must be different files; two have the same name.")
 
     def written(self, release: Release[P]) -> Release[P]:
-        """Write a release of records in hand, and its correspondence, both whole or none; return it."""
+        """Write a release of records in hand, and its correspondence, both or neither; return it."""
         with together():
             if self.link is not None:
                 release.write_link(self.link)

@@ -1,8 +1,8 @@
-"""Which generalisations keep the data useful and give least away? The front of releases, by their Discrimination Rates.
+"""Which generalisations keep the data useful and give least away? A front of releases, by their Discrimination Rates.
 
-Three attacks and uses are one measure: the identity risk is the rate of the original attributes given the protected ones, the
-homogeneity risk that of a sensitive attribute given the protected key, the degree of a need that of its target given its
-attributes. So privacy and use are weighed on one scale, and what can be had of both is a front: the releases that no other
+Two attacks and every use come down to one measure: the identity risk is the rate of the original attributes given the protected
+ones, the homogeneity risk that of a sensitive attribute given the protected key, the degree of a need that of its target given
+its attributes. So privacy and use are weighed on one scale, and what can be had of both is a front: the releases that no other
 dominates.
 """
 
@@ -91,7 +91,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         \text{homogeneity}_S = DR_S(A^*_1, \dots, A^*_m), \qquad
         \text{degree} = DR_X(G^*) ,
 
-    risks to be low and degrees to be high. These are the figures that `unveil.attack` and `unveil.utility` find in the release.
+    where risks should be low and degrees high. These are the figures that `unveil.attack` and `unveil.utility` find in the
+    release.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     hierarchies
         As in `anonymize`: a key attribute without one gets one proposed from its values.
     models, suppression
-        What every release must meet besides, if anything, and the share of the records that may be suppressed for it.
+        What every release must meet in addition, if anything, and the share of the records that may be suppressed for it.
     prefer
         Which release of the front to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees. Every
         release of the front reaches the degrees that needs ask for and keeps to the risks allowed. Risk is the mean of identity
@@ -119,7 +120,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     identifiers, orders, nulls, keep_order, seed, key_file
         As in `anonymize`.
     time_limit, node_limit
-        When to stop, in seconds or generalisations looked at; the front of those is then given and marked.
+        When to stop, in seconds or generalisations looked at; the front of those is then returned and marked.
     progress
         A run, or a function called now and then with the name of a stage ("generalisations"), those settled and those in
         question.
@@ -141,7 +142,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     Where nothing is suppressed, no rate rises from a generalisation to a coarser one, by the data processing inequality:
     A*' = f(A*) gives :math:`H(X|A^{*\prime}) \ge H(X|A^{*\prime}, A^*) = H(X|A^*)`. So whatever is coarser than a release that
     misses a need misses it too, and whatever is finer than one that gives too much away does as well: they are left out unseen.
-    With suppression this does not hold, and every generalisation is looked at that can meet the models.
+    With suppression this does not hold, and every generalisation that can meet the models is looked at.
 
     References
     ----------
@@ -271,7 +272,7 @@ class _Maker:
         return repeatable_of(self.chance, self.request.records.place, drawn=not self.keep_order)
 
     def require_models(self, levels: Mapping[str, tuple[int, int]] | None, explored: Frontier) -> None:
-        """Refuse models that no generalisation meets: anonymising says which."""
+        """Refuse models that no generalisation meets; anonymising says which."""
         if not explored.complete:
             looked = counted(explored.evaluated, "generalisation")
             raise ModelNotMetError(
@@ -295,12 +296,12 @@ class _Maker:
 
 def _named(needs: Need | Sequence[Need]) -> dict[str, Need]:
     """Return the needs by name."""
-    given = [needs] if isinstance(needs, Need) else list(needs)
-    if not given:
-        raise ArgumentError("no need is named; without one the best release is the one that says nothing.")
-    named = {need.name: need for need in given}
-    if len(named) < len(given):
-        names = [need.name for need in given]
+    several = [needs] if isinstance(needs, Need) else list(needs)
+    if not several:
+        raise ArgumentError("no need is named; without one, the best release is the one that says nothing.")
+    named = {need.name: need for need in several}
+    if len(named) < len(several):
+        names = [need.name for need in several]
         raise ArgumentError(
             f"several needs are called {shown(next(n for n in names if names.count(n) > 1))}; give each its own name."
         )

@@ -39,7 +39,7 @@ class Front(Result):
     combined
         The rate of all original key attributes together given all protected ones, of each.
     choice
-        The place among them of the one that is preferred.
+        The position among them of the one that is preferred.
     complete
         Whether these are all; else the search stopped at its limit.
     lattice, evaluated
@@ -79,7 +79,7 @@ class Front(Result):
 
     @property
     def adjusted(self) -> list[Mapping[str, float | None]]:
-        """The degrees of each release without what chance would give, by need; they are compared with the required ones."""
+        """The degrees of each release, adjusted for chance, by need; they are compared with the required ones."""
         return [self.adjuster(point) for point in self.points]
 
     @property
@@ -89,9 +89,9 @@ class Front(Result):
 
     @checked_arguments
     def release(self, at: int) -> Release[Generalisation]:
-        """Make the release at a place of the front."""
+        """Make the release at a position of the front."""
         if not 0 <= at < len(self.points):
-            raise ArgumentError(f"the front has {counted(len(self.points), 'release')}, counted from 0, so none at {at}.")
+            raise ArgumentError(f"the front has {counted(len(self.points), 'release')}, counted from 0; there is none at {at}.")
         return self.maker(self.transformations[at])
 
     def __len__(self) -> int:

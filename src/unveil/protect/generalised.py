@@ -33,7 +33,7 @@ class Options:
     pseudonymised
         The notes on the columns that got pseudonyms.
     screen
-        What becomes of the columns that are neither key nor sensitive.
+        What happens to the columns that are neither key nor sensitive.
     """
 
     identifiers: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Options:
         return self.time_limit is not None or self.node_limit is not None
 
     def settings(self) -> dict[str, Any]:
-        """Return the options as a release tells them."""
+        """Return the options as a release reports them."""
         return {
             "identifiers": list(self.identifiers),
             "pseudonyms": list(self.pseudonyms),
@@ -85,7 +85,7 @@ def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Rel
 def generalised(
     choice: Choice, records: ReleaseRecords, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
 ) -> Release[Generalisation]:
-    """Return the release that protected records are."""
+    """Return the release made of protected records."""
     best, request, space = choice.found, choice.request, choice.lattice.space
     after, lost = choice.after(), lost_attributes(choice)
     generalisation = Generalisation(

@@ -1,4 +1,4 @@
-"""Which key attributes does a generalisation leave nothing of, and would a finer recoding keep some?"""
+"""Which key attributes does a generalisation erase, and would a finer recoding keep some of them?"""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FEW = 200_000
 
 
 def lost_attributes(choice: Choice) -> dict[str, int | None]:
-    """Return the key attributes of which every record left has the same value, though the data has several.
+    """Return the key attributes that have the same value in every record left, although the data has several.
 
-    With each goes the number of groups that Mondrian would keep of it under the same models; None where the table is too large
+    Each comes with the number of groups that Mondrian would keep of it under the same models; None where the table is too large
     to try.
     """
     request, space = choice.request, choice.lattice.space
@@ -39,7 +39,7 @@ def lost_attributes(choice: Choice) -> dict[str, int | None]:
 
 
 def _alike(codes: NDArray[Any]) -> bool:
-    """Whether all are the same, and there is one."""
+    """Whether all are the same, and there is at least one."""
     return bool(len(codes) and (codes == codes[0]).all())
 
 
@@ -49,13 +49,13 @@ def on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
         return []
     who = "every record that is not suppressed has" if suppressed else "every record has"
     one = len(lost) == 1
-    said = f"{_and([*lost])} {'is' if one else 'are'} gone: {who} the same value{'' if one else ' of each'}."
+    sentence = f"{_and([*lost])} {'is' if one else 'are'} gone: {who} the same value{'' if one else ' of each'}."
     if None in lost.values():
-        return [f"{said} Mondrian, which splits the table where it can, may keep more."]
+        return [f"{sentence} Mondrian, which splits the table where it can, may keep more."]
     more = [f"{counted(groups, 'group')} of {name}" for name, groups in lost.items() if groups is not None and groups > 1]
     if more:
-        return [f"{said} Under the same models, Mondrian would keep {_and(more)}."]
-    return [f"{said} Mondrian would keep no more of {'it' if one else 'them'}: ask for less, or name fewer key attributes."]
+        return [f"{sentence} Under the same models, Mondrian would keep {_and(more)}."]
+    return [f"{sentence} Mondrian would keep no more of {'it' if one else 'them'}: ask for less, or name fewer key attributes."]
 
 
 def _and(words: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["check_step", "fitting_step", "mechanism_names", "misfit", "planned_steps", "run_step", "step_function"]
 
 _RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees", "suppress_locally")
-"""What searches for a recoding; the other steps are mechanisms."""
+"""The steps that search for a recoding; the others are mechanisms."""
 
 
 def mechanism_names() -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def mechanism_names() -> tuple[str, ...]:
 def planned_steps(project: Project | None) -> list[Step]:
     """Return the steps that a project plans, each checked as far as that goes without the data.
 
-    A recoding that names no hierarchies and orders goes by those of the project.
+    A recoding that names no hierarchies and orders uses those of the project.
     """
     if project is None:
         return []
@@ -51,7 +51,7 @@ def _with_project(step: Step, project: Project) -> Step:
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:
-    """Return a step with its own options and, where the mechanism takes them, with what else is known."""
+    """Return a step with its own options and, where the mechanism takes them, whatever else is known."""
     takes = inspect.signature(step_function(mechanism)).parameters
     passed_on = {name: value for name, value in known.items() if name in takes and value not in (None, (), {}, [])}
     return Step(mechanism, columns, {**passed_on, **options})
@@ -85,18 +85,18 @@ def run_step(
 
 
 def check_step(step: Step) -> None:
-    """Refuse a mechanism that there is none of, an option that it does not take, and a value that does not fit the option."""
+    """Refuse a mechanism that does not exist, an option that it does not take, and a value that does not fit the option."""
     problem = misfit(step)
     if problem is not None:
         raise ArgumentError(problem[1])
 
 
 def misfit(step: Step) -> tuple[str, str] | None:
-    """Return what in a step is wrong, "mechanism" or the name of an option, and why; None: nothing, as far as can be seen."""
+    """Return what is wrong in a step, "mechanism" or the name of an option, and why; None: nothing, as far as can be seen."""
     names = mechanism_names()
     if step.mechanism not in names:
         hint = near_miss(step.mechanism, names)
-        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; they are: {', '.join(names)}.{hint}"
+        return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; mechanisms are: {', '.join(names)}.{hint}"
     known = inspect.signature(step_function(step.mechanism)).parameters
     words = MODEL_WORDS if _reads_models(step, known) else ()
     for name, value in step.options.items():
@@ -115,7 +115,7 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
         place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
         return f"{place} is {said(wanted)}, not {kind_of(kind)}."
     if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
-        return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, so it is not {value:,}."
+        return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, and {value:,} does not."
     return None
 
 
@@ -129,10 +129,10 @@ def _called(function: Callable[..., Any], step: Step, data: Data, options: Mappi
     attributes = _attributes(step, known)
     if twice := [name for name in attributes if name in options]:
         raise ArgumentError(f"{step.mechanism}: {shown(twice[0])} is given twice.")
-    given = {**attributes, **options}
-    if missing := [n for n, one in known.items() if one.default is one.empty and n != "data" and n not in given]:
+    arguments = {**attributes, **options}
+    if missing := [n for n, one in known.items() if one.default is one.empty and n != "data" and n not in arguments]:
         raise ArgumentError(f"{step.mechanism} needs {listed(missing)}.")
-    return function(data, **given)
+    return function(data, **arguments)
 
 
 def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def step_function(name: str) -> Callable[..., Any]:
-    """Return the function of a mechanism, or refuse a name that is none."""
+    """Return the function of a mechanism, or refuse an unknown name."""
     import unveil
 
     if name not in mechanism_names():

@@ -1,4 +1,4 @@
-"""Generalise records that never come here: rewritten batch by batch as they stream, or by the engine that holds them."""
+"""Generalisation of records that never come here: rewritten batch by batch as they stream, or by the engine that holds them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def generalised_elsewhere(
 ) -> Release[Generalisation]:
     """Generalise records where they are, into a file or, with what lets an engine write, into a table.
 
-    ReleaseRecords that are no longer those counted are refused, and nothing is written.
+    Records that are no longer those counted are refused, and nothing is written.
     """
     stream = choice.request.table
     if not isinstance(stream, BatchedRecords):
@@ -77,7 +77,7 @@ def generalised_elsewhere(
 
 
 def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
-    """Return what shuffles; with a key file it follows from the settings, the data, and all that becomes of it.
+    """Return what shuffles; with a key file, it follows from the settings, the data, and everything done to it.
 
     Two releases of the same data that differ in labels only must not have one order: their records could be joined by it.
     """
@@ -86,8 +86,8 @@ def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Ch
     attributes = choice.lattice.space.attributes
     levels = [(one.name, one.levels.labels, one.lowest) for one in attributes]
     groups = [group.tolist() for one in attributes for group in one.levels.groups]
-    made = repr((levels, groups, choice.node, choice.gone.tolist())).encode(errors="surrogatepass")
-    return chance.draws("row order", options.settings(), records.fingerprint() + hashlib.sha256(made).digest())
+    recoding = repr((levels, groups, choice.node, choice.gone.tolist())).encode(errors="surrogatepass")
+    return chance.draws("row order", options.settings(), records.fingerprint() + hashlib.sha256(recoding).digest())
 
 
 class _Change:
@@ -128,7 +128,7 @@ def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) ->
 
 
 def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> EngineRecoding:
-    """Return what an engine needs to rewrite the records itself, and to hold what it wrote against the counts."""
+    """Return what an engine needs to rewrite the records itself, and to check what it wrote against the counts."""
     request, space = choice.request, choice.lattice.space
     counts, place = request.cells, request.table.place
     wanted = set(choice.changed())
@@ -152,7 +152,7 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Engin
 
 
 def _same(counts: Counts, expected: Counts) -> bool:
-    """Whether two count tables are the same, in whatever order their values stand."""
+    """Whether two count tables are the same, whatever the order of their values."""
     try:
         return counts.records == expected.records and not len(expected - counts)
     except CountsError:

@@ -1,7 +1,7 @@
 r"""How many records of a generalised table meet a query? An estimate under the uniform assumption.
 
 A generalised value stands for several values, all taken to be equally likely. A record counts with the share of them that meets
-the condition, and where there are conditions on several columns, with the product of the shares:
+the condition or, if there are conditions on several columns, with the product of the shares:
 
 .. math:: \sum_r \prod_c \frac{|\{v \in r_c : v \text{ meets } c\}|}{|r_c|}
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["uniform_count"]
 
 _MOST_VALUES = 1_000_000
-"""Whole numbers of one interval."""
+"""The most whole numbers of one interval."""
 
 
 def uniform_count(
@@ -45,8 +45,8 @@ def uniform_count(
     data
         The generalised table.
     where
-        By column, a value, several values, or a function of a value that says yes or no. A text that reads as a
-        number is given to the function as one.
+        By column, a value, several values, or a function of a value that says yes or no. A text that reads as a number is passed
+        to the function as one.
     hierarchies
         The hierarchies by which columns were generalised.
     domains
@@ -87,7 +87,7 @@ def _test(name: str, condition: Any) -> Callable[[Any], bool]:
 
 
 def _share(name: str, value: Any, met: Callable[[Any], bool], hierarchy: Hierarchy | None, domain: Sequence[Any] | None) -> float:
-    """Return the share of what a released value covers that meets a condition; a null that is none of the domain's meets none."""
+    """Return the share of what a released value covers that meets a condition; a null outside the domain meets none."""
     if hierarchy is not None:
         leaves = [row[0] for row in hierarchy.labels if str(value) in row]
         if leaves and str(value) not in leaves:
@@ -114,7 +114,7 @@ def _values(name: str, covered: Generalised) -> Sequence[Any]:
     low = math.ceil(covered.low) + (not covered.with_low and covered.low == math.ceil(covered.low))
     high = math.floor(covered.high) - (not covered.with_high and covered.high == math.floor(covered.high))
     if not 0 <= high - low < _MOST_VALUES:
-        raise ArgumentError(f"column {shown(name)} has intervals of no, or too many, whole numbers; give its domain.")
+        raise ArgumentError(f"column {shown(name)} has intervals with no whole numbers or too many; give its domain.")
     return range(low, high + 1)
 
 

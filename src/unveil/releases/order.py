@@ -26,7 +26,7 @@ def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any])
 def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:
     """Return who can repeat a release of the data at a place, or the draws that made the data, if that is a release itself.
 
-    Where nothing was drawn, a seed that was given marks it still, and a key file does not.
+    Even where nothing was drawn, a seed marks the release; a key file does not.
     """
     own = chance.repeatable if drawn or chance.repeatable == "seed" else False
     return weakest([own, inherited(place)])

@@ -15,7 +15,7 @@ __all__ = ["Protection"]
 
 
 class Protection(ABC):
-    """What a release owes to the way it was made: the part of it that no other way of protecting has.
+    """What the way it was made adds to a release: the part that no other way of protecting has.
 
     A subclass is a frozen dataclass of figures. Its fields can be read from the release itself: ``release.score`` is
     ``release.protection.score``.
@@ -30,19 +30,19 @@ class Protection(ABC):
 
     @property
     def guarantee(self) -> str | None:
-        """What the release promises where that is not a model."""
+        """What the release promises, if that is not a model."""
         return None
 
     @abstractmethod
     def treated(self, release: Release[Any]) -> Collection[str]:
-        """Return the columns that were protected or measured; of the others nothing is known."""
+        """Return the columns that were protected or measured; nothing is known about the others."""
 
     @abstractmethod
     def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return the JSON of this way of protecting alone."""
 
     def claims(self) -> dict[str, Any]:
-        """Return what JSON ends with: what the release claims where that is more than its models say."""
+        """Return what JSON ends with: what the release claims, if that is more than its models say."""
         return {}
 
     @abstractmethod

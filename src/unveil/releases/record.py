@@ -38,7 +38,7 @@ _ENDING = ".unveil.json"
 
 
 class RecordMismatchError(UnveilError, ValueError):
-    """A record that is of another file, or no record at all."""
+    """A record that belongs to another file, or is not a record at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def recorded(
         Those that were `kept`, `left_out` (each with the reason), and, of those kept, those `vouched_for` by the user and
         those `never_measured`, with how many persons or records of the release each singles out.
     guarantee
-        What it promises where that is not a model, such as differential privacy.
+        What it promises, if that is not a model, such as differential privacy.
     """
     return {
         "unveil": __version__,
@@ -114,7 +114,7 @@ def against_key(key: Sequence[str], *, population: bool = False) -> str:
 
 
 def record_place(release: str | os.PathLike[str]) -> Path:
-    """Return where the record of a release stands.
+    """Return where the record of a release is.
 
     Examples
     --------
@@ -125,9 +125,9 @@ def record_place(release: str | os.PathLike[str]) -> Path:
 
 
 def write_recorded(path: str | os.PathLike[str], record: Mapping[str, Any], write: Callable[[], None] | None = None) -> None:
-    """Write a release and, beside it, its record with the release's checksum; both whole or none.
+    """Write a release and, beside it, its record with the release's checksum; both or neither.
 
-    Without a function that writes the release, it is there already.
+    Without a function that writes the release, it must exist already.
     """
     with together():
         if write is not None:
@@ -142,7 +142,7 @@ def write_recorded(path: str | os.PathLike[str], record: Mapping[str, Any], writ
 
 
 def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) -> Record:
-    """Read a record, and refuse one that is not of this release.
+    """Read a record, and refuse one that does not belong to this release.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but no record says it
         raise RecordMismatchError(f"{shown(place)} is not a record of a release.")
     if content.get("sha256") != digest:
-        names = f"the record {shown(Path(place).name)} is not of {shown(Path(release).name)}"
+        names = f"the record {shown(Path(place).name)} does not belong to {shown(Path(release).name)}"
         raise RecordMismatchError(f"{names}: the checksums differ.")
     return Record(content)
 
@@ -171,7 +171,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
 def inherited(place: str) -> Repeatable:
     """Return who can repeat the draws of data that is a release itself, as its record says; False where there is none.
 
-    What is made from it can be undone as far: a second step that draws afresh does not undo the first one's seed.
+    What is made from it can be undone to that extent: a second step with fresh draws does not make up for the seed of the first.
     """
     try:
         return read_record(record_place(place), place).repeatable if record_place(place).is_file() else False

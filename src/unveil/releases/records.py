@@ -86,17 +86,17 @@ class WrittenTable:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """Records that were not to be made: the release says what would be done."""
+    """Records that were not made, on request: the release says what would be done."""
 
     names: tuple[str, ...]
     records: int
 
     def native(self) -> Any:
-        """Refuse to give what was not made."""
-        raise ArgumentError("the release was not written, so there are no records; say where it goes with out.")
+        """Refuse to return what was not made."""
+        raise ArgumentError("the release was not written, so there are no records; use out to say where it goes.")
 
     def column(self, name: str) -> Any:  # noqa: ARG002
-        """Refuse to give what was not made."""
+        """Refuse to return what was not made."""
         return self.native()
 
     def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:  # noqa: ARG002

@@ -46,10 +46,10 @@ class Release(Result, Generic[P_co]):
     records
         The protected records; `data` gives them in the caller's library.
     protection
-        How they were protected: what the mechanism, the search or the chain of steps has to tell. Its fields, such as `score` or
+        How they were protected: what the mechanism, the search or the chain of steps reports. Its fields, such as `score` or
         `figures`, can be read from the release itself.
     origin
-        For every protected record the row of the one it was made from, -1 for none: the steward's secret. Empty where the records
+        For every protected record, the row of the one it was made from, -1 for none: the steward's secret. Empty if the records
         never came here; the correspondence is then written with them.
     settings
         What was required.
@@ -119,7 +119,7 @@ class Release(Result, Generic[P_co]):
 
     @property
     def fate(self) -> dict[str, list[Any]]:
-        """What became of the columns: kept, left out and why, vouched for, and never measured."""
+        """What happened to the columns: kept, left out and why, vouched for, and never measured."""
         return {
             "kept": list(self.protection.kept(self.records)),
             "left_out": [{"column": name, "why": why} for name, why in self.left_out.items()],
@@ -194,7 +194,7 @@ class Release(Result, Generic[P_co]):
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write which release record was made from which original one; the file undoes the protection and must stay private."""
         if len(self.tables) > 1:
-            raise ArgumentError(f"{self.protection.made_by} makes no records that correspond to others, so there is no link.")
+            raise ArgumentError(f"{self.protection.made_by} makes records that correspond to no others, so there is no link.")
         if not len(self.origin) and self.records.records:
             raise ArgumentError("the records were never here, so neither is their correspondence; ask for it with the release.")
         write_link(str(path), self.origin)
@@ -203,14 +203,16 @@ class Release(Result, Generic[P_co]):
 def in_hand(release: Release[Any]) -> Microdata:
     """Return the records of a release, or refuse one whose records are elsewhere, or in several tables."""
     if not isinstance(release.records, Microdata) or len(release.tables) > 1:
-        raise ArgumentError(f"{release.protection.made_by} gives no single table of records in hand, so nothing goes on from it.")
+        raise ArgumentError(f"{release.protection.made_by} makes no single table of records in memory, so no step can follow.")
     return release.records
 
 
 def checked_place(path: str | os.PathLike[str]) -> Path:
-    """Return where a release goes, or refuse an ending that no form of it has and a place where no file can be put."""
+    """Return where a release goes; refuse an ending that names no form of it, and a place where no file can be put."""
     place = Path(path)
     if place.suffix.lower() not in _ENDINGS:
-        raise ArgumentError(f"the file name {shown(path)} ends in no form of a release; it is one of: {listed(_ENDINGS)}.")
+        raise ArgumentError(
+            f"the file name {shown(path)} does not end in a release's form; it must be one of: {listed(_ENDINGS)}."
+        )
     check_replaceable(place)
     return place

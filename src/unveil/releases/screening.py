@@ -1,7 +1,7 @@
-"""Which columns may a release have that no mechanism was given? None that names people, unless the user vouches for it.
+"""Which columns that no mechanism was given may a release have? None that names people, unless the user vouches for it.
 
 A column without a role goes if it is recognised as a direct identifier (certain or likely), if more than half of the persons have
-a value in it that no other has, or if its values cannot be looked at. What stays without a role is listed by what it is.
+a value in it that nobody else has, or if its values cannot be read. What stays without a role is listed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMED = "named as identifier"
 
 @dataclass(frozen=True, slots=True)
 class ColumnScreen:
-    """What became of the columns that no mechanism was given.
+    """What happened to the columns that no mechanism was given.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ColumnScreen:
         return cls(dict.fromkeys(names, _NAMED))
 
     def beside(self, left_out: Mapping[str, str]) -> ColumnScreen:
-        """Return it with columns that were left out before."""
+        """Return the screen with columns that were left out before."""
         return replace(self, left_out={**left_out, **self.left_out})
 
     def applied(self, release: Release[P]) -> Release[P]:
@@ -78,7 +78,7 @@ class ColumnScreen:
         """Say what was left out and why, what the user vouches for, and what nobody measured."""
         if self.left_out:
             reasons = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
-            yield f"Left out: {_short(reasons, _MOST_LISTED)}; a column that you vouch for stays with `keep`."
+            yield f"Left out: {_short(reasons, _MOST_LISTED)}; use `keep` for a column that you vouch for."
         if self.vouched:
             yield f"Kept because you vouch for them: {listed(self.vouched)}."
         if self.unmeasured:
@@ -86,7 +86,7 @@ class ColumnScreen:
 
 
 def screen(source: Source | Any, names: Sequence[str], treated: Collection[str], standing: Standing) -> ColumnScreen:
-    """Decide on the columns of records that are no business of the mechanism.
+    """Decide on the columns of records that the mechanism does not touch.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
         What the user says about the others.
     """
     open_ones = [name for name in names if name not in treated]
-    said = dict.fromkeys(standing.identifiers, _NAMED) | (
+    reasons = dict.fromkeys(standing.identifiers, _NAMED) | (
         {} if standing.person is None else {standing.person: "says whose record it is"}
     )
-    gone = {name: said[name] for name in open_ones if name in said and name not in standing.keep}
+    gone = {name: reasons[name] for name in open_ones if name in reasons and name not in standing.keep}
     rest = [name for name in open_ones if name not in gone]
     if standing.only_roles:
         gone |= {name: "has no role" for name in rest if name not in (*standing.named, *standing.keep)}
@@ -118,7 +118,7 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     for name in rest:
         spared = name in standing.keep or name in standing.named
         if name in identifiers.skipped:
-            gone |= {} if spared else {name: "its values cannot be looked at"}
+            gone |= {} if spared else {name: "its values cannot be read"}
             continue
         finding, held = best.get(name), singled[name]
         if not spared and finding is not None and finding.confidence in _CONFIDENT:

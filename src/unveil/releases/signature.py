@@ -1,4 +1,4 @@
-"""Detached signatures: who holds the public key can tell that a record or a verdict is the one that was signed.
+"""Detached signatures: anyone with the public key can tell that a record or a verdict is the one that was signed.
 
 Ed25519 (RFC 8032) over the bytes of the file; the signature is beside it, as ``verdict.json.sig``: its 64 bytes and nothing
 else, so that other software can verify it too (``openssl pkeyutl -verify -rawin``). Keys are PEM files. The record of a release
@@ -39,7 +39,7 @@ class Signature(Result):
     Attributes
     ----------
     file, place
-        The file that was signed, and where its signature stands.
+        The file that was signed, and where its signature is.
     key
         The fingerprint of the public key: the SHA-256 of its DER form.
     valid
@@ -87,7 +87,7 @@ class Signature(Result):
 
 
 def signature_place(file: str | os.PathLike[str]) -> Path:
-    """Return where the signature of a file stands.
+    """Return where the signature of a file is.
 
     Examples
     --------
@@ -113,10 +113,10 @@ def signing_key(path: str | os.PathLike[str], passphrase: Passphrase = None) -> 
         key = serialization.load_pem_private_key(content, None)
     except TypeError:  # it is encrypted
         key = _opened(serialization, content, path, passphrase)
-    except Exception:  # noqa: BLE001 - the library raises of many kinds, some with what it read
+    except Exception:  # noqa: BLE001 - the library raises many kinds of errors, some with what it read
         raise DataFileError(f"{shown(path)} is not a private key in PEM form; {_MAKE_ONE}.") from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise DataFileError(f"{shown(path)} is a private key of another kind than Ed25519; {_MAKE_ONE}.")
+        raise DataFileError(f"{shown(path)} is a private key, but not of the kind Ed25519; {_MAKE_ONE}.")
     private: Ed25519PrivateKey = key
     return private
 
@@ -145,7 +145,7 @@ def sign(
 
 
 def write_signature(file: str | os.PathLike[str], key: Ed25519PrivateKey) -> Path:
-    """Sign a file, also one that waits to take its place, and write the signature beside it."""
+    """Sign a file, which may still wait to take its place, and write the signature beside it."""
     content, place = _read(file_in_hand(file), "the file to sign"), signature_place(file)
     with atomic_write(place) as out:
         out.write(key.sign(content))
@@ -206,7 +206,7 @@ def _public_key(path: str | os.PathLike[str]) -> tuple[Ed25519PublicKey, str]:
         hint = "write one with: openssl pkey -in KEY -pubout -out PUBLIC"
         raise DataFileError(f"{shown(path)} is not a public key in PEM form; {hint}.") from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise DataFileError(f"{shown(path)} is a public key of another kind than Ed25519.")
+        raise DataFileError(f"{shown(path)} is a public key, but not of the kind Ed25519.")
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return key, hashlib.sha256(der).hexdigest()
 

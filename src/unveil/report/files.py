@@ -44,14 +44,15 @@ def write(
         Any answer of this package.
     path
         ``.json``: the whole answer, as `to_dict` gives it. ``.csv`` and ``.parquet``: its table, as `to_frame` gives it
-        (in CSV a list stands as JSON). ``.xlsx``: that table, and every table that is shown, each a sheet. ``.html``: a page
+        (in CSV, a list is written as JSON). ``.xlsx``: that table, and every table that is shown, each a sheet. ``.html``: a page
         that stands alone. ``.txt``: what a terminal shows, without colour. An older file is replaced.
     spreadsheet_safe
         Whether texts of a CSV table that a spreadsheet would take for formulas get an apostrophe before them.
     made_from
         The names of what it was made from, for the foot of a page.
     unmasked, small
-        As it is, and marked as such; else classes of fewer records are masked, and those that give a sensitive value away.
+        Whether it is written as it is, and marked as such; else classes with fewer than `small` records, or that give a sensitive
+        value away, are masked.
 
     Returns
     -------
@@ -86,18 +87,20 @@ def write_view(view: View, path: str | os.PathLike[str]) -> Path:
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path if a result can be written there as far as can be seen beforehand, or raise as `write` does.
+    """Return the path if, as far as can be seen beforehand, a result can be written there; else raise as `write` does.
 
-    To be called before work that lasts, whose result would then have no place to go.
+    To be called before long work, whose result would otherwise have no place to go.
     """
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         if not target.suffix:
             raise ArgumentError(
-                f"the file name {shown(path)} has no ending to tell its form by; it is one of: {listed(FORMATS)}."
+                f"the file name {shown(path)} has no ending that names its form; it must be one of: {listed(FORMATS)}."
             )
         hint = near_miss(target.suffix, FORMATS)
-        raise ArgumentError(f"the file name {shown(path)} ends in no form of an answer; it is one of: {listed(FORMATS)}.{hint}")
+        raise ArgumentError(
+            f"the file name {shown(path)} does not end in a form of an answer; it must be one of: {listed(FORMATS)}.{hint}"
+        )
     check_replaceable(target)
     return target
 

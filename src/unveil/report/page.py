@@ -1,7 +1,8 @@
 """A result as a self-contained page.
 
 One HTML5 file: nothing is fetched. Its content security policy allows two things, the page's own style sheet and the script
-that sorts its tables, each named by its hash; so whatever a data value holds, a browser does not run, load or style by it.
+that sorts its tables, each named by its hash; so whatever a data value holds, a browser does not run it, load anything for it or
+style by it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The publications' figures, recomputed from their printed tables, and their experiments on Adult, done again."""
+"""The publications' figures, recomputed from their printed tables, and their experiments on Adult, repeated."""
 
 from unveil.reproduce import distances, examples, protections, rates
 from unveil.reproduce.figures import Agreement, PublishedFigure, Reproduction, agreement

@@ -1,4 +1,4 @@
-"""The examples that the publications tell: how far belief shifts, how many groups there can be, who is unique."""
+"""The examples in the publications: how far belief shifts, how many groups there can be, who is unique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the publications' figures come out? Every printed figure beside the one that follows from the printed table."""
+"""Can the publications' figures be reproduced? Every printed figure beside the one that follows from the printed table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that protections make of others: generalisation, anatomy and microaggregation, made again."""
+"""The tables that protections make of others by generalisation, anatomy and microaggregation, made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rates that the publications print: of attributes, of values, semantic ones, and what is missing to them."""
+"""The rates that the publications print: of attributes, of values, semantic ones, and their complements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rates() -> list[PublishedFigure]:
 
 
 def resistances() -> list[PublishedFigure]:
-    """Recompute what is missing to full disclosure: the printed resistance to homogeneity and background knowledge."""
+    """Recompute how far rates are from full disclosure: the printed resistance to homogeneity and background knowledge."""
     figures = []
     for source, (table, key, rows) in _RESISTANCE.items():
         sensitive = tuple(dict.fromkeys(name for name, *_ in rows))
@@ -55,9 +55,11 @@ def resistances() -> list[PublishedFigure]:
         for name, value, published, note in rows:
             entry = rates[name]
             missing = entry["missing"] if value is None else _of_value(entry["by_value"], key, value)
-            given = key if value is None else f"{key} = {value}"
+            condition = key if value is None else f"{key} = {value}"
             figures.append(
-                PublishedFigure(source, f"1 - DR of {name} given {given}", published, missing, "attack", note, complement=True)
+                PublishedFigure(
+                    source, f"1 - DR of {name} given {condition}", published, missing, "attack", note, complement=True
+                )
             )
     return figures
 
@@ -80,7 +82,7 @@ def overall() -> list[PublishedFigure]:
 
 
 def in_the_text() -> list[PublishedFigure]:
-    """Recompute the rates that are compared in the text, where it names them otherwise than its tables."""
+    """Recompute the rates that are compared in the text, where it names them differently from its tables."""
     slip = "0.31 is the ZIP code's rate: Table 6 has 0.66 for Age*"
     exchanged = "the rows of Table 4.6 are exchanged: the value with 0.73 is 2*, so the two levels are not the same"
     rows = [
@@ -110,13 +112,13 @@ def _recomputed_rate(figure: dict[str, Any]) -> PublishedFigure:
     key, sensitive = tuple(figure["key"]), figure["sensitive"]
     result = _rate(figure["table"], key, sensitive, figure["key_partition"], figure["sensitive_partition"])
     computed = result.value
-    given = " + ".join(key) + (f" by {figure['key_partition']}" if figure["key_partition"] else "")
+    condition = " + ".join(key) + (f" by {figure['key_partition']}" if figure["key_partition"] else "")
     if figure["value"] is not None:
         row = next(row for row in result.by_value if [row[name] for name in key] == figure["value"])
         computed = row["dr"]
-        given = ", ".join(f"{name} = {value}" for name, value in zip(key, figure["value"], strict=True))
+        condition = ", ".join(f"{name} = {value}" for name, value in zip(key, figure["value"], strict=True))
     target = sensitive + (f" by {figure['sensitive_partition']}" if figure["sensitive_partition"] else "")
-    what, decimals = f"DR of {target} given {given}", figure.get("decimals", 2)
+    what, decimals = f"DR of {target} given {condition}", figure.get("decimals", 2)
     return PublishedFigure(figure["source"], what, figure["published"], computed, "discrimination_rate", figure["note"], decimals)
 
 

@@ -1,4 +1,4 @@
-"""Do the documents' experiments on Adult come out? Each done again, its figures beside the printed ones.
+"""Can the documents' experiments on Adult be reproduced? Each is repeated, with its figures beside the printed ones.
 
 They run on the built-in Adult with hierarchies of our own. The documents used the example hierarchies of another tool and do not
 print which generalisation they got, so figures differ where releases do; every difference is explained beside it.
@@ -24,7 +24,7 @@ def experiments(
     parameters: Sequence[int] = five_measures.PARAMETERS,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Experiments:
-    """Do all experiments of the documents on Adult again.
+    """Repeat all experiments of the documents on Adult.
 
     Parameters
     ----------

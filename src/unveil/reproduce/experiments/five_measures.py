@@ -33,7 +33,7 @@ _SECONDS, _LOOKED, _COST, _SIZE = "seconds of the search", "generalisations look
 
 
 def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS, step: Step = lambda: None) -> Experiment:
-    """Search the best generalisation of Adult under each measure, for keys of some sizes and some values of k and l.
+    """Search for the best generalisation of Adult under each measure, for keys of some sizes and some values of k and l.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS,
     step
         Called after each setting and measure.
     """
-    _figures(1, _models(_PARAMETER)[_ANONYMOUS])  # what happens once, compilation above all, is no measure's time
+    _figures(1, _models(_PARAMETER)[_ANONYMOUS])  # what happens once, compilation above all, counts for no measure
     findings: list[ExperimentFigure] = []
     for size, parameter in settings_of(sizes, parameters):
         for name, models in _models(parameter).items():
@@ -59,7 +59,7 @@ def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS,
         "k-anonymity with 0.2- and 0.15-closeness; keys of several sizes at k = l = 5, and several k and l. The figures are "
         "drawn, not printed; c, the distance and the hierarchies are not given.",
         ours="The occupation is sensitive, c = 5, the distance is hierarchical in our groups of occupations, nothing is "
-        "suppressed. One search makes the discernibility smallest, another the average class size; the time is the first one's.",
+        "suppressed. One search minimises the discernibility, another the average class size; the time is that of the first.",
         findings=tuple(findings),
         conclusions=_conclusions(findings),
         releases={},
@@ -74,15 +74,15 @@ def _strict(findings: Sequence[ExperimentFigure]) -> str:
         if one.figure == _SIZE:
             sizes.setdefault(one.of, {})[one.release] = one.computed or 0.0
     stricter = [row[_CLOSE] / row[_ENTROPY] for row in sizes.values() if row[_CLOSE] > row[_ENTROPY]]
-    said = f", by a factor of up to {max(stricter):.3g}" if stricter else ""
+    factor = f", by a factor of up to {max(stricter):.3g}" if stricter else ""
     return (
         f"For the occupation 0.2-closeness makes larger classes than entropy l-diversity at {len(stricter)} of {len(sizes)} "
-        f"settings{said}."
+        f"settings{factor}."
     )
 
 
 def _times(findings: Sequence[ExperimentFigure]) -> str:
-    """Say which measure is the quickest, and how much each leaves unseen."""
+    """Say which measure is the quickest, and how much each leaves out of the search."""
     times: dict[str, dict[str, float]] = {}
     looked: dict[str, float] = {}
     for one in findings:
@@ -94,8 +94,8 @@ def _times(findings: Sequence[ExperimentFigure]) -> str:
     wins = ", ".join(f"{name} {quickest.count(name)}" for name in looked)
     seen = ", ".join(f"{name} {int(number):,}" for name, number in looked.items())
     return (
-        "Times are those of this machine and this run, without what happens once. The quickest at a setting, by how often: "
-        f"{wins}. Generalisations looked at: {seen}; the search rules out the others unseen."
+        "Times are those of this machine and this run, without what happens once. How often each is the quickest at a setting: "
+        f"{wins}. Generalisations looked at: {seen}; the search rules out the others without looking at them."
     )
 
 
@@ -153,7 +153,7 @@ def _figures(size: int, models: Sequence[Model]) -> dict[str, float]:
 
 
 def _conclusions(findings: Sequence[ExperimentFigure]) -> tuple[Conclusion, ...]:
-    """Say at how many settings each conclusion holds; it holds when it does at all of them."""
+    """Say at how many settings each conclusion holds; it holds if it does at all of them."""
     means: dict[str, dict[str, dict[str, float]]] = {}
     for one in findings:
         means.setdefault(one.figure, {}).setdefault(one.of, {})[one.release] = one.computed or 0.0

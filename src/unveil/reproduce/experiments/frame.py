@@ -55,7 +55,7 @@ class ExperimentFigure:
     figure, of, release
         Which figure, of which attribute, value or setting, in which release.
     computed
-        What comes out; None where the release does not hold what it is of, or it is undefined.
+        The result; None where the release does not hold what it is of, or it is undefined.
     published, why
         What is printed, and why it is not the same; None where it is only drawn or not given at all.
     suppressed
@@ -96,12 +96,12 @@ class Conclusion:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Experiment(Result):
-    """One experiment of a document, done again.
+    """One experiment of a document, repeated.
 
     Attributes
     ----------
     name, title, source
-        A word to name it by, what it is about, and where it is printed.
+        Its short name, what it is about, and where it is printed.
     theirs, ours
         What the document did, as far as it is printed, and what is done here.
     findings
@@ -165,7 +165,7 @@ class Experiment(Result):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Experiments(Result):
-    """The documents' experiments on Adult, done again."""
+    """The documents' experiments on Adult, repeated."""
 
     experiments: tuple[Experiment, ...]
 
@@ -187,7 +187,7 @@ class Experiments(Result):
         return {"experiment": names, **_columns([one for experiment in self.experiments for one in experiment.findings])}
 
     def view(self) -> View:
-        """Return what a person should see: how it went in all, then every experiment."""
+        """Return what a person should see: the outcome as a whole, then every experiment."""
         rows = tuple(
             (one.title, sum(f.published is not None for f in one.findings),
              *(len(_holding(one.conclusions, reading)) for reading in READINGS), len(_says(one.conclusions)))
@@ -220,16 +220,16 @@ def read(release: Release[Any], suppressed: str) -> tuple[Any, Any]:
 
 
 def alike(releases: Mapping[str, Release[Any]]) -> str:
-    """Say whether releases generalise alike, from their levels."""
+    """Say whether the levels of the releases are the same."""
     levels = {name: tuple(release.transformation.items()) for name, release in releases.items()}
     gone = ", ".join(f"{release.suppressed:,} in {name}" for name, release in releases.items())
     if len(set(levels.values())) == 1:
-        return f"The releases generalise alike and differ only by the suppressed records: {gone}."
+        return f"The releases have the same levels and differ only in the suppressed records: {gone}."
     one, other = list(releases.values())[:2]
     differing = [key for key in one.transformation if one.transformation[key] != other.transformation[key]]
-    said = ", ".join(f"{key} ({one.transformation[key]} and {other.transformation[key]})" for key in differing)
+    differences = ", ".join(f"{key} ({one.transformation[key]} and {other.transformation[key]})" for key in differing)
     names = " and ".join(list(releases)[:2])
-    return f"{names} differ in the levels of {said or 'no attribute'}, and in the suppressed records: {gone}."
+    return f"{names} differ in the levels of {differences or 'no attribute'}, and in the suppressed records: {gone}."
 
 
 def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]:
@@ -279,7 +279,7 @@ def _says(conclusions: Sequence[Conclusion]) -> list[str]:
 
 
 def _holding(conclusions: Sequence[Conclusion], suppressed: str) -> list[str]:
-    """Return what holds under a reading; where there is one reading only, it stands for both."""
+    """Return what holds under a reading; if there is only one reading, it stands for both."""
     own = {one.says: one.holds for one in conclusions if one.suppressed == KEPT}
     own |= {one.says: one.holds for one in conclusions if one.suppressed == suppressed}
     return [says for says, holds in own.items() if holds]

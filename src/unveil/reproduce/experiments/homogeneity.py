@@ -45,7 +45,7 @@ _MODELS: dict[str, list[Model]] = {
 }
 _PRINTED = {_ANONYMOUS: 0.237, _DISTINCT: 0.251}
 _VISIBLE = 1e-4
-"""A smaller difference of two rates is none."""
+"""A smaller difference between two rates counts as none."""
 _RATE, _VALUES = "DR of the occupation", "DR of the occupation given a protected marital status"
 
 
@@ -64,7 +64,7 @@ def run() -> Experiment:
         source="thesis, section 4.7.2, Figure 4.5",
         theirs="The four key attributes; the occupation is sensitive; 10-anonymity, distinct 10-, entropy 10- and recursive "
         "(5, 10)-diversity with ARX 3.5.1.",
-        ours="The same attributes and models; the generalisation of least loss that suppresses 5 % of the records at most.",
+        ours="The same attributes and models; the generalisation of least loss that suppresses at most 5 % of the records.",
         findings=tuple(findings),
         conclusions=tuple(one for reading in READINGS for one in _conclusions(tables[reading], releases, reading)),
         releases=described(releases),
@@ -116,7 +116,7 @@ def _star(tables: Mapping[str, Any]) -> str:
     how = "above" if rate > status else "below" if rate < status else "the same as"
     return (
         f"With suppressed records kept, the marital status has {number(rate)} in our 10-anonymous release, {how} the original's "
-        f"{number(status)}: who is suppressed depends on the other attributes too, so * tells something by itself."
+        f"{number(status)}: which records are suppressed depends on the other attributes too, so * says something by itself."
     )
 
 

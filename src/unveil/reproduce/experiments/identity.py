@@ -51,7 +51,7 @@ def run() -> Experiment:
         title="Identity attack: 10-anonymity against 15-anonymity",
         source="thesis, section 4.7.1, Figure 4.4",
         theirs="Four key attributes, 10- and 15-anonymity by generalisation and suppression with ARX 3.5.1; DR with R.",
-        ours="The same four attributes and models; the generalisation of least loss that suppresses 5 % of the records at most.",
+        ours="The same four attributes and models; the generalisation of least loss that suppresses at most 5 % of the records.",
         findings=tuple(one for reading in READINGS for one in _findings(rates[reading], reading, why)),
         conclusions=tuple(one for reading in READINGS for one in _conclusions(rates[reading], reading)),
         releases=described(releases),

@@ -1,4 +1,4 @@
-"""How well do 5- and 10-anonymous and 2-diverse releases still tell the income? The thesis's utility of Adult."""
+"""How well can the income still be inferred from 5- and 10-anonymous and 2-diverse releases? The thesis's utility of Adult."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def run() -> Experiment:
         source="thesis, section 6.6, Figure 6.1",
         theirs="Four key attributes; 5- and 10-anonymity and 2-diversity of the income by global recoding with ARX 3.5.1, which "
         "left two values of the age: below 80, and 80 and over. No figure is printed, only drawn.",
-        ours="The same attributes and models, and the age as printed; else the generalisation of least loss that suppresses "
-        "5 % of the records at most. The income itself stays as it is.",
+        ours="The same attributes and models, and the age as printed; otherwise the generalisation of least loss that suppresses "
+        "at most 5 % of the records. The income itself stays as it is.",
         findings=tuple(findings),
         conclusions=tuple(conclusions),
         releases=described(releases),

@@ -1,4 +1,4 @@
-"""Can a 0.3-close release tell more than a 10-diverse one? The thesis's semantic Discrimination Rate on Adult."""
+"""Can a 0.3-close release disclose more than a 10-diverse one? The thesis's semantic Discrimination Rate on Adult."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run() -> Experiment:
         theirs="Four key attributes; the occupation is sensitive; a 10-diverse and a 0.3-close release with ARX 3.5.1; which "
         "kind of diversity and which distance is not printed.",
         ours="Distinct 10-diversity, and 0.3-closeness with equal distances; the generalisation of least loss that suppresses "
-        "5 % of the records at most.",
+        "at most 5 % of the records.",
         findings=(*findings, *readings),
         conclusions=tuple(conclusions),
         releases=described(releases),
@@ -88,7 +88,7 @@ def _why(groups: Partition, releases: Mapping[str, Release[Any]]) -> str:
 
 
 def _mending(groups: Partition) -> str:
-    """Say what is wrong with the printed groups, and what was made of them."""
+    """Say what is wrong with the printed groups, and how they are read."""
     named = [value for block in PRINTED_OCCUPATIONS for value in block]
     twice = sorted({value for value in named if named.count(value) > 1})
     missing = [value for value in OCCUPATIONS if value not in named]
@@ -102,7 +102,7 @@ def _mending(groups: Partition) -> str:
 def _otherwise(readings: Sequence[ExperimentFigure]) -> str:
     first = {one.release: one.computed or 0.0 for one in readings if one.of == _FIRST}
     most = max(abs((one.computed or 0.0) - first[one.release]) for one in readings)
-    return f"Other ways to read the printed groups move the rates of the sex by {number(most)} at most."
+    return f"Other ways to read the printed groups change the rates of the sex by at most {number(most)}."
 
 
 def _given_up(releases: Mapping[str, Release[Any]]) -> str:
@@ -110,8 +110,8 @@ def _given_up(releases: Mapping[str, Release[Any]]) -> str:
         name: [key for key, level in release.transformation.items() if level == release.heights[key]]
         for name, release in releases.items()
     }
-    said = "; ".join(f"{name} {' and '.join(keys) or 'no attribute'}" for name, keys in gone.items())
-    return f"Attributes given up altogether: {said}. What a release gives up says nothing, with the groups or without."
+    losses = "; ".join(f"{name} {' and '.join(keys) or 'no attribute'}" for name, keys in gone.items())
+    return f"Attributes given up altogether: {losses}. What a release gives up says nothing, with the groups or without."
 
 
 def _rates(table: Any, groups: Partition | None) -> dict[str, float]:

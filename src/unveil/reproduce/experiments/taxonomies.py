@@ -1,4 +1,4 @@
-"""How do the experiments make Adult's attributes coarser? Hierarchies of our own, and the documents' groups of occupations."""
+"""Hierarchies of Adult's attributes for the experiments, of our own, and the documents' groups of occupations."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _tree(name: str, meanings: Mapping[tuple[str, ...], Sequence[str]]) -> Hiera
 
 
 def mended(blocks: Sequence[Sequence[Any]], values: Sequence[Any]) -> Partition:
-    """Return the partition that printed blocks stand for, where they are none.
+    """Return the partition that printed blocks stand for, even if they are not one.
 
     A value keeps its place in the first block that names it; a value that no block names gets a block of its own.
 
