@@ -47,7 +47,7 @@ _MORE: dict[str, str] = {
     "--loss": "compare.md#the-figures",
     "--max-distinct": "scale.md#a-limit-and-an-estimate-beyond-it",
     "--need": "utility/needs.md",
-    "--objective": "anonymise/full-domain.md#what-to-make-small",
+    "--objective": "anonymise/full-domain.md#what-to-minimise",
     "--partition": "partitions-and-hierarchies.md",
     "--policy": "check.md#write-a-policy",
     "--presence": "measures/k-anonymity.md#against-a-population-k-map-and-delta-presence",
