@@ -30,6 +30,7 @@ __all__ = [
     "IndividualRisk",
     "RiskMethod",
     "SimpleUniqueness",
+    "approximated",
     "household_risk",
     "individual_risk",
     "population_sizes",
@@ -242,12 +243,18 @@ def individual_risk(sample: ArrayLike, population: ArrayLike, *, method: RiskMet
         raise ArgumentError("the weight of a class must be a finite number; some are missing or infinite.")
     _refuse_short(f, weight * (1.0 + _ROUNDING), "less weight than records; a sampling weight is at least one")
     weight = np.maximum(weight, f)
-    risk = _exact(f, weight)
-    if method == "approximate":
-        p = f / weight
-        risk = np.where(f > _CLOSED_UP_TO, p / (f - (1.0 - p)), risk)
-    records = int(f.sum())
-    expected = float(f @ risk)
+    exact = _of_risks(f, weight, _exact(f, weight), "exact")
+    return exact if method == "exact" else approximated(exact)
+
+
+def approximated(exact: IndividualRisk) -> IndividualRisk:
+    """Return the individual risk by the approximate method, which is the exact one up to f = 3."""
+    f, p = exact.sample, exact.sample / exact.population
+    return _of_risks(f, exact.population, np.where(f > _CLOSED_UP_TO, p / (f - (1.0 - p)), exact.risk), "approximate")
+
+
+def _of_risks(f: NDArray[np.int64], weight: NDArray[np.float64], risk: NDArray[np.float64], method: RiskMethod) -> IndividualRisk:
+    records, expected = int(f.sum()), float((f * risk).sum())
     return IndividualRisk(
         sample=f,
         population=weight,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -265,7 +266,7 @@ def loglinear_uniqueness(
         sampling_fraction=pi,
         order=order if terms is None else max([1, *map(len, terms)]),
         **_unique_figures(uniqueness, match[at]),
-        expected=float(counts @ match),
+        expected=float((counts * match).sum()),
         highest=float(match.max()) if len(match) else None,
         interval=interval if isinstance(interval, Interval) else None,
         interval_reason=interval if isinstance(interval, str) else None,
@@ -356,7 +357,7 @@ def _expected_match(f: NDArray[np.int64], unsampled: NDArray[np.float64]) -> NDA
     people = f + unsampled
     match = 1.0 / people + unsampled / people**3
     few = people <= _FEW
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _nodes()
     t, held = (nodes + 1.0) / 2.0, np.flatnonzero(few)
     for piece in np.array_split(held, max(1, len(held) * _NODES // _BLOCK)):
         inside = (f[piece, None] - 1) * np.log(t) - unsampled[piece, None] * (1.0 - t)
@@ -365,6 +366,13 @@ def _expected_match(f: NDArray[np.int64], unsampled: NDArray[np.float64]) -> NDA
     match[alone] = -np.expm1(-unsampled[alone]) / unsampled[alone]
     match[unsampled == 0.0] = 1.0 / f[unsampled == 0.0]
     return match
+
+
+@cache
+def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the nodes and weights of the integral, which take longer to find than to use."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
 
 
 def _terms(order: ModelOrder, columns: int) -> list[tuple[int, ...]]:

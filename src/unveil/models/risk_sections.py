@@ -32,6 +32,9 @@ __all__ = [
     "vulnerabilities",
 ]
 
+_COUNTABLE_PAIRS = 3_000_000_000
+"""Ordered pairs of fewer records than this are counted by an integer of 64 bits."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchRisk(Figures):
@@ -164,10 +167,10 @@ def _matches(cells: Counts) -> MatchRisk:
 
 def _with_individual(found: Risks, classes: Equivalence, homes: Homes | None) -> Risks:
     """Return the individual risk under both methods, and the household risk that follows from the exact one."""
-    from unveil.measures.individual import UNDERSTATES, individual_risk
+    from unveil.measures.individual import UNDERSTATES, approximated, individual_risk
 
     exact = individual_risk(classes.own, classes.mass, method="exact")
-    rough = individual_risk(classes.own, classes.mass, method="approximate")
+    rough = approximated(exact)
     one, other = (RecordRisk(risk.highest, risk.rate, risk.expected, UNDERSTATES) for risk in (exact, rough))
     together = None if homes is None else homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
     return replace(found, individual_exact=one, individual_approximate=other, household=together)
@@ -236,8 +239,8 @@ def vulnerabilities(classes: Equivalence) -> dict[str, Vulnerability]:
 
 def _told_apart(classes: Equivalence) -> tuple[float, float]:
     """Return how far the key distinguishes records: its values per record, and the share of all pairs that differ."""
-    n = [int(size) for size in classes.own]
-    records = sum(n)
+    n = classes.own if classes.own.sum() < _COUNTABLE_PAIRS else classes.own.astype(object)
+    records = int(n.sum())
     pairs = records * (records - 1)
-    separated = 1.0 - sum(size * (size - 1) for size in n) / pairs if pairs else 0.0
+    separated = 1.0 - int((n * (n - 1)).sum()) / pairs if pairs else 0.0
     return len(n) / records, separated

@@ -195,8 +195,8 @@ def interval_disclosure(
 
     Notes
     -----
-    sdcMicro's ``dRisk`` takes the standard deviation of the released values, and counts a record as disclosed with one
-    attribute outside its interval; here the deviation is the original's, which protection cannot widen, and all count.
+    sdcMicro's ``dRisk`` is the share of records with all attributes inside, `together` by "deviation" at the width 0.05, but
+    for the standard deviation: it takes that of the released values, here it is the original's, which protection cannot widen.
 
     References
     ----------
@@ -272,17 +272,27 @@ def _disclosed(cell: AttributeCells, method: Method, widths: Sequence[float]) ->
     hits = np.zeros((len(widths), len(released)), dtype=bool)
     chances = []
     for at, width in enumerate(widths):
-        if method == "rank":
-            low, high = _rank_ends(ordered, released[known], width)
-        else:
-            reach = width * cell.spread + _ROUNDING * cell.spread
-            low, high = released[known] - reach, released[known] + reach
-        original = cell.position[known]
+        (low, high), original = _ends(cell, method, ordered, width, released[known]), cell.position[known]
         hits[at, known] = (low <= original) & (original <= high) & there[known]
         # a released value dealt to any of the records, one as likely as another
-        reached = np.searchsorted(ordered_originals, high, side="right") - np.searchsorted(ordered_originals, low, side="left")
-        chances.append(float(reached.sum()) / len(ordered_originals) / len(released))
+        reached = _reached(ordered_originals, *_ends(cell, method, ordered, width, ordered))
+        chances.append(reached / len(ordered_originals) / len(released))
     return hits, chances
+
+
+def _ends(
+    cell: AttributeCells, method: Method, ordered: NDArray[np.float64], width: float, values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of the intervals around some of the released values, all of which are given in order."""
+    if method == "rank":
+        return _rank_ends(ordered, values, width)
+    reach = width * cell.spread + _ROUNDING * cell.spread
+    return values - reach, values + reach
+
+
+def _reached(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
+    """Return how many values lie in each of some intervals, all added up; all are in order, which makes the search fast."""
+    return int(np.searchsorted(values, high, side="right").sum() - np.searchsorted(values, low, side="left").sum())
 
 
 def _rank_ends(
