@@ -1,4 +1,4 @@
-"""Mechanisms: microaggregation against sdcMicro's time, rank swapping against sorting, memory of a large optimal partition."""
+"""Mechanisms: microaggregation of large tables, rank swapping against sorting, memory of a large optimal partition."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ import sys
 import numpy as np
 import polars as pl
 
-import unveil
-from benchmarks.rows import Row, at_most, faster, slower
+from benchmarks.rows import Row, at_most, slower
 from benchmarks.timing import best_of
 from unveil import mechanisms
 
-_NUMBERS = ["age", "fnlwgt", "education-num", "hours-per-week"]
-_SDCMICRO = 2.3
-"""Processor seconds of sdcMicro's MDAV of the same table, measured once on this class of machine."""
 _LARGE = 200_000
 _MILLION = """
 import numpy as np
@@ -30,16 +26,7 @@ print(peak() / 1e6)
 
 def run() -> list[Row]:
     """Run all benchmarks of this part."""
-    return [of_mdav(), *of_large_mdav(), of_optimal(), memory_of_optimal(), of_rank_swapping()]
-
-
-def of_mdav() -> Row:
-    """Microaggregate four numeric attributes of Adult in groups of five."""
-    adult = unveil.datasets.adult()
-    mechanisms.microaggregate(adult.head(100), _NUMBERS, k=5)
-    ours = best_of(3, lambda: mechanisms.microaggregate(adult, _NUMBERS, k=5)).processor
-    what = "MDAV, k = 5, of 30,162 x 4, against sdcMicro's time on such a machine"
-    return faster(what, ours, _SDCMICRO, against="sdcMicro*: MDAV", least=3)
+    return [*of_large_mdav(), of_optimal(), memory_of_optimal(), of_rank_swapping()]
 
 
 def of_large_mdav() -> list[Row]:

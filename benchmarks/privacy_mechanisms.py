@@ -1,43 +1,21 @@
-"""Randomising mechanisms: noise against sdcMicro's time, PRAM of ten million values against one numpy shuffle of them."""
+"""Randomising mechanisms: PRAM of ten million values against one numpy shuffle of them."""
 
 from __future__ import annotations
-
-import importlib
 
 import numpy as np
 import polars as pl
 
-import unveil
-from benchmarks.rows import Row, faster, slower
+from benchmarks.rows import Row, slower
 from benchmarks.timing import best_of
 from unveil import mechanisms
 
 RECORDS = 10_000_000
 _VALUES = 16
-_SDCMICRO = 0.009
-"""Processor seconds of sdcMicro's additive noise on the same columns, measured once on this class of machine."""
 
 
 def run() -> list[Row]:
     """Run all benchmarks of this part."""
-    return [*noise(), *pram()]
-
-
-def noise() -> list[Row]:
-    """Disturb four numeric attributes of Adult: alone, as sdcMicro does, and beside the other columns, which are screened.
-
-    Both shuffle the records, which sdcMicro leaves in their order. The compiler is loaded, as it is in a process that has
-    searched, scanned or warmed up before.
-    """
-    importlib.import_module("numba")
-    adult, numbers = unveil.datasets.adult(), ["age", "fnlwgt", "education-num", "hours-per-week"]
-    rows = []
-    for table, what in ((adult[numbers], "alone"), (adult, "and 11 more screened for names, which sdcMicro does not do")):
-        mechanisms.add_noise(table, numbers)
-        ours = best_of(40, lambda table=table: mechanisms.add_noise(table, numbers)).processor  # type: ignore[misc]
-        job = f"noise on four columns of Adult, {what}, against sdcMicro's time on such a machine"
-        rows.append(faster(job, ours, _SDCMICRO, against="sdcMicro*: noise", least=1))
-    return rows
+    return pram()
 
 
 def pram() -> list[Row]:

@@ -17,6 +17,7 @@ from benchmarks.growth import drawn
 from benchmarks.page import DOCS, chart, page
 from benchmarks.rows import Row, at_most, faster, not_measured, seconds, slower
 from benchmarks.scale import census
+from benchmarks.sdcmicro import Case, Ran, SdcMicro, SdcMicroError, against_sdcmicro, households
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.lattice.choice import Lattice
@@ -236,7 +237,69 @@ def test_another_loss_than_that_of_arx_is_explained_or_refused(
         assert search.difference(request, found, theirs) == said
 
 
+def r(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a script in the place of R, beside the programs of the system."""
+    tools = folder / "tools"
+    tools.mkdir()
+    tools.joinpath("Rscript").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    tools.joinpath("Rscript").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+
+
+def job(**more: Any) -> Case:
+    table = pl.DataFrame({"a-b": [1, 2], "c": ["x", "y"]})
+    return Case("a job", "job", lambda: 7, 1e6, "noise", ["a-b", "c"], ["d-e", 3], table=table, runs=2, **more)
+
+
+def test_without_r_sdcmicros_recorded_time_is_marked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("UNVEIL_R_LIBRARY", raising=False)
+    (row,) = against_sdcmicro([job()])
+    assert row.what == "a job, against sdcMicro's time on such a machine"
+    assert (row.against, row.met) == ("sdcMicro*: job", True)
+
+
+def test_r_without_sdcmicro_counts_as_no_r_unless_a_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    r(tmp_path, monkeypatch, "echo 'there is no package' >&2; exit 1")
+    monkeypatch.delenv("UNVEIL_R_LIBRARY", raising=False)
+    assert SdcMicro.found() is None
+    monkeypatch.setenv("UNVEIL_R_LIBRARY", str(tmp_path))
+    (row,) = against_sdcmicro([job()])
+    assert row.measured == "not measured: there is no sdcMicro in the library that UNVEIL_R_LIBRARY names"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SdcMicroError, match="R is needed"):
+        SdcMicro.found()
+
+
+def test_sdcmicro_is_asked_for_the_same_and_what_it_gives_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNVEIL_R_LIBRARY", "a/library")
+    r(tmp_path, monkeypatch, 'echo "$R_LIBS $*" > asked; [ -f "$3" ] && head -1 "$3" > head; echo noise; echo 2.5 0.25 8')
+    (row,) = against_sdcmicro([job(compared=lambda ours, theirs: f"; {ours} and {theirs}")])
+    assert row.measured.endswith("against 2.50 s); 7 and (0.25, 8.0)")
+    assert (row.what, row.against) == ("a job, against sdcMicro", "sdcMicro: job")
+    library, *words = tmp_path.joinpath("asked").read_text(encoding="utf-8").split()
+    assert library.split(":")[0] == "a/library"
+    assert words[3:] == ["noise", "2", "a_b,c", "d_e", "3"]  # names that R's formulas can hold
+    assert tmp_path.joinpath("head").read_text(encoding="utf-8") == "a_b,c\n"
+
+
+def test_sdcmicro_that_lasts_too_long_or_fails_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("UNVEIL_R_LIBRARY", raising=False)
+    r(tmp_path, monkeypatch, '[ "$2" = -e ] && exit 0; [ "$2" = stop ] && { echo wrong >&2; exit 1; }; while :; do :; done')
+    found = SdcMicro.found()
+    assert found is not None
+    assert found.ran(job(limit=1)) == Ran(1.0, finished=False)
+    with pytest.raises(SdcMicroError, match="stopped with an error"):
+        SdcMicro(found.program, "").asked("stop", limit=5)
+    assert capsys.readouterr().err == "sdcMicro: wrong\n"
+
+
 def test_generators_give_the_same_table_again() -> None:
+    assert households().equals(households())
+    assert households().group_by("household").agg(pl.col("district").n_unique())["district"].max() == 1
     assert drawn(50, 3, 10).equals(drawn(50, 3, 10))
     assert not drawn(50, 3, 10).equals(drawn(50, 3, 10, seed=1))
     first, again = (pl.concat(census(1000)) for _ in range(2))
