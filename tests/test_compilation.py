@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import itertools
 import pickle
 import subprocess
@@ -14,11 +15,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.compiler import Compiler
 
 import unveil
 from unveil import warm_up
 from unveil.cli import run
-from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place, compiled_within
+from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place, compiled_within, loops_at_once
 from unveil.search.lattice import class_table, one_pass, rollup
 
 
@@ -56,6 +58,47 @@ def test_it_is_loaded_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not pace.pays(1_000_000)
     assert pace.pays(10_000_000)
     assert pace.pays(1)
+
+
+@compiled
+def halved(number: Any) -> Any:
+    return number / 2
+
+
+def test_a_loop_that_is_not_kept_is_compiled_once_that_pays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loop = halved
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    one, other = Pace(loop), Pace(loop, loads=False)
+    assert [one.pays(1), other.pays(1), one.pays(10_000_000)] == [False, False, True]
+    with loops_at_once():
+        assert other.pays(1)
+    assert not other.pays(1)
+    assert loop(3) == 1.5
+    assert one.pays(0)
+    assert other.pays(1)
+    assert Pace(compiled(loop.loop)).pays(1), "what an earlier run has compiled is kept"
+    monkeypatch.delitem(sys.modules, "numba")
+    assert not Pace(loop, loads=False).pays(10_000_000)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_collected_while_a_loop_is_compiled(enabled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    at_work, untouched = [], Compiler.compile_extra
+
+    def noted(*of: Any) -> Any:
+        at_work.append(gc.isenabled())
+        return untouched(*of)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(Compiler, "compile_extra", noted)
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        assert compiled(lambda number: number + 1)(1) == 2
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert at_work == [False]
 
 
 @compiled_within

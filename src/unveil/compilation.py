@@ -1,23 +1,22 @@
 """Loops that numba compiles; the compiled code is kept for the next run if there is a place to keep it.
 
 numba is loaded when a loop is first called: it takes half a second that a small table need not pay. A folder that cannot be
-written, or a full disk, costs the time of compiling again, and nothing else.
+written, or a full disk, costs the time of compiling again, and nothing else. While a loop is compiled no garbage is collected:
+the collector would go through everything that is loaded again and again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import pickle
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, ClassVar
 
-__all__ = ["LOOPS", "CompiledLoop", "Pace", "compiled", "compiled_in_place", "compiled_within"]
-
-_LOADED_AFTER = 1 << 22
-"""The steps for which array operations take about as long as loading the compiler."""
-
+__all__ = ["LOOPS", "CompiledLoop", "Pace", "compiled", "compiled_in_place", "compiled_within", "loops_at_once"]
 
 _LOADING = threading.RLock()
 LOOPS: list[CompiledLoop] = []
@@ -56,6 +55,11 @@ class CompiledLoop:
         called = self._ready is not None and bool(self._ready.signatures)
         return called or any(caller.is_compiled for caller in self.callers)
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether it was compiled, here or in an earlier run that kept it."""
+        return self.is_compiled or getattr(self.dispatcher()._cache, "holds_some", False)  # noqa: SLF001 - put there by `_kept`
+
     def dispatcher(self) -> Any:
         """Return numba's function, which takes the place of this one in its module; so do those of the loops that it calls."""
         with _LOADING:
@@ -68,6 +72,7 @@ class CompiledLoop:
                         other.callers.append(self)
                         known[name] = other.dispatcher()
                 options = {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": self.within, **self.options}
+                options["pipeline_class"] = _compiler()
                 loop = numba.njit(**options)(self.loop)
                 self._ready = loop if self.within else _kept(loop, self.loop)
                 if known.get(self.__name__) is self:
@@ -95,15 +100,70 @@ def compiled_within(loop: Callable[..., Any]) -> Any:
 
 
 class Pace:
-    """Decides between array operations and a compiled loop that does the same, as the work goes on."""
+    """Decides between array operations and compiled loops that do the same, as the work goes on.
 
-    def __init__(self) -> None:
-        self._steps = 0
+    Parameters
+    ----------
+    loops
+        What would be called.
+    loads
+        Whether enough steps are a reason to load the compiler; else they only are one to compile, where it is loaded anyway.
+
+    Attributes
+    ----------
+    after
+        Steps that take array operations about as long as it takes to load the compiler.
+    """
+
+    after: ClassVar[int] = 1 << 22
+
+    def __init__(self, *loops: CompiledLoop, loads: bool = True) -> None:
+        self._loops, self._loads, self._steps, self._kept = loops, loads, 0, False
 
     def pays(self, steps: int) -> bool:
-        """Whether a loop is to be called for this many steps: the compiler is loaded anyway, or it would have paid by now."""
+        """Whether loops are to be called for so many steps: they are compiled already, or that would have paid by now."""
         self._steps += steps
-        return self._steps >= _LOADED_AFTER or "numba" in sys.modules
+        if "numba" not in sys.modules:
+            return self._loads and self._steps >= self.after
+        self._kept = self._kept or all(loop.is_kept for loop in self._loops)
+        return self._kept or self._steps >= self.after
+
+
+@contextlib.contextmanager
+def loops_at_once() -> Iterator[None]:
+    """Let loops take the place of array operations from the first step on, so that they are compiled."""
+    after, Pace.after = Pace.after, 0
+    try:
+        yield
+    finally:
+        Pace.after = after
+
+
+@cache
+def _compiler() -> type[Any]:
+    """Return numba's compiler, at work while no garbage is collected."""
+    from numba.core.compiler import Compiler
+
+    class SteadyCompiler(Compiler):
+        def compile_extra(self, func: Any) -> Any:
+            """Compile a function."""
+            with _nothing_collected():
+                return super().compile_extra(func)  # type: ignore[no-untyped-call]
+
+    return SteadyCompiler
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Let garbage be until the end, unless it is left alone already."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _kept(dispatcher: Any, loop: Callable[..., Any]) -> Any:
@@ -118,6 +178,14 @@ def _cache_of(loop: Callable[..., Any]) -> Any:
     from numba.core.caching import FunctionCache
 
     class ForgivingCache(FunctionCache):
+        @property
+        def holds_some(self) -> bool:
+            """Whether something that was compiled from the loop as it is now is kept, for whatever types."""
+            try:
+                return bool(self._cache_file._load_index())  # type: ignore[no-untyped-call]  # noqa: SLF001 - no other door to it
+            except _UNREADABLE:
+                return False
+
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             """Return what was compiled before; None if nothing can be read."""
             try:

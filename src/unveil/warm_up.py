@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil import __version__
-from unveil.compilation import LOOPS
+from unveil.compilation import LOOPS, loops_at_once
 from unveil.results import Figure, Result, View
 from unveil.results.numbers import counted
 from unveil.run import Limits, Run, active_run
@@ -91,12 +91,12 @@ def warm_up() -> WarmUp:
     of more than two billion records, say, may still have to wait.
     """
     began = time.process_time()
-    importlib.import_module("numba")  # once it is there, compiled loops are taken for small tables too
+    importlib.import_module("numba")
     for home in HOMES:
         importlib.import_module(f"unveil.{home}")
-    calls = list(_calls())
-    for call in active_run().each("calls", calls):
-        call()
+    with loops_at_once():  # for small tables too
+        for call in active_run().each("calls", list(_calls())):
+            call()
     return WarmUp(len(LOOPS), time.process_time() - began)
 
 

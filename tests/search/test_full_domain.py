@@ -285,7 +285,7 @@ def test_room_that_is_used_up_and_pieces_of_records_change_nothing() -> None:
         patch.setattr("unveil.search.lattice.rollup._LAST_EPOCH", 2500)
         patch.setattr("unveil.search.lattice.lattice_sizes._LAST_EPOCH", 2500)
         patch.setattr("unveil.search.lattice.applied._PIECE", 7)
-        patch.setattr("unveil.compilation._LOADED_AFTER", 0)
+        patch.setattr("unveil.compilation.Pace.after", 0)
         assert made() == expected
         counts = unveil.count(table, ["a", "b", "c"])
         trees = {name: unveil.propose_hierarchy(table, name).hierarchy for name in "abc"}

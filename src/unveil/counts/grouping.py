@@ -8,13 +8,12 @@ keys are sorted. Nothing of the size rows x cardinality is ever allocated.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.compilation import compiled
+from unveil.compilation import Pace, compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,8 +96,8 @@ def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDAr
 
 
 def _counted(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
-    """Return how often each key occurs; compiled where the compiler is loaded anyway, or loading it pays."""
-    if len(key) >= _COMPILE_FROM or (len(key) >= domain and "numba" in sys.modules):
+    """Return how often each key occurs; compiled where the loop is kept, or compiling it pays."""
+    if len(key) >= _COMPILE_FROM or (len(key) >= domain and _PACE.pays(len(key))):
         return count_keys(key, domain)
     return np.bincount(key, minlength=domain).astype(np.int64, copy=False)
 
@@ -114,6 +113,9 @@ def count_keys(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
 def _count(key, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     for at in range(key.shape[0]):
         counts[np.uint64(key[at])] += 1
+
+
+_PACE = Pace(_count, loads=False)
 
 
 def _pieces(rows: int) -> Iterator[slice]:

@@ -6,7 +6,6 @@ whichever library held it. A NaN is a null: pandas cannot tell them apart, so no
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -18,7 +17,7 @@ from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
-from unveil.sources.texts import counted_texts, numbered_texts, recode
+from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -301,8 +300,8 @@ def _coded_distinct(texts: pl.Series) -> _Dictionary:
 
 
 def _at_once(column: pl.Series) -> bool:
-    """Whether all texts of a column are numbered in one pass: the compiler is loaded anyway, and it is no list of values."""
-    return "numba" in sys.modules and len(column) > _FEW
+    """Whether all texts of a column are numbered in one pass: the loops for it are kept or pay, and it is no list of values."""
+    return len(column) > _FEW and PACE.pays(len(column))
 
 
 def _coded_few_texts(texts: list[str | None]) -> _Dictionary:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from unveil.compilation import compiled
+from unveil.compilation import Pace, compiled
 from unveil.sources.arrow_views import IN_PLACE, LENGTH, views_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["counted_texts", "mixed", "numbered_texts", "recode"]
+__all__ = ["PACE", "counted_texts", "mixed", "numbered_texts", "recode"]
 
 _FIRST_CAPACITY = 1 << 9
 _TEXT = np.dtype([("hashed", np.uint64), ("row", np.uint32), ("n", np.int64)], align=True)
@@ -156,3 +156,7 @@ def mixed(one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Spread the bits of two words over one."""
     product = (one ^ (other * np.uint64(0xBF58476D1CE4E5B9))) * np.uint64(0x9E3779B97F4A7C15)
     return product ^ (product >> np.uint64(32))
+
+
+PACE = Pace(_number, recode, loads=False)
+"""Whether a column's texts are numbered by these loops, by its rows."""

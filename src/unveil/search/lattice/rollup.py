@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Merger", "RollUp", "classes_of", "code_sums", "rows_among"]
 
-_PACE = Pace()
+_PACE = Pace(rollup_kernels.merge, rollup_kernels.number, rollup_kernels.sum_codes)
 _MOST_KEPT = 1 << 28
 """Bytes of tables kept on the way, together."""
 _LAST_EPOCH = (1 << 31) - 1
