@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.compilation import compiled, compiled_within
+from unveil.compilation import compiled, compiled_in_place, compiled_within
 
 __all__ = ["refine"]
 
@@ -22,7 +22,8 @@ _ALIKE = 1e-9
 def _squares(points, record, centre, group):
     total = 0.0
     for at in range(points.shape[1]):
-        total += (points[record, at] - centre[group, at]) ** 2
+        apart = points[record, at] - centre[group, at]
+        total += apart * apart
     return total
 
 
@@ -52,7 +53,7 @@ def _best(points, record, near, group, size, centre):
     return best, least
 
 
-@compiled_within
+@compiled_in_place
 def _moved(points, record, near, group, size, centre, k):
     """Let a record go where it costs less, if its group can spare it; else exchange it. Return what is saved."""
     own = group[record]
@@ -85,7 +86,7 @@ def _moved(points, record, near, group, size, centre, k):
     return most
 
 
-@compiled_within
+@compiled_in_place
 def _dissolved(points, members, near, group, size, centre):
     """Let all records of a group go to others if that costs less, and return what is saved."""
     own, saved, gone = group[members[0]], 0.0, 0
@@ -108,7 +109,7 @@ def _dissolved(points, members, near, group, size, centre):
     return 0.0
 
 
-@compiled_within
+@compiled_in_place
 def _still(group, members, own):
     """Whether records all belong to a group."""
     for record in members:  # noqa: SIM110 - compiled

@@ -28,8 +28,9 @@ class RecordTree(NamedTuple):
         The first place of each leaf; as many leaves follow the other nodes.
     left, first
         How many records are left in each node, and the first of them.
-    low, high
-        The box around the records left in each node.
+    box
+        The box around the records left in each node: its lowest places, then its highest ones below zero, so that both shrink
+        upwards.
     """
 
     points: NDArray[np.float64]
@@ -39,8 +40,7 @@ class RecordTree(NamedTuple):
     starts: NDArray[np.int64]
     left: NDArray[np.int64]
     first: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    box: NDArray[np.float64]
 
 
 def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -56,7 +56,7 @@ def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.bool_]) -> NDArra
         reach = np.sqrt(((records[left] - centre) ** 2).sum(axis=1))
         order = np.argsort(-reach, kind="stable")
         outer = left[order], reach[order], centre
-        rounds(records, tree, total, group, counts, *outer, found, distance, stack, bounds, ahead, stop)
+        rounds(records, *tree, total, group, counts, *outer, found, distance, stack, bounds, ahead, stop)
     group[group < 0] = counts[1]
     return group
 
@@ -72,20 +72,20 @@ def tree_of(points: NDArray[np.float64]) -> RecordTree:
     depth = max(0, int(np.log2(max(1, records // _LEAF))))
     leaves = 1 << depth
     order = np.arange(records)
-    low, high = np.empty((2 * leaves, width)), np.empty((2 * leaves, width))
+    box = np.empty((2 * leaves, 2 * width))
     left, first = np.zeros(2 * leaves, dtype=np.int64), np.full(2 * leaves, records, dtype=np.int64)
     for level in range(depth + 1):
         nodes = 1 << level
         edges = records * np.arange(nodes + 1) // nodes
         here, there = points[order], slice(nodes, 2 * nodes)
-        low[there], high[there] = np.minimum.reduceat(here, edges[:-1]), np.maximum.reduceat(here, edges[:-1])
+        box[there, :width], box[there, width:] = np.minimum.reduceat(here, edges[:-1]), -np.maximum.reduceat(here, edges[:-1])
         left[there], first[there] = np.diff(edges), np.minimum.reduceat(order, edges[:-1])
         if level < depth:
-            order = order[_sorted_within(here, edges, np.argmax(high[there] - low[there], axis=1))]
+            order = order[_sorted_within(here, edges, np.argmax(-box[there, width:] - box[there, :width], axis=1))]
     place = np.empty(records, dtype=np.int64)
     place[order] = np.arange(records)
     leaf = np.repeat(np.arange(leaves), np.diff(edges))
-    return RecordTree(points[order], order, leaf, place, edges[:-1], left, first, low, high)
+    return RecordTree(points[order], order, leaf, place, edges[:-1], left, first, box)
 
 
 def _sorted_within(points: NDArray[np.float64], edges: NDArray[np.int64], axis: NDArray[np.int64]) -> NDArray[np.int64]:

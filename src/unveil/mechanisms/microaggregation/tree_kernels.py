@@ -7,13 +7,15 @@ and distances are summed in the same order, and rounding keeps order, so bounds 
 centre is looked for among the outermost ones, since the centre moves little. So the groups are exactly those of `kernels.mdav`,
 which looks at every record. Of records at the same distance the first comes first.
 """
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201, ANN202, FURB136, PLR1730 - min and max would be compiled for each pair of types
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from unveil.compilation import compiled, compiled_within
+from unveil.compilation import compiled, compiled_in_place, compiled_within
 
 __all__ = ["rounds"]
 
@@ -24,33 +26,41 @@ _WORTH = 8
 
 
 @compiled_within
-def _bound(tree, node, at, sign):
+def _bound(box, node, at, sign):
     """Return how near the nearest place of a node's box is, or, with a sign below zero, how far the farthest is, below zero."""
-    found = 0.0
-    for axis in range(at.shape[0]):
-        below, above = tree.low[node, axis] - at[axis], tree.high[node, axis] - at[axis]
-        apart = max(abs(below), abs(above)) if sign < 0.0 else max(below, -above, 0.0)
-        found += apart**2
+    found, width = 0.0, at.shape[0]
+    for axis in range(width):
+        below, above = box[node, axis] - at[axis], box[node, width + axis] + at[axis]
+        if sign < 0.0:
+            below, above = abs(below), abs(above)
+        apart = below if below > above else above
+        if apart > 0.0:
+            found += apart * apart
     return sign * found
 
 
-@compiled_within
-def _pushed(tree, node, at, sign, stack, bounds, top):
+@compiled_in_place
+def _pushed(left, first, box, node, at, sign, stack, bounds, top):
     """Put the halves of a node on the stack, the one to look into first on top; return how many nodes are there then."""
-    one, other = 2 * node, 2 * node + 1
-    if tree.left[one] == 0 or tree.left[other] == 0:
-        stack[top] = other if tree.left[one] == 0 else one  # within the bound of its parent, which still stands there
-        return top + 1
-    first, second = _bound(tree, one, at, sign), _bound(tree, other, at, sign)
-    if first < second or (first == second and tree.first[one] < tree.first[other]):
-        one, other, first, second = other, one, second, first
-    stack[top], bounds[top] = one, first
-    stack[top + 1], bounds[top + 1] = other, second
-    return top + 2
+    one = 2 * node
+    other = one + 1
+    if left[one] == 0:
+        stack[top] = other  # within the bound of its parent, which still stands there
+        top += 1
+    elif left[other] == 0:
+        stack[top] = one
+        top += 1
+    else:
+        near, far = _bound(box, one, at, sign), _bound(box, other, at, sign)
+        last = np.int64(near > far or (near == far and first[one] > first[other]))  # the half that is looked into last
+        stack[top], bounds[top] = other - last, far if last == 0 else near
+        stack[top + 1], bounds[top + 1] = one + last, near if last == 0 else far
+        top += 2
+    return top
 
 
-@compiled_within
-def _search(tree, at, sign, wanted, found, distance, stack, bounds):
+@compiled_in_place
+def _search(points, records, starts, left, first, box, at, sign, wanted, found, distance, stack, bounds):  # noqa: PLR0913
     """Fill in as many as wanted of the records nearest to a place, nearest first, or, with a sign below zero, of the farthest.
 
     Of several records at the same distance the first comes first. Distances are squared, and have the sign.
@@ -62,20 +72,21 @@ def _search(tree, at, sign, wanted, found, distance, stack, bounds):
     while top > 0:
         top -= 1
         node, bound = stack[top], bounds[top]
-        if bound > distance[last] or (bound == distance[last] and tree.first[node] > found[last]):
+        if bound > distance[last] or (bound == distance[last] and first[node] > found[last]):
             continue
-        leaf = node - tree.starts.shape[0]
+        leaf = node - starts.shape[0]
         if leaf < 0:
-            top = _pushed(tree, node, at, sign, stack, bounds, top)
+            top = _pushed(left, first, box, node, at, sign, stack, bounds, top)
             continue
-        for place in range(tree.starts[leaf], tree.starts[leaf] + tree.left[node]):
-            apart, record = 0.0, tree.record[place]
+        for place in range(starts[leaf], starts[leaf] + left[node]):
+            apart, record = 0.0, records[place]
             for axis in range(at.shape[0]):
-                apart += (tree.points[place, axis] - at[axis]) ** 2
+                away = points[place, axis] - at[axis]
+                apart += away * away
             apart *= sign
             if size > last and (apart > distance[last] or (apart == distance[last] and record > found[last])):
                 continue
-            to = min(size, last)
+            to = size if size < last else last
             while to > 0 and (apart < distance[to - 1] or (apart == distance[to - 1] and record < found[to - 1])):
                 found[to], distance[to] = found[to - 1], distance[to - 1]
                 to -= 1
@@ -83,11 +94,10 @@ def _search(tree, at, sign, wanted, found, distance, stack, bounds):
             size += 1
 
 
-@compiled_within
-def _taken(tree, record):
+@compiled_in_place
+def _taken(points, records, leaves, places, starts, left, first, box, record):  # noqa: C901
     """Take a record out of the tree, and draw the boxes around it in."""
-    points, records, leaves, places, starts, left, first, low, high = tree
-    place = places[record]
+    width, place = points.shape[1], places[record]
     leaf = leaves[place]
     node = leaf + starts.shape[0]
     left[node] -= 1
@@ -95,28 +105,35 @@ def _taken(tree, record):
     end = begin + left[node]
     if place != end:  # what stands last in the leaf takes its place
         other = records[end]
-        for axis in range(points.shape[1]):
+        for axis in range(width):
             points[place, axis] = points[end, axis]
         records[place], places[other] = other, place
-    first[node] = places.shape[0]
-    for axis in range(points.shape[1]):
-        low[node, axis], high[node, axis] = np.inf, -np.inf
+    # the box of the leaf
+    earliest = places.shape[0]
+    for side in range(2 * width):
+        box[node, side] = np.inf
     for one in range(begin, end):
-        first[node] = min(first[node], records[one])
-        for axis in range(points.shape[1]):
-            low[node, axis] = min(low[node, axis], points[one, axis])
-            high[node, axis] = max(high[node, axis], points[one, axis])
+        if records[one] < earliest:
+            earliest = records[one]
+        for axis in range(width):
+            value = points[one, axis]
+            if value < box[node, axis]:
+                box[node, axis] = value
+            if -value < box[node, width + axis]:
+                box[node, width + axis] = -value
+    first[node] = earliest
+    # those of the nodes above it
     while node > 1:
         node //= 2
         left[node] -= 1
-        one, other = 2 * node, 2 * node + 1
-        first[node] = min(first[one], first[other])
-        for axis in range(points.shape[1]):
-            low[node, axis] = min(low[one, axis], low[other, axis])
-            high[node, axis] = max(high[one, axis], high[other, axis])
+        one = 2 * node
+        first[node] = first[one] if first[one] < first[one + 1] else first[one + 1]
+        for side in range(2 * width):
+            low, other_low = box[one, side], box[one + 1, side]
+            box[node, side] = low if low < other_low else other_low
 
 
-@compiled_within
+@compiled_in_place
 def _outermost(points, group, outer, reach, centre, drift):
     """Return the record without a group that is farthest from the centre, and how many records were looked at.
 
@@ -133,23 +150,27 @@ def _outermost(points, group, outer, reach, centre, drift):
             continue
         apart = 0.0
         for axis in range(centre.shape[0]):
-            apart += (points[record, axis] - centre[axis]) ** 2
+            away = points[record, axis] - centre[axis]
+            apart += away * away
         if apart > most or (apart == most and record < best):
             best, most = record, apart
-            bar = np.sqrt(most) * (1.0 - _ROUNDING) - drift
+            bar = math.sqrt(most) * (1.0 - _ROUNDING) - drift
     return best, looked
 
 
 @compiled
-def rounds(points, tree, total, group, counts, outer, reach, origin, found, distance, stack, bounds, centre, stop):  # noqa: PLR0913
+def rounds(  # noqa: PLR0913
+    points, standing, records, leaves, places, starts, left, first, box, total, group, counts, outer, reach, origin, found,
+    distance, stack, bounds, centre, stop,
+):  # fmt: skip
     """Form two groups a round while 3k records are left, then one of 2k or more; return once `outer` takes too long to look at.
 
     Parameters
     ----------
     points, group
         The records, records x attributes, and the group of each; -1 where it has none.
-    tree, total
-        The tree of the records without a group, and their sum.
+    standing, records, leaves, places, starts, left, first, box, total
+        The tree of the records without a group, as it is in `RecordTree`, and their sum.
     counts
         How many records have no group, and how many groups there are.
     outer, reach, origin
@@ -164,25 +185,28 @@ def rounds(points, tree, total, group, counts, outer, reach, origin, found, dist
         drift = 0.0
         for axis in range(centre.shape[0]):
             centre[axis] = total[axis] / counts[0]
-            drift += (centre[axis] - origin[axis]) ** 2
-        first, here = _outermost(points, group, outer, reach, centre, np.sqrt(drift))
+            away = centre[axis] - origin[axis]
+            drift += away * away
+        outermost, here = _outermost(points, group, outer, reach, centre, math.sqrt(drift))
         usual = usual if usual > 0 else here
         looked += here
-        second = first
+        second = outermost
         for step in range(3 if counts[0] >= 3 * k else 2):  # the record farthest from the first, the first's group, the other's
-            around = first if step < 2 else second  # noqa: PLR2004 - the steps of the line above
+            around = outermost if step < 2 else second  # noqa: PLR2004 - the steps of the line above
             if group[around] >= 0:  # it has a group only where so many records are alike that it is near as well
                 break
-            _search(tree, points[around], -1.0 if step == 0 else 1.0, 1 if step == 0 else k, found, distance, stack, bounds)
+            sign, wanted = (-1.0, 1) if step == 0 else (1.0, k)
+            at = points[around]
+            _search(standing, records, starts, left, first, box, at, sign, wanted, found, distance, stack, bounds)
             if step == 0:
                 second = found[0]
                 continue
-            for at in range(k):
-                record = found[at]
+            for number in range(k):
+                record = found[number]
                 group[record] = counts[1]
                 for axis in range(centre.shape[0]):
                     total[axis] -= points[record, axis]
-                _taken(tree, record)
+                _taken(standing, records, leaves, places, starts, left, first, box, record)
             counts[0] -= k
             counts[1] += 1
         if looked > _WORTH * outer.shape[0] and here > 2 * usual:

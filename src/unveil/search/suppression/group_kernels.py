@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from unveil.compilation import compiled, compiled_within
+from unveil.compilation import compiled, compiled_in_place, compiled_within
 from unveil.search.suppression.subset_kernels import sum_over_subsets
 
 __all__ = ["regroup"]
 
 
-@compiled_within
+@compiled_in_place
 def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Fill in for every record the set of attributes in which it differs from one."""
     for other in range(differs.shape[0]):
@@ -26,7 +26,7 @@ def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: 
             differs[other] |= bit * np.int32(column[other] != own)
 
 
-@compiled_within
+@compiled_in_place
 def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Let a record join the cheapest group that it belongs to with no more cells lost than the limit allows."""
     best, least = -1, limit
@@ -48,7 +48,7 @@ def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-u
     return group_of[other] < 0 or (sizes[group_of[other]] > k and costs[gone[other]] >= price)
 
 
-@compiled_within
+@compiled_in_place
 def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members, before_gone, before_group):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Form a group around a record of others that differ from it within a set and can be spared; False: they are too few."""
     number, group = 0, last[0]
