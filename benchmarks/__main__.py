@@ -15,7 +15,8 @@ from benchmarks.page import write_page
 from benchmarks.record import LATEST, STORED, Record, accept, read, recorded, slow_downs, write
 
 PARTS = (
-    "foundation", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "sdcmicro", "attacks",
+    "foundation", "first_use", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "sdcmicro",
+    "attacks",
     "synthetic", "utility", "search", "recoding", "tables", "large_tables", "queries", "scale", "streams", "large", "distinct",
     "coverage", "intruders", "dp_synthesis", "app",
 )  # fmt: skip
