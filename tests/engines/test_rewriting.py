@@ -220,7 +220,7 @@ def test_a_table_that_is_there_is_not_written_over(engine: Callable[[pl.DataFram
     out = beside(data)
     unveil.anonymize(data, [AGE], [KAnonymity(2)], out=out, suppression=0.1, keep="home")
     before = rows(out, [AGE, "home"])
-    with pytest.raises(EngineError, match="there is such a table already"):
+    with pytest.raises(EngineError, match="this table exists already"):
         unveil.anonymize(data, [AGE], [KAnonymity(3)], out=out, suppression=0.9, keep="home")
     assert rows(out, [AGE, "home"]) == before
 
@@ -360,7 +360,7 @@ def test_spark_writes_parquet_files(spark: Any, tmp_path: Path) -> None:
     unveil.anonymize(data, KEY, [KAnonymity(4)], out=f"spark://local?path={out}", suppression=0.2)
     whole = unveil.anonymize(people(), KEY, [KAnonymity(4)], suppression=0.2).data
     assert rows(str(out), whole.columns) == rows(whole, whole.columns)
-    with pytest.raises(EngineError, match="there is such a table already"):
+    with pytest.raises(EngineError, match="this table exists already"):
         unveil.anonymize(data, KEY, [KAnonymity(4)], out=f"spark://local?path={out}", suppression=0.2)
     assert [view.name for view in spark.catalog.listTables()] == views
 
@@ -376,7 +376,7 @@ def test_the_command_line(engine: Callable[[pl.DataFrame], Any], capsys: pytest.
     assert command(["measure", out, "--key", AGE, "--key", "born", "--k", "4"]) == 0
     capsys.readouterr()
     assert command(["anonymize", data, *words, "--out", out]) == 2
-    assert "there is such a table already" in capsys.readouterr().err
+    assert "this table exists already" in capsys.readouterr().err
     assert command(["anonymize", data, "--mechanism", "pram", "--attribute", "member", "--out", beside(data)]) == 2
     assert "the release goes into a file" in capsys.readouterr().err
 
@@ -465,7 +465,7 @@ def test_what_duckdb_would_refuse_is_refused_before_the_work(tmp_path: Path) -> 
         with pytest.raises(error, match=match):
             open_source(data).rewrite(parse(out))  # type: ignore[arg-type]
 
-    refused(f"{file}?table=PEOPLE", EngineError, "there is such a table already")
+    refused(f"{file}?table=PEOPLE", EngineError, "this table exists already")
     refused(f"{file}?table=r&schema=nowhere", EngineError, "no such schema")
     refused(f"{file}?table=", ArgumentError, "name the table to write with")
     (tmp_path / "link.duckdb").symlink_to(file)

@@ -135,7 +135,7 @@ def test_why_a_table_cannot_be_made(spark: Any) -> None:
     with pytest.raises(EngineError, match="no such schema"):
         unveil.anonymize(one, ["x"], [KAnonymity(2)], out="spark://local?table=r&schema=nowhere")
     spark.sql("CREATE TABLE taken AS SELECT 1 AS x")
-    with pytest.raises(EngineError, match="there is such a table already"):
+    with pytest.raises(EngineError, match="this table exists already"):
         unveil.anonymize(one, ["x"], [KAnonymity(2)], out="spark://local?table=taken")
     assert not spark.catalog.tableExists("two_cases")
 

@@ -196,7 +196,7 @@ def test_the_command_takes_person_and_point_from_the_project(tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "name the column with --person"),
+        ((), "name it with --person"),
         (("--person", "who"), "name columns with --key"),
         (("--person", "nobody", "--key", "lat"), "'nobody' not found"),
         (("--person", "who", "--key", "who"), "other than"),
