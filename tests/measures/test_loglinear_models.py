@@ -11,6 +11,7 @@ import pytest
 import unveil
 from unveil.errors import ArgumentError, ColumnNotFoundError
 from unveil.measures.loglinear import CellWeights, loglinear_uniqueness
+from unveil.measures.loglinear_formula import interactions
 
 SIZES = (3, 4, 2, 3)
 
@@ -138,9 +139,31 @@ def test_the_search_finds_the_pair_that_goes_together() -> None:
     assert found["fit"]["verdict"] == "fits"
 
 
+@pytest.mark.parametrize(
+    ("formula", "terms"),
+    [
+        ("~ a * b + c", ["ab"]),
+        ("a:b + c:d", ["ab", "cd"]),
+        ("a*b*c + a:b", ["abc"]),  # what lies within a larger term says nothing new
+        ("(a + b + c)^2 + d", ["ab", "ac", "bc"]),
+        ("(a + b) * (c + d)", ["ac", "ad", "bc", "bd"]),
+        ("(a + b + c + d)^9", ["abcd"]),
+        ("(a)^2 + a*a", []),
+    ],
+)
+def test_formulas_are_read_as_in_r(formula: str, terms: list[str]) -> None:
+    assert interactions(formula, list("abcd")) == [["abcd".index(name) for name in term] for term in terms]
+
+
+def test_names_of_columns_may_hold_signs() -> None:
+    assert interactions("hours-per-week * income (net) + b:c", ["hours-per-week", "income (net)", "b:c"]) == [[0, 1]]
+    with pytest.raises(ColumnNotFoundError, match="'hours'"):
+        interactions("hours * b:c", ["hours-per-week", "b:c"])
+
+
 def test_formulas_that_mean_nothing_are_refused() -> None:
     frame = table()
-    for formula in ("a * ", "+", ""):
+    for formula in ("a * ", "+", "", "(a + b", "a + b)", "a^b", "a^0", "a ^", ":a", "a (b)"):
         with pytest.raises(ArgumentError, match="formula"):
             unveil.measure(frame, list("abcd"), sampling_fraction=0.1, loglinear=formula)
     with pytest.raises(ArgumentError, match="pml goes by sampling weights"):

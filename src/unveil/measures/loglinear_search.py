@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import cast
 
-from unveil.attributes import require_columns
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.loglinear import CellWeights, LoglinearUniqueness, WeightUse, loglinear_uniqueness
+from unveil.measures.loglinear_formula import interactions
 
 __all__ = ["fitted_model"]
 
@@ -41,7 +41,7 @@ def fitted_model(cells: Counts, model: int | str, sampling_fraction: float) -> t
         fitted = _fitted(cells, terms, sampling_fraction, use) if use != "cells" else fitted
     else:
         known = {"1": [], "2": pairs}
-        terms = known[text] if text in known else _formula(text, names)
+        terms = known[text] if text in known else interactions(text, names)
         fitted = _fitted(cells, terms, sampling_fraction, use)
     return fitted, [[names[at] for at in term] for term in terms]
 
@@ -62,15 +62,6 @@ def _fitted(
     sizes = [len(column.values) for column in cells.columns]
     weights = None if cells.weight is None else CellWeights(cells.weight, use)
     return loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=sampling_fraction, terms=terms, weights=weights)
-
-
-def _formula(text: str, names: Sequence[str]) -> list[list[int]]:
-    """Read terms with + between, each of columns with * between; a column that is not named has its own effect all the same."""
-    terms = [[part.strip() for part in term.split("*")] for term in text.removeprefix("~").split("+")]
-    if not all(all(term) for term in terms):
-        raise ArgumentError("a log-linear model is 1, 2, search, or a formula of columns such as 'age * sex + race'.")
-    require_columns([name for term in terms for name in term], names)
-    return [sorted({list(names).index(name) for name in term}) for term in terms if len(set(term)) > 1]
 
 
 def _searched(cells: Counts, pairs: list[list[int]], sampling_fraction: float) -> tuple[LoglinearUniqueness, list[list[int]]]:
