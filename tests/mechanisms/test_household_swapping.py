@@ -103,6 +103,15 @@ def test_a_share_moves_whoever_is_at_risk() -> None:
     assert (release.data["town"] != people["town"]).sum() == 200
 
 
+def test_the_next_list_of_columns_counts_where_the_one_before_finds_no_partner() -> None:
+    alone, women = ("n1", [("m", 90)]), [("s1", [("f", 20)])] * 2
+    strict = {"k": 2, "share": 0.0}
+    assert swapped(frame_of([alone, *women]), **strict, similar="sex")[1]["swapped"] == 0
+    assert swapped(frame_of([alone, *women]), **strict, similar=[["sex"], []])[1]["swapped"] == 2
+    data, _ = swapped(frame_of([alone, *women, *[("s2", [("m", 20)])] * 2]), **strict, similar=[["sex"], []])
+    assert data.filter(age=90)["town"].to_list() == ["s2"]  # a partner who agrees in the first list is taken
+
+
 def test_further_columns_of_the_place_move_along() -> None:
     people = pl.DataFrame({"town": ["a", "b"] * 20, "code": [1, 2] * 20, "age": range(40)})
     release = swap_households(unveil.Study(people, keep="age"), "town", risk="age", carry="code", keep_order=True)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     *,
     household: str | None = None,
     risk: Names = (),
-    similar: Names = (),
+    similar: Names | Sequence[Names] = (),
     carry: Names = (),
     k: int = 3,
     share: float = 0.05,
@@ -67,7 +68,8 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     risk
         The columns that, with the place, single people out: a member in a class of fewer than k records puts a household at risk.
     similar
-        The columns in which the members of two households that change places agree.
+        The columns in which the members of two households that change places agree; or several lists of columns, of which the
+        next one counts where the one before finds no partner.
     carry
         Further columns of households that move with the place.
     k
@@ -110,16 +112,17 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     checked_count("k", k, least=1)
     checked_share("share", share)
     chance, chosen = chance_of(seed, key_file), choose(data, [*names_of(attributes), *names_of(carry)], "error")
-    levels, risky, alike = names_of(attributes), names_of(risk), names_of(similar)
+    levels, risky, profiles = names_of(attributes), names_of(risk), _profiles(similar)
+    alike = list(dict.fromkeys(name for profile in profiles for name in profile))
     require_columns([*risky, *alike, *([household] if household else [])], chosen.records.names)
     for name in (*risky, *alike):
         if name in chosen.names:
             raise ArgumentError(f"column {shown(name)} moves with the place, so it cannot stay; name it on one side only.")
     settings = {
-        "household": household, "risk": list(risky), "similar": list(alike), "carry": list(names_of(carry)), "k": k,
-        "share": share,
+        "household": household, "risk": list(risky), "similar": alike if len(profiles) == 1 else [list(one) for one in profiles],
+        "carry": list(names_of(carry)), "k": k, "share": share,
     }  # fmt: skip
-    homes = _Homes.of(chosen, household, alike)
+    homes = _Homes.of(chosen, household, profiles)
     _require_constant(chosen, homes, household)
     moving = _Moving(homes, chosen.draws(chance, "household swapping", settings))
     figures = _moved(moving, chosen, levels, risky, k, share)
@@ -129,31 +132,41 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     return treated("household swapping", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
+def _profiles(similar: Names | Sequence[Names]) -> list[tuple[str, ...]]:
+    """Return the lists of columns in which households must agree, the strictest first."""
+    if isinstance(similar, str) or all(isinstance(one, str) for one in similar):
+        return [tuple(names_of(cast("Names", similar)))]
+    return [tuple(names_of(one)) for one in similar]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Homes:
-    """The households: that of each record, the first record of each, and which ones are alike."""
+    """The households: that of each record, the first record of each, and, for each list of columns, which ones are alike."""
 
     of_record: NDArray[np.int64]
     first: NDArray[np.int64]
-    profile: NDArray[np.int64]
+    profiles: tuple[NDArray[np.int64], ...]
 
     @classmethod
-    def of(cls, chosen: Chosen, household: str | None, alike: Sequence[str]) -> _Homes:
+    def of(cls, chosen: Chosen, household: str | None, profiles: Sequence[Sequence[str]]) -> _Homes:
         """Sort the records into households, and these by their size and the values of their members."""
         records = chosen.records.records
         of_record = np.arange(records) if household is None else strata_of(chosen, [household])[0]
         number = int(of_record.max()) + 1 if records else 0
         first = np.full(number, records, dtype=np.int64)
         np.minimum.at(first, of_record, np.arange(records))
-        values = strata_of(chosen, alike)[0]
-        order = np.lexsort((values, of_record))
-        members = np.split(values[order], np.flatnonzero(np.diff(of_record[order])) + 1)
-        known: dict[bytes, int] = {}
-        profile = np.array([known.setdefault(one.tobytes(), len(known)) for one in members], dtype=np.int64)
-        return cls(of_record, first, profile)
+        return cls(of_record, first, tuple(_alike(of_record, strata_of(chosen, profile)[0]) for profile in profiles))
 
     def __len__(self) -> int:
         return len(self.first)
+
+
+def _alike(of_record: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each household, the same for those that have as many members, with the same values."""
+    order = np.lexsort((values, of_record))
+    members = np.split(values[order], np.flatnonzero(np.diff(of_record[order])) + 1)
+    known: dict[bytes, int] = {}
+    return np.array([known.setdefault(one.tobytes(), len(known)) for one in members], dtype=np.int64)
 
 
 def _require_constant(chosen: Chosen, homes: _Homes, household: str | None) -> None:
@@ -186,7 +199,12 @@ class _Moving:
         return self.homes.first[self.partner[self.homes.of_record]]
 
     def pair(
-        self, wanted: NDArray[np.int64], weight: NDArray[np.float64], within: NDArray[np.int64], place: NDArray[np.int64]
+        self,
+        wanted: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        profile: NDArray[np.int64],
+        within: NDArray[np.int64],
+        place: NDArray[np.int64],
     ) -> int:
         """Pair households, in their order, each with a free one like it of another place within the same wider one.
 
@@ -198,6 +216,8 @@ class _Moving:
             The households to pair.
         weight
             How urgently each household should move.
+        profile
+            What must be the same for two households to be alike.
         within, place
             The wider place and the place of every household.
         """
@@ -206,13 +226,13 @@ class _Moving:
         pools: dict[tuple[int, int], dict[int, list[int]]] = {}
         for home in np.lexsort((ties, weight)).tolist():
             if self.partner[home] == home:
-                key = int(self.homes.profile[home]), int(within[home])
+                key = int(profile[home]), int(within[home])
                 pools.setdefault(key, {}).setdefault(int(place[home]), []).append(home)
         moved = 0
         for home in wanted.tolist():
             if self.partner[home] != home:
                 continue
-            other = self._taken(pools.get((int(self.homes.profile[home]), int(within[home])), {}), int(place[home]), weight)
+            other = self._taken(pools.get((int(profile[home]), int(within[home])), {}), int(place[home]), weight)
             if other is not None:
                 self.partner[home], self.partner[other] = other, home
                 moved += 2
@@ -247,7 +267,9 @@ def _moved(moving: _Moving, chosen: Chosen, levels: Sequence[str], risky: Sequen
         wanted = np.flatnonzero((chance > 1.0 / k) & moving.free)
         wanted = wanted[np.lexsort((moving.random.random(len(wanted)), -chance[wanted]))]
         at_risk[name] = int(np.count_nonzero(chance > 1.0 / k))
-        swapped[name] = moving.pair(wanted, chance, wider, place) + moving.pair(wanted, chance, nowhere, place)
+        swapped[name] = sum(
+            moving.pair(wanted, chance, alike, within, place) for alike in homes.profiles for within in (wider, nowhere)
+        )
         unmatched += int(np.count_nonzero(moving.free[wanted]))
         wider = place
     if levels:
@@ -287,11 +309,12 @@ def _filled(
         return 0
     free = np.flatnonzero(moving.free)
     order = free[np.argsort(moving.random.exponential(size=len(free)) / chance[free])]
-    for within in (above, np.zeros_like(above)):
+    nobody = np.zeros(len(moving.homes))
+    for alike, within in product(moving.homes.profiles, (above, np.zeros_like(above))):
         at = 0
         while moved < missing and at < len(order):
             some = order[at : at + max(1, (missing - moved) // 2)]
-            moved, at = moved + moving.pair(some, np.zeros(len(moving.homes)), within, place), at + len(some)
+            moved, at = moved + moving.pair(some, nobody, alike, within, place), at + len(some)
     return moved
 
 
