@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,11 +117,13 @@ class ArxImport(Result):
     def files(self) -> tuple[Path, ...]:
         """Return the files that `write` would write, the project last."""
         hierarchies = [one.hierarchy for one in self.project.attributes.values() if one.hierarchy is not None]
-        return (*hierarchies, self._data, self.project.path)
+        return (*hierarchies, *self._tables(), self.project.path)
 
-    @property
-    def _data(self) -> Path:
-        return Path(str(self.project.data.path))
+    def _tables(self) -> dict[Path, bool]:
+        """Return the files of records, each with whether it has those that are selected, or all of them."""
+        data, step = Path(str(self.project.data.path)), self.project.protect.get("arx")
+        everybody = {data.parent / str(step.options["population"]): False} if step and "population" in step.options else {}
+        return {data: True, **everybody}
 
     def write(self, *, force: bool = False) -> None:
         """Write the data, the hierarchies and the project file, all of them or none.
@@ -142,10 +144,12 @@ class ArxImport(Result):
         with new_folders([path.parent for _, path in hierarchies]), together():
             for name, path in hierarchies:
                 self.archive.hierarchies[name].write(path)
-            with atomic_write(self._data) as file:
-                text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
-                csv.writer(text, delimiter=self.archive.separator, lineterminator="\n").writerows(self.archive.records())
-                text.detach()
+            for table, selected in self._tables().items():
+                with atomic_write(table) as file:
+                    text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+                    rows = self.archive.records(selected=selected)
+                    csv.writer(text, delimiter=self.archive.separator, lineterminator="\n").writerows(rows)
+                    text.detach()
             write_whole(self.project.path, self.to_toml())
 
 
@@ -174,14 +178,34 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
     records = sum(1 for _ in _checked_records(archive)) - 1
     translation = translated(archive, records)
     taken = file_names([one.name for one in archive.columns if one.name in archive.hierarchies])
-    attributes = {one.name: _attribute(one, place.parent / _FOLDER, taken) for one in archive.columns}
+    orders = _orders(archive, translation.ordered)
+    attributes = {one.name: _attribute(one, place.parent / _FOLDER, taken, orders.get(one.name)) for one in archive.columns}
     data = DataSection(place.parent / f"{archive.path.stem}.csv", archive.separator, missing=(_MISSING,))
     keys = tuple(name for name, one in attributes.items() if one.role == "key")
-    step = Step("generalize", keys, {**translation.models, **translation.options})
-    project = Project(
-        place, data, attributes, models=translation.models, protect={"arx": step} if translation.models and keys else {}
-    )
-    return ArxImport(project, archive, records, (*_said(archive, records), *translation.notes))
+    required = {**translation.models, **translation.of_population}
+    people = {"population": _population_name(archive)} if translation.needs_population else {}
+    step = Step("generalize", keys, {**required, **translation.options, **people})
+    project = Project(place, data, attributes, models=translation.models, protect={"arx": step} if required and keys else {})
+    return ArxImport(project, archive, records, (*_said(archive, records, orders), *translation.notes))
+
+
+def _population_name(archive: ArxArchive) -> str:
+    """Return the name of the file of all records, beside that of the selected ones."""
+    return f"{archive.path.stem}-population.csv"
+
+
+def _orders(archive: ArxArchive, asked: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the orders of values: those that ARX saved, and those of texts where a requirement goes by them: alphabetical."""
+    orders = {one.name: one.order for one in archive.columns if one.order}
+    texts = [
+        (at, one.name)
+        for at, one in enumerate(archive.columns)
+        if one.name in asked and one.kind in ("String", "Ordinal") and one.name not in orders
+    ]
+    if texts:
+        rows = list(_checked_records(archive))[1:]
+        orders |= {name: tuple(sorted({row[at] for row in rows} - {_MISSING})) for at, name in texts}
+    return orders
 
 
 def _checked_records(archive: ArxArchive) -> Any:
@@ -194,21 +218,21 @@ def _checked_records(archive: ArxArchive) -> Any:
     yield from rows
 
 
-def _attribute(one: ArxColumn, folder: Path, files: dict[str, str]) -> Attribute:
+def _attribute(one: ArxColumn, folder: Path, files: dict[str, str], order: tuple[str, ...] | None) -> Attribute:
     if one.role not in _ROLES:
         raise ProjectError(f"column {shown(one.name)} has a role that ARX does not have.")
-    kind = _KINDS.get(one.kind)
+    kind: Kind | None = "ordinal" if order else _KINDS.get(one.kind)
     hierarchy = folder / files[one.name] if one.name in files else None
-    return Attribute(one.name, _ROLES[one.role], None if kind == "ordinal" else kind, hierarchy=hierarchy)
+    return Attribute(one.name, _ROLES[one.role], kind if order or kind != "ordinal" else None, order, hierarchy=hierarchy)
 
 
-def _said(archive: ArxArchive, records: int) -> list[str]:
+def _said(archive: ArxArchive, records: int, orders: Mapping[str, Sequence[str]]) -> list[str]:
     notes = []
     if archive.selected is not None:
         notes.append(f"ARX releases the {counted(records, 'record')} selected there; the data has these, and no others.")
     if archive.unread is not None:
         notes.append(f"The selection of records could not be read ({archive.unread}); all records are used.")
-    ordered = [one.name for one in archive.columns if one.kind == "Ordinal"]
+    ordered = [one.name for one in archive.columns if one.kind == "Ordinal" and one.name not in orders]
     if ordered:
         notes.append(f"State the order of {', '.join(ordered)} in the project file, lowest first: order = [...].")
     return notes

@@ -12,8 +12,9 @@ from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
 from unveil.models.requirements import MODEL_WORDS, parse_models
 from unveil.project import Project, Step
-from unveil.sources import Data
+from unveil.sources import Data, ReadOptions, open_source
 from unveil.sources.microdata import open_microdata
+from unveil.sources.opening import read_options
 
 if TYPE_CHECKING:
     import os
@@ -47,7 +48,10 @@ def _with_project(step: Step, project: Project) -> Step:
     columns = [one for one in project.attributes.values() if one.name in step.attributes or one.role == "sensitive"]
     hierarchies = {one.name: project.hierarchy(one.name) for one in columns if one.hierarchy is not None}
     orders = {one.name: list(one.order) for one in columns if one.order}
-    return fitting_step(step.mechanism, step.attributes, step.options, {"hierarchies": hierarchies, "orders": orders})
+    options = dict(step.options)
+    if isinstance(options.get("population"), str):  # a file beside the project, read as its data is
+        options["population"] = open_source(project.path.parent / options["population"], read_options(project, ReadOptions()))
+    return fitting_step(step.mechanism, step.attributes, options, {"hierarchies": hierarchies, "orders": orders})
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,7 @@ class ArxColumn:
     highest: int | None = None
     microaggregated: str | None = None
     response: bool = False
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +59,11 @@ class ArxArchive:
         The columns in their order, and the hierarchies by column.
     criteria, metric, suppression, weights
         The requirements and the quality model in ARX's words, the share that may be suppressed, and the attributes' weights.
-    joined
-        How the quality model joins attributes, in ARX's words; None: not said.
+    joined, factor
+        How the quality model joins attributes, in ARX's words, and its factor between generalisation and suppression; None: not
+        said.
+    game, significance
+        The publisher's benefit and loss, and what an attack gains and costs; the significance of k-map by an estimator.
     population
         How many people the data is a sample of; None: not said.
     selected
@@ -77,17 +83,26 @@ class ArxArchive:
     suppression: float
     weights: dict[str, float] = field(default_factory=dict)
     joined: str | None = None
+    factor: float | None = None
+    game: tuple[float, float, float, float] | None = None
+    significance: float | None = None
     population: int | None = None
     selected: frozenset[int] | None = None
     unread: str | None = None
 
-    def records(self) -> Iterator[list[str]]:
-        """Yield the header and the records that are selected."""
-        with zipfile.ZipFile(self.path) as archive, archive.open(_DATA) as raw:
+    def records(self, *, selected: bool = True) -> Iterator[list[str]]:
+        """Yield the header and the records, those that are selected or all of them."""
+        with _reading(self.path), zipfile.ZipFile(self.path) as archive, archive.open(_DATA) as raw:
             rows = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=self.separator)
-            yield next(rows, [])
+            header = next(rows, [])
+            yield header
             for place, row in enumerate(rows):
-                if self.selected is None or place in self.selected:
+                if row and len(row) != len(header):
+                    raise ProjectError(
+                        f"{self.path}: record {place + 1:,} has {len(row)} fields, and the header {len(header)}; "
+                        "save it in ARX once more."
+                    )
+                if not selected or self.selected is None or place in self.selected:
                     yield row
 
 
@@ -103,14 +118,20 @@ def read_archive(path: Path) -> ArxArchive:
     """
     if "\0" in str(path) or not is_unicode(path):
         raise ProjectError(f"{shown(path)}: the file cannot be read: no file can have this name.")
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        return _archive(path, archive)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Report what is wrong with a file in the words of this project."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _archive(path, archive)
+        yield
     except FileNotFoundError:
         raise DataNotFoundError(not_there(path)) from None
     except KeyError:
         raise ProjectError(f"{path}: this is not a project of ARX with data and settings; save it in ARX once more.") from None
-    except (zipfile.BadZipFile, ET.ParseError, EOFError, NotImplementedError, RuntimeError):
+    except (zipfile.BadZipFile, zlib.error, ET.ParseError, UnicodeError, csv.Error, EOFError, NotImplementedError, RuntimeError):
         raise ProjectError(f"{path}: this is not a project of ARX, or the file is damaged.") from None
     except OSError as problem:
         raise ProjectError(f"{shown(path)}: the file cannot be read: {problem.strerror}.") from None
@@ -163,6 +184,9 @@ def _column(one: ET.Element) -> ArxColumn:
         _level(one.findtext("max")),
         one.findtext("microaggregationFunction"),
         any(child.tag.casefold().startswith("response") and child.text == "true" for child in one),
+        tuple((one.findtext("format") or "").split("\n"))
+        if one.findtext("datatype") == "Ordinal" and one.findtext("format")
+        else (),
     )
 
 
@@ -191,19 +215,32 @@ def _own_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
         return {"unread": "it is not there" if isinstance(problem, KeyError) else str(problem)}
     settings = next((one for one in objects if one.name.endswith("ModelConfiguration")), None)
     subset = settings.fields.get("researchSubset") if settings is not None else None
-    joined = [one.fields["function"] for one in objects if ".metric." in one.name and isinstance(one.fields.get("function"), str)]
+    metrics = [one.fields for one in objects if ".metric." in one.name]
+    joined = [fields["function"] for fields in metrics if isinstance(fields.get("function"), str)]
+    factors = [_boxed(fields.get("gsFactor")) for fields in metrics if not isinstance(fields.get("defaultMetric"), JavaObject)]
     people = [_boxed(one.fields.get("populationSize")) for one in objects if one.name.endswith("ARXPopulationModel")]
-    known = [number for number in people if number]
+    games = [_game(one) for one in objects if one.name.endswith("ARXCostBenefitConfiguration")]
+    levels = [_boxed(one.fields.get("significanceLevel")) for one in objects if one.name.endswith("criteria.KMap")]
     return {
-        "joined": joined[0] if joined else None,
-        "population": known[0] if known else None,
+        "joined": next(iter(joined), None),
+        "factor": next((one for one in factors if one is not None), None),
+        "game": next((one for one in games if one is not None), None),
+        "significance": next((one for one in levels if one is not None and one >= 0.0), None),
+        "population": next((int(number) for number in people if number), None),
         "selected": _selected(subset) if isinstance(subset, JavaObject) else None,
     }
 
 
-def _boxed(value: Any) -> int | None:
+def _boxed(value: Any) -> float | None:
     number = value.fields.get("value") if isinstance(value, JavaObject) else value
-    return number if isinstance(number, int) else None
+    return number if isinstance(number, int | float) and not isinstance(number, bool) else None
+
+
+def _game(costs: JavaObject) -> tuple[float, float, float, float] | None:
+    benefit, loss, gain, cost = (
+        _boxed(costs.fields.get(name)) for name in ("publisherBenefit", "publisherLoss", "adversaryGain", "adversaryCost")
+    )
+    return None if benefit is None or loss is None or gain is None or cost is None else (benefit, loss, gain, cost)
 
 
 def _selected(subset: JavaObject) -> frozenset[int] | None:

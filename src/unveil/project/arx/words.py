@@ -16,16 +16,14 @@ __all__ = ["Translated", "translated"]
 
 _N = r"([0-9.eE+-]+)"
 _OF = r" for attribute '(.*)'"
-_JOINED = {
-    "GEOMETRIC_MEAN": "loss-geometric", "MAXIMUM": "loss-max", "RANK": "loss-rank", "ARITHMETIC_MEAN": "loss", "SUM": "loss",
-}  # fmt: skip
+_ENDINGS = {"GEOMETRIC_MEAN": "-geometric", "MAXIMUM": "-max", "RANK": "-rank", "ARITHMETIC_MEAN": "", "SUM": ""}
 _OBJECTIVES = {
     "Height": "height",
-    "Non-monotonic precision": "precision",
+    "Non-monotonic precision": "precision-arx",
     "Monotonic precision": "precision",
-    "Non-uniform entropy": "entropy",
+    "Non-uniform entropy": "entropy-arx",
     "Non-monotonic non-uniform entropy": "entropy-arx",
-    "Normalized non-uniform entropy": "entropy-arx",
+    "Normalized non-uniform entropy": "entropy-normalized",
     "Average equivalence class size": "class-size",
     "Monotonic discernability (DM*)": "discernibility-monotone",
     "Non-monotonic discernability": "discernibility",
@@ -35,7 +33,16 @@ _OBJECTIVES = {
 }
 _MONOTONE = ("Monotonic precision", "Non-uniform entropy")
 """Suppression adds nothing to them: a factor of 0."""
-_WEIGHTED = ("loss", "loss-geometric", "loss-max", "loss-rank", "precision", "entropy")
+_FACTORED = (
+    "Non-monotonic precision",
+    "Non-monotonic non-uniform entropy",
+    "Average equivalence class size",
+    "EntropyBasedInformationLoss",
+)
+"""Those with a factor between generalisation and suppression, which their names do not give."""
+_JOINING = ("loss", "height", "precision", "precision-arx", "entropy-arx", "entropy-normalized")
+"""Objectives that join what the attributes lose, each with its weight."""
+_EVEN = 0.5
 
 
 @dataclass(slots=True, eq=False)
@@ -44,17 +51,26 @@ class Translated:
 
     Attributes
     ----------
-    models
-        The requirements by their words.
+    models, of_population
+        The requirements by their words, and those among them that compare the selected records with all of them.
     options
         Further settings of the generalisation.
     notes
         What has no words here, or means something else.
+    ordered
+        Columns whose order a requirement goes by.
     """
 
     models: dict[str, Any] = field(default_factory=dict)
+    of_population: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    ordered: set[str] = field(default_factory=set)
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether a requirement or the objective goes by all records, not by the selected ones alone."""
+        return bool(self.of_population) or str(self.options.get("objective")).endswith(":journalist")
 
 
 def translated(archive: ArxArchive, records: int) -> Translated:
@@ -70,6 +86,7 @@ def translated(archive: ArxArchive, records: int) -> Translated:
     translation = Translated()
     for text in archive.criteria:
         _criterion(text, archive, records, translation)
+    translation.ordered |= {one.split(":", 2)[2] for one in translation.models.get("t", ()) if one.split(":")[1] == "rank"}
     translation.options["suppression"] = min(1.0, max(0.0, archive.suppression))
     _objective(archive, translation)
     levels = dict(_levels(archive))
@@ -84,6 +101,11 @@ def translated(archive: ArxArchive, records: int) -> Translated:
 
 
 def _criterion(text: str, archive: ArxArchive, records: int, translation: Translated) -> None:
+    if archive.selected is not None and _in_population(text, translation):
+        return
+    if match := re.fullmatch(_GAME, text):
+        _game_model(text, match, archive, translation)
+        return
     for pattern, read in _CRITERIA:
         if (match := re.fullmatch(pattern, text)) is not None:
             note = read(translation.models, *match.groups())
@@ -92,6 +114,8 @@ def _criterion(text: str, archive: ArxArchive, records: int, translation: Transl
             return
     if match := re.fullmatch(rf"\({_N}\)-population-uniqueness \((\w+)\)", text):
         _population_uniqueness(text, match, archive, records, translation)
+    elif match := re.fullmatch(r"\((\d+)\)-map estimated as \(unknown\)-anonymity \((.*)\)", text):
+        _estimated_k_map(text, match, archive, records, translation)
     elif text != "Inclusion":
         translation.notes.append(f"{text}: there is no such requirement here, so it is left out.")
 
@@ -101,7 +125,48 @@ def _population_uniqueness(text: str, match: re.Match[str], archive: ArxArchive,
         translation.notes.append(f"{text}: the size of the population could not be read, so it is left out.")
         return
     fraction = min(1.0, records / archive.population)
-    _several(translation.models, "uniqueness", f"population:{_plain(match[1])}:{fraction:.6g}:{match[2]}")
+    _several(translation.models, "uniqueness", f"population:{_plain(match[1])}:{fraction:.12g}:{match[2]}")
+
+
+def _estimated_k_map(text: str, match: re.Match[str], archive: ArxArchive, records: int, translation: Translated) -> None:
+    if archive.population is None or archive.significance is None:
+        translation.notes.append(f"{text}: the size of the population could not be read, so it is left out.")
+        return
+    truncated, fraction = "zero" in match[2].lower(), min(1.0, records / archive.population)
+    estimator = "zero-truncated" if truncated else "poisson"
+    translation.models["k_map"] = f"{match[1]}:{fraction:.12g}:{archive.significance:g}:{estimator}"
+    if not truncated:
+        translation.notes.append(f"{text}: ARX asks for classes of one record more.")
+
+
+def _in_population(text: str, translation: Translated) -> bool:
+    """Take a requirement over that compares the selected records with all of them; return whether it is one."""
+    for pattern, word in _OF_POPULATION:
+        if (match := re.fullmatch(pattern, text)) is not None:
+            translation.of_population[word] = ":".join(_plain(amount) for amount in match.groups())
+            return True
+    return False
+
+
+def _game_model(text: str, match: re.Match[str], archive: ArxArchive, translation: Translated) -> None:
+    """Take a requirement over that weighs up what publisher and attacker gain and lose."""
+    no_attack, attacker, *stated = match.groups()
+    amounts = [_plain(amount) for amount in stated] if stated[0] is not None else _amounts(archive)
+    if not amounts:
+        translation.notes.append(f"{text}: its amounts could not be read, so it is left out.")
+        return
+    word = "no_attack" if no_attack else "profitable"
+    figures = ":".join(amounts[2:] if no_attack else amounts)
+    if attacker == "journalist" and archive.selected is not None:
+        translation.of_population[word] = f"{figures}:journalist"
+        return
+    translation.models[word] = figures
+    if attacker == "journalist":
+        translation.notes.append(f"{text}: {_PROSECUTED}")
+
+
+def _amounts(archive: ArxArchive) -> list[str]:
+    return [f"{amount:g}" for amount in archive.game or ()]
 
 
 def _plain(number: str) -> str:
@@ -123,7 +188,7 @@ def _average(models: dict[str, Any], risk: str, more: str | None) -> str | None:
 
 
 def _estimated(models: dict[str, Any], _k: str, derived: str | None) -> str | None:
-    if derived is None or not derived.isdecimal():
+    if derived is None:
         return "k-map is about a population, so it is left out; `k_map` as K:FRACTION estimates it from the share sampled."
     _least(models, derived)
     return f"taken as {derived}-anonymity, as ARX derived it."
@@ -133,27 +198,14 @@ def _presence(_models: dict[str, Any], low: str, high: str) -> str:
     return f"it is about a population, so it is left out; name its table by `population`, and `presence` {low}:{high}."
 
 
-def _no_attack(models: dict[str, Any], attacker: str, gain: str, cost: str) -> str | None:
-    models["no_attack"] = f"{_plain(gain)}:{_plain(cost)}"
-    return _prosecuted(attacker)
-
-
-def _profitable(models: dict[str, Any], attacker: str, *amounts: str) -> str | None:
-    models["profitable"] = ":".join(_plain(amount) for amount in amounts)
-    return _prosecuted(attacker)
-
-
-def _prosecuted(attacker: str) -> str | None:
-    """Say that the stricter prosecutor takes the place of a journalist, because a project file has no population."""
-    if attacker == "prosecutor":
-        return None
-    return "measured against a prosecutor, which requires no less; with its table as `population`, end it in :journalist."
-
-
+_PROSECUTED = "measured against a prosecutor, which requires no less; with its table as `population`, end it in :journalist."
+"""A project without a selection of records has no population."""
+_GAME = rf"(no-attack-)?profitability \((\w+)\)(?:\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\])?"
+_OF_POPULATION = ((r"\((\d+)\)-map", "k_map"), (rf"\({_N},{_N}\)-presence", "presence"))
 _DISTANCES = {"equal ground-": "equal", "hierarchical ground-": "hierarchical", "ordered ": "rank"}
 _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (r"(\d+)-anonymity", _least),
-    (r"\((\d+)\)-map(?: estimated as \((\w+)\)-anonymity \(.*\))?", _estimated),
+    (r"\((\d+)\)-map(?: estimated as \((\d+)\)-anonymity \(.*\))?", _estimated),
     (rf"\({_N},{_N}\)-presence", _presence),
     (rf"distinct-{_N}-diversity{_OF}", lambda m, n, x: _several(m, "l", f"distinct:{_plain(n)}:{x}")),
     (rf"(?:shannon-)?entropy-{_N}-diversity{_OF}", lambda m, n, x: _several(m, "l", f"entropy:{_plain(n)}:{x}")),
@@ -163,44 +215,67 @@ _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (rf"{_N}-closeness with (equal ground-|hierarchical ground-|ordered )distance{_OF}",
      lambda m, t, d, x: _several(m, "t", f"{_plain(t)}:{_DISTANCES[d]}:{x}")),
     (rf"(basic|enhanced)-{_N}-likeness{_OF}", lambda m, kind, b, x: _several(m, "beta", f"{kind}:{_plain(b)}:{x}")),
-    (rf"{_N}-disclosure privacy{_OF}", lambda m, d, x: _several(m, "delta", f"{_plain(d)}:{x}")),
+    (rf"{_N}-disclosure privacy{_OF}", lambda m, d, x: _several(m, "delta", f"present:{_plain(d)}:{x}")),
     (rf"\({_N}(, .*)?\)-avg-reidentification-risk", _average),
     (rf"\({_N}\)-sample-uniqueness", lambda m, share: _several(m, "uniqueness", f"sample:{_plain(share)}")),
-    (rf"profitability \((\w+)\)\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\]", _profitable),
-    (rf"no-attack-profitability \((\w+)\)\[benefit=.*, gain={_N}, cost={_N}\]", _no_attack),
 )  # fmt: skip
 """How each requirement is written in a .deid file, and what it becomes; a text that is returned is a note."""
 
 
 def _objective(archive: ArxArchive, translation: Translated) -> None:
-    name, factor = _named(archive, translation)
-    translation.options["objective"] = name
-    if factor != 0.5:  # noqa: PLR2004 - both count in full
+    plain, factor = _named(archive, translation)
+    translation.options["objective"] = plain + (_ending(archive, translation) if plain in _JOINING else "")
+    if factor != _EVEN:
         translation.options["factor"] = factor
-    keys = {one.name for one in archive.columns if one.role == "QUASI_IDENTIFYING_ATTRIBUTE"}
-    weights = {column: weight for column, weight in archive.weights.items() if column in keys}
-    if name in _WEIGHTED and len(weights) == len(keys) and len(set(weights.values())) > 1:
+    keys = [one.name for one in archive.columns if one.role == "QUASI_IDENTIFYING_ATTRIBUTE"]
+    weights = {column: archive.weights.get(column, _EVEN) for column in keys}
+    if plain in _JOINING and len(set(weights.values())) > 1:
         translation.options["weights"] = weights
+
+
+def _ending(archive: ArxArchive, translation: Translated) -> str:
+    """Return how an objective that joins attributes ends."""
+    if archive.metric not in _OBJECTIVES and not archive.metric.startswith("Loss ("):
+        return ""
+    ending = _ENDINGS.get(archive.joined or "")
+    if ending is not None:
+        return ending
+    usual = "-geometric" if archive.metric.startswith("Loss") else ""
+    mean = "geometric mean" if usual else "mean"
+    translation.notes.append(f"How ARX joins the attributes' losses could not be read; their {mean} is used.")
+    return usual
 
 
 def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
     """Return the objective, and the factor between generalisation and suppression."""
-    if match := re.fullmatch(rf"Loss \({_N}/{_N}/{_N}\)", archive.metric):
-        if archive.joined not in _JOINED:
-            translation.notes.append("How ARX joins the attributes' losses could not be read; their geometric mean is used.")
-        return _JOINED.get(archive.joined or "", "loss-geometric"), float(match[1])
-    if archive.metric == "Classification accuracy":
+    metric, factor = archive.metric, _EVEN if archive.factor is None else archive.factor
+    if archive.factor is None and metric.startswith((*_FACTORED, "Classification accuracy", "PublisherBenefit (")):
+        translation.notes.append("ARX's factor between generalisation and suppression could not be read; both count in full.")
+    if match := re.fullmatch(rf"Loss \({_N}/{_N}/{_N}\)", metric):
+        return "loss", float(match[1])
+    if metric == "Classification accuracy":
         responses = [one.name for one in archive.columns if one.response]
         if len(responses) == 1:
-            return f"classification:{responses[0]}", 0.5
-    if archive.metric.startswith("PublisherBenefit (") and "profitable" in translation.models:
-        return f"payoff:{translation.models['profitable']}", 0.5
-    if archive.metric in _OBJECTIVES:
-        return _OBJECTIVES[archive.metric], 0.0 if archive.metric in _MONOTONE else 0.5
-    translation.notes.append(
-        f"Quality model {archive.metric!r}: there is none like it here for these columns; loss is used instead."
-    )
-    return "loss", 0.5
+            return f"classification:{responses[0]}", factor
+    if metric.startswith("PublisherBenefit (") and (game := _game(archive, translation)):
+        return f"payoff:{game}", factor
+    if metric in _OBJECTIVES:
+        plain = "precision" if metric == "Non-monotonic precision" and factor >= _EVEN else _OBJECTIVES[metric]
+        return plain, 0.0 if metric in _MONOTONE else factor if metric in _FACTORED else _EVEN
+    translation.notes.append(f"Quality model {metric!r}: there is none like it here for these columns; loss is used instead.")
+    return "loss", _EVEN
+
+
+def _game(archive: ArxArchive, translation: Translated) -> str | None:
+    """Return what publisher and attacker gain and lose, from a requirement or from the settings."""
+    stated = translation.of_population.get("profitable", translation.models.get("profitable"))
+    game = str(stated).removesuffix(":journalist") if stated else ":".join(_amounts(archive))
+    if not game or "Journalist" not in archive.metric:
+        return game or None
+    if archive.selected is not None:
+        return f"{game}:journalist"
+    translation.notes.append(f"{archive.metric}: {_PROSECUTED}")
+    return game
 
 
 def _levels(archive: ArxArchive) -> Iterator[tuple[str, list[int]]]:
