@@ -284,7 +284,7 @@ def test_the_payoff_of_a_journalist_goes_by_all_records(tmp_path: Path) -> None:
         found = unveil.import_arx(file, tmp_path / "unveil.toml")
         options = found.project.protect["arx"].options
         assert (options["objective"], options.get("population")) == (objective, population)
-        assert any("taken against a prosecutor" in note for note in found.notes) == (selected is None)
+        assert any("measured against a prosecutor" in note for note in found.notes) == (selected is None)
 
 
 def test_an_ordered_distance_goes_by_the_order_that_arx_goes_by(tmp_path: Path) -> None:
