@@ -574,6 +574,26 @@ def test_what_violates_in_every_node_below_does(model: str, rows: list[tuple[int
         assert lasting[above] <= min(violating[node] for node in below) + 1e-6
 
 
+@pytest.mark.parametrize("model", MODELS)
+@settings(max_examples=15)
+@given(people)
+def test_levels_that_fail_by_themselves_fail_in_every_node_and_the_classes_stay_the_same(
+    model: str, rows: list[tuple[int, str, str, str]]
+) -> None:
+    counts = count_table(load(frame_of(rows), [*TREES, "job"]))
+    models = list(completed(MODELS[model](), {"job": Scale("job", ("a", "b", "c"), JOBS)}).values())
+    space, plain = (Space(counts, key_attributes(counts, TREES), [("job",)]) for _ in range(2))
+    judge = NodeRequirements(space, models, limit=0)
+    lowest = space.rolled.raise_lowest(judge.fails_below)
+    for node in sorted(NODES, reverse=True):  # those with a level that is left out come later, too
+        table = space.classes(node).copy()
+        verdict = judge.verdict(node, table, judge.small(table))
+        assert verdict.violating.any() or all(low <= level for low, level in zip(lowest, node, strict=True))
+        known = plain.classes(node)
+        one, other = (np.column_stack([*found.keys, found.amounts.astype(np.uint64)]).tolist() for found in (table, known))
+        assert sorted(one) == sorted(other)
+
+
 @given(people, st.sampled_from(["loss", "loss-geometric", "precision", "entropy"]), st.integers(2, 4))
 def test_bounds_are_what_generalisation_alone_costs_and_never_more_than_the_score(
     rows: list[tuple[int, str, str, str]], name: str, k: int

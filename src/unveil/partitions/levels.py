@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,20 +63,27 @@ class Levels:
 
 def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
     """Return the row of each value in the hierarchy, -1 for a null that has none; what else has none is counted and refused."""
-    present = list(values)
-    read = reading_for(present)
-    row_of = _rows_by_key(hierarchy.leaves, read)
-    empty = next((row for row, leaf in enumerate(hierarchy.leaves) if not leaf), _NULL)
-    null = _NULL if "" in present else empty
+    present, leaves = list(values), hierarchy.leaves
+    read = str if _read_alike(present, leaves) else reading_for(present)
+    row_of = _rows_by_key(leaves, read)
+    null = leaves.index("") if "" in leaves and "" not in present else _NULL
     rows = [null if value is None else row_of.get(read(value), _NONE) for value in present]
     _refuse(rows.count(_NONE), len(rows), "not in it (level 0)", hierarchy.column)
     _refuse(rows.count(_TWINS), len(rows), "in more than one of its rows", hierarchy.column)
     return np.array(rows, dtype=np.int64)
 
 
+def _read_alike(values: Sequence[Any], leaves: Sequence[str]) -> bool:
+    """Whether values are texts, or whole numbers that all leaves write in the one usual way, so that texts can be compared."""
+    types = set(map(type, values))
+    return types <= {str} or (
+        types == {int} and all(leaf.isdecimal() and leaf.isascii() and str(int(leaf)) == leaf for leaf in leaves)
+    )
+
+
 def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
     """Return the row of everything that a leaf is compared by."""
-    if read is text_of:  # leaves are texts, and no two of them are equal
+    if read in (str, text_of):  # leaves are texts, and no two of them are equal
         return {leaf: row for row, leaf in enumerate(leaves)}
     rows: dict[Hashable, int] = {}
     for row, leaf in enumerate(leaves):
@@ -100,9 +108,11 @@ def _level(
     rows: Sequence[int], labels: Sequence[str | None], *, null: str | None
 ) -> tuple[NDArray[np.int64], tuple[str | None, ...], NDArray[np.float64]]:
     """Return the groups of one level, their labels and their shares of the leaves."""
-    sizes: dict[str | None, int] = {}
-    for label in labels:
-        sizes[label] = sizes.get(label, 0) + 1
+    sizes = Counter(labels)
+    if _NULL not in rows:
+        place: dict[str | None, int] = {}
+        plain = [place.setdefault(labels[row], len(place)) for row in rows]
+        return np.array(plain, dtype=np.int64), tuple(place), np.array([sizes[label] for label in place]) / len(labels)
     joins = len(sizes) == 1 and null in sizes  # a null has no row, and joins the root where that is the only group
     number: dict[tuple[str | None, bool], int] = {}
     groups = [number.setdefault((labels[row], False) if row != _NULL else (null, not joins), len(number)) for row in rows]

@@ -130,6 +130,8 @@ class NodeRequirements(Requirements):
     def small(self, table: ClassTable) -> NDArray[np.bool_]:
         """Return which classes are too small, in the table or in its population."""
         small = table.n < self.size
+        if not self._space.has_population:  # every class holds a record
+            return small
         if self.people:
             small |= self._space.population(table) < self.people
         return small & (table.n > 0)
@@ -175,6 +177,14 @@ class NodeRequirements(Requirements):
             violating = gone_for_sizes(table, self._space.fields, violating, model, self._space.records)
         emptied = bool(violating.any()) and any((model.low or 0.0) > TOLERANCE for model in self.presence)
         return NodeVerdict(violating, staying, fails or emptied)  # suppressed people are less present than a lower bound allows
+
+    def fails_below(self, table: ClassTable) -> bool:
+        """Whether no node below classes meets the requirements where nothing may be suppressed; they need not be a node's own."""
+        violating = self.small(table)
+        if violating.any() or not (self.closed and self._space.dense):
+            return bool(violating.any())
+        self._ask_classes((), table, violating, np.zeros(len(table)))
+        return bool(violating.any())
 
     def _ask_presence(self, table: ClassTable, violating: NDArray[np.bool_]) -> bool:
         """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""

@@ -33,6 +33,8 @@ class FrameSource(Source):
             return _collected(self.frame, columns)
         native = self.frame.to_native()
         if isinstance(native, pl.DataFrame):
+            if list(columns) == native.columns and pl.Object not in native.dtypes:
+                return native
             return pl.DataFrame({column: _typed(native.get_column(column)) for column in columns})
         frame = self.frame
         return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})

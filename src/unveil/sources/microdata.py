@@ -106,6 +106,8 @@ class Microdata:
     def without(self, names: Sequence[str]) -> Microdata:
         """Return the records without some columns."""
         require_columns(names, self.names)
+        if not names:
+            return self
         return replace(self, frame=pl.DataFrame({name: self.frame.get_column(name) for name in self.names if name not in names}))
 
     def taken(self, rows: NDArray[np.int64]) -> Microdata:

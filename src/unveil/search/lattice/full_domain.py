@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from unveil.search.lattice.boxes import Boxes, LookedAt, Sizes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.objectives import Objective, Separable
+from unveil.search.lattice.places import lowest_first, neighbours, node_at, nodes_below
 from unveil.search.lattice.space import Node, Space
 from unveil.search.lattice.wandering import LatticeWalk
 from unveil.search.requirements import NodeRequirements
@@ -34,7 +35,7 @@ from unveil.search.requirements import NodeRequirements
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Found", "lowest_first", "search"]
+__all__ = ["Found", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; of larger ones only what is looked at is."""
@@ -56,6 +57,8 @@ _MOST_TIED = 1 << 14
 """If more nodes than this may cost as much as the best one, only its neighbours are looked at."""
 _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it saves."""
+_BATCH = 256
+"""The nodes that need not be looked at are left out of this many nodes at a time."""
 _MOST_SURVEYED = 1 << 20
 """If there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory."""
 
@@ -148,6 +151,7 @@ class _Search:
         self.failing: NDArray[np.int64] = np.zeros((0, len(space.shape)), dtype=np.int64)
         self.below: set[Node] = set()  # nodes that need not be looked at: they lie below those
         self.boxes: Boxes | None = None
+        self.first = space.bottom  # no node with a lower level of an attribute meets the requirements
         self.most = math.inf  # what a node may cost at the most to be as good as the best so far
         self.tying = False  # whether the lowest cost is known, and only lower levels are looked for
 
@@ -155,6 +159,7 @@ class _Search:
         """Search until nothing better can be left, or the budget is used up."""
         if (surveyed := self._survey()) is not None:
             return surveyed
+        self._raise_lowest()
         optimal = False
         try:
             self.look(self.space.top)
@@ -194,6 +199,14 @@ class _Search:
         tied = zip(*np.nonzero(costs == costs.min()), strict=True)
         node = min((tuple(int(level) for level in one) for one in tied), key=lowest_first)
         return self._settled(node, float(costs[node]), int(sizes.small[node]), least_small)
+
+    def _raise_lowest(self) -> None:
+        """Where nothing may be suppressed, leave out the levels of an attribute that fail even by themselves."""
+        if self.limit or not self.whole or self.requirements.only_small:
+            return
+        self.first = self.space.rolled.raise_lowest(self.requirements.fails_below)
+        for at, level in enumerate(self.first):
+            self.closed[(slice(None),) * at + (slice(0, level),)] = True
 
     def _settled(self, node: Node | None, score: float, lost: int, closest: tuple[Node, int]) -> Found:
         size = self.space.size
@@ -293,7 +306,7 @@ class _Search:
         if at is not None and (self.seen.closest is None or lost < self.seen.closest[1]):
             self.seen.closest = (at, lost)
         if node is not None and self.whole:
-            self.closed[_below(node)] = True
+            self.closed[nodes_below(node)] = True
         elif node is not None:
             self.failing = np.vstack([self.failing[-_MOST_FAILING:], [node]])
 
@@ -313,14 +326,14 @@ class _Search:
             return self.objective.score(self.space, node, table, gone)
         added = self.objective.added(self.space, node, table, small)
         if self.whole and self.requirements.only_small and added.any() and math.prod(level + 1 for level in node) <= _MOST_RAISED:
-            part = self.bounds[_below(node)]
+            part = self.bounds[nodes_below(node)]
             np.maximum(part, self.objective.bounds(node, added), out=part)
         return self.objective.floor(node, added)
 
     def _chain(self) -> list[Node]:
-        """Return a chain from the bottom to the top, cheapest steps first."""
+        """Return a chain from the lowest node left to the top, cheapest steps first."""
         costs = self._step_costs()
-        node, chain = list(self.space.bottom), [self.space.bottom]
+        node, chain = list(self.first), [self.first]
         while tuple(node) != self.space.top:
             free = [at for at, size in enumerate(self.space.shape) if node[at] < size - 1]
             raised = min(free, key=lambda at: (costs[at][node[at]], at))
@@ -348,7 +361,7 @@ class _Search:
         before = None
         while self.seen.node is not None and self.seen.node != before:
             before = self.seen.node
-            for node in _neighbours(before, self.space.shape):
+            for node in neighbours(before, self.space.shape):
                 if not self.whole or (not self.closed[node] and self._worth_a_step(node)):
                     self.look(node)
 
@@ -362,11 +375,12 @@ class _Search:
         left = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() < self._ceiling()))
         order = left[np.argsort(-self.bounds.ravel()[left], kind="stable")]
         closed, bounds = self.closed.ravel(), self.bounds.ravel()
-        for done, at in enumerate(order.tolist()):
-            if done % 256 == 0:
-                self.active.at("generalisations", done, len(order))
-            if not closed[at] and bounds[at] < self._ceiling():
-                self.look(self._node(at))
+        for done in range(0, len(order), _BATCH):
+            self.active.at("generalisations", done, len(order))
+            batch = order[done : done + _BATCH]
+            for at in batch[~closed[batch] & (bounds[batch] < self._ceiling())].tolist():
+                if not closed[at] and bounds[at] < self._ceiling():
+                    self.look(node_at(at, self.space.shape))
 
     def _visit_ties(self) -> None:
         """Look at the nodes that may cost as much as the best one at lower levels, the lowest first, until one does."""
@@ -375,13 +389,9 @@ class _Search:
         if self.seen.node is None or len(tied) > _MOST_TIED:
             self._descend()
             return
-        for node in sorted((self._node(at) for at in tied.tolist()), key=lowest_first):
+        for node in sorted((node_at(at, self.space.shape) for at in tied.tolist()), key=lowest_first):
             if not self.closed[node] and self._hopeful(node, float(self.bounds[node])):
                 self.look(node)
-
-    def _node(self, at: int) -> Node:
-        """Return the node at a place of the flattened lattice."""
-        return tuple(int(level) for level in np.unravel_index(at, self.space.shape))
 
     def _visit_boxes(self) -> bool:
         """Walk over a lattice too large to hold, and split its boxes, in turn; whether no box is left that can be better."""
@@ -424,24 +434,3 @@ class _Search:
         if isinstance(self.objective, Separable):
             return float(self.objective.bounds(self.space.bottom).min())
         return -math.inf if self.objective.rises == "never" else 0.0
-
-
-def lowest_first(node: Node) -> tuple[int, Node]:
-    """Return what nodes of equal cost are sorted by: the sum of their levels, then the levels one by one."""
-    return sum(node), node
-
-
-def _below(node: Node) -> tuple[slice, ...]:
-    return tuple(slice(0, level + 1) for level in node)
-
-
-def _neighbours(node: Node, shape: Sequence[int]) -> Iterator[Node]:
-    """Return the nodes one step below, and those where one attribute goes down and another up."""
-    for down, level in enumerate(node):
-        if level == 0:
-            continue
-        lower = (*node[:down], level - 1, *node[down + 1 :])
-        yield lower
-        for up, size in enumerate(shape):
-            if up != down and lower[up] < size - 1:
-                yield (*lower[:up], lower[up] + 1, *lower[up + 1 :])

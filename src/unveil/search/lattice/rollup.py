@@ -8,8 +8,11 @@ tables would take a multiple of their memory: each generalisation is made in one
 
 from __future__ import annotations
 
+import operator
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +78,54 @@ class RollUp:
         many = len(self.base) > _MANY_ROWS
         self._at_once = OnePass(self.base, self.fields, self.order, self.groups) if many else None
         self._merger = Merger(self.base.amounts[:0] if many else self.base.amounts, len(whole.keys))
-        upwards = [[self.groups(at, 0, level) for level in range(1, len(levels[at]))] for at in self.order]
-        self._merger.follow([self.fields[at] for at in self.order], upwards)
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
+        self._begin(self.base, [0] * len(levels))
+
+    def _begin(self, table: ClassTable, lowest: Sequence[int]) -> None:
+        """Make what follows from the table of some node, whose levels are the lowest from now on."""
+        self._first, self._lowest, self._is_raised = table, tuple(lowest[at] for at in self.order), any(lowest)
+        upwards = [
+            {level: self.groups(at, low, level) for level in range(low + 1, len(self.levels[at]))}
+            for at, low in zip(self.order, self._lowest, strict=True)
+        ]
+        self._merger.follow([self.fields[at] for at in self.order], upwards, self._lowest)
+        self._kept.clear()
         self._bytes = 0
+
+    def raise_lowest(self, fails: Callable[[ClassTable], bool]) -> tuple[int, ...]:
+        """Leave out the levels of each attribute that fail even with all other attributes left out, and all lower ones.
+
+        Returns the lowest levels that remain, at most the highest there are. The tables that follow are made from theirs.
+        """
+        lowest, first = [0] * len(self.levels), self.base
+        if self._at_once is not None:
+            return tuple(lowest)
+        for at in self.order:
+            alone = self._alone(first, at, 0)
+            low = bisect_left(range(len(self.levels[at]) - 1), x=True, key=partial(self._does_alone, fails, alone, at))
+            if low:
+                first, lowest[at] = self._merger.merged(first, self.fields[at], self.groups(at, 0, low)).copy(), low
+        if any(lowest):
+            self._begin(first, lowest)
+        return tuple(lowest)
+
+    def _does_alone(self, fails: Callable[[ClassTable], bool], alone: ClassTable, at: int, level: int) -> bool:
+        """Whether an attribute does at a level with all others left out."""
+        return not fails(self._alone(alone, at, level))
+
+    def _alone(self, table: ClassTable, at: int, level: int) -> ClassTable:
+        """Return the classes by one attribute only, which in a table is at its lowest level."""
+        field, groups = self.fields[at], self.groups(at, 0, level)
+        shift, mask, number = np.uint64(field.shift), np.uint64(field.mask), int(groups.max()) + 1
+        sums = np.zeros((number, table.amounts.shape[1]), dtype=table.amounts.dtype)
+        word = table.keys[field.word]
+        if _PACE.pays(table.amounts.size):
+            rollup_kernels.sum_groups(word, table.amounts, shift, mask, groups, sums)
+        else:
+            np.add.at(sums, groups[(word >> shift) & mask].astype(np.int64), table.amounts)
+        keys = [np.zeros(number, dtype=np.uint64) for _ in table.keys]
+        keys[field.word] = np.arange(number, dtype=np.uint64) << shift
+        return ClassTable(tuple(keys), sums)
 
     def table(self, node: Sequence[int]) -> ClassTable:
         """Return the classes of the generalisation that has these levels, counted from the lowest allowed.
@@ -87,12 +134,16 @@ class RollUp:
         """
         if self._at_once is not None and (made := self._at_once.table(tuple(node))) is not None:
             return made
-        path, table = tuple(node[at] for at in self.order), self.base
-        for done, level in enumerate(path):
-            if len(table) <= _FEW_ROWS and _PACE.pays(table.amounts.size):
-                return self._merger.merged_all(table, path, done)
-            if level:
-                table = self._raised(path[: done + 1], table)
+        path = tuple(node[at] for at in self.order)
+        if self._is_raised and any(map(operator.lt, path, self._lowest)):
+            self._begin(self.base, [0] * len(self.levels))
+        table = self._first
+        for done, (level, low) in enumerate(zip(path, self._lowest, strict=True), 1):
+            if len(table.amounts) <= _FEW_ROWS and _PACE.pays(table.amounts.size):
+                return self._merger.merged_all(table, path, done - 1)
+            if level > low:
+                known = self._kept.get(path[:done])
+                table = known if known is not None else self._raised(path[:done], table)
         return table
 
     def table_within(self, node: Sequence[int], most: int | None) -> ClassTable | None:
@@ -100,13 +151,10 @@ class RollUp:
         return self.table(node) if self._at_once is None else self._at_once.table(tuple(node), most)
 
     def _raised(self, path: tuple[int, ...], before: ClassTable) -> ClassTable:
-        """Return a table, kept or made from that of the next lower level kept, at worst from that with the level not raised."""
-        if (table := self._kept.get(path)) is not None:
-            self._kept.move_to_end(path)
-            return table
-        level, at = path[-1], self.order[len(path) - 1]
-        lower = next((under for under in range(level - 1, 0, -1) if (*path[:-1], under) in self._kept), 0)
-        finer = self._kept[*path[:-1], lower] if lower else before
+        """Return a table, made from that of the next lower level kept, at worst from that with the level not raised."""
+        level, at, lowest = path[-1], self.order[len(path) - 1], self._lowest[len(path) - 1]
+        lower = next((under for under in range(level - 1, lowest, -1) if (*path[:-1], under) in self._kept), lowest)
+        finer = self._kept[*path[:-1], lower] if lower > lowest else before
         merged = self._merger.merged(finer, self.fields[at], self.groups(at, lower, level))
         return self._keep(path, merged.copy()) if len(path) < len(self.order) else merged
 
@@ -139,15 +187,20 @@ class Merger:
         self._step = rows + 1
         few = min(rows, _FEW_ROWS)
         self._few = [(tuple(word[:few].copy() for word in self._keys), self._amounts[:few].copy()) for _ in range(2)]
-        self.follow([], [])
+        self.follow([], [], [])
 
-    def follow(self, fields: Sequence[CodeField], upwards: Sequence[Sequence[NDArray[np.uint64]]]) -> None:
-        """Learn in which order columns are raised, and for each column and level the group of every lowest one."""
-        maps = [groups for levels in upwards for groups in levels]
+    def follow(
+        self, fields: Sequence[CodeField], upwards: Sequence[Mapping[int, NDArray[np.uint64]]], lowest: Sequence[int]
+    ) -> None:
+        """Learn in which order columns are raised, for each column and level the group of every lowest one, and the lowest."""
+        self._lowest = np.array(lowest, dtype=np.int64)
+        maps = [groups for levels in upwards for groups in levels.values()]
         ends = iter(np.cumsum([0, *(len(groups) for groups in maps)]).tolist())
-        self._starts = np.zeros((len(upwards), 1 + max((len(levels) for levels in upwards), default=0)), dtype=np.int64)
+        self._starts = np.zeros(
+            (len(upwards), 1 + max((max(levels, default=0) for levels in upwards), default=0)), dtype=np.int64
+        )
         for at, levels in enumerate(upwards):
-            for level in range(1, len(levels) + 1):
+            for level in levels:
                 self._starts[at, level] = next(ends)
         self._maps = np.concatenate([*maps, np.zeros(0, dtype=np.uint64)])
         self._places = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64).reshape(-1, 3)
@@ -155,6 +208,7 @@ class Merger:
     def merged_all(self, table: ClassTable, path: Sequence[int], done: int) -> ClassTable:
         """Return a small table with the columns raised that a path raises, those done already left out."""
         levels = np.array(path)
+        levels[levels == self._lowest] = 0
         levels[:done] = 0
         (keys, sums), (spare, spare_sums) = self._few
         slots = self._slots[: _slots(len(table))]

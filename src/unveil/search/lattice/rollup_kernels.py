@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
 
-__all__ = ["merge", "merge_all", "merge_fields", "merge_word", "number", "place", "sum_codes"]
+__all__ = ["merge", "merge_all", "merge_fields", "merge_word", "number", "place", "sum_codes", "sum_groups"]
 
 
 @compiled_in_place
@@ -170,6 +170,15 @@ def sum_codes(keys, amounts, fields, starts, costs, chosen, sums):  # type: igno
                 code = (keys[np.int64(fields[column, 0])][row] >> fields[column, 1]) & fields[column, 2]
                 sums[column] += n * costs[starts[column] + np.int64(code)]
     return records
+
+
+@compiled
+def sum_groups(keys, amounts, shift, mask, groups, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Add up the amounts of the rows by the group of one field's code."""
+    for row in range(amounts.shape[0]):
+        group = groups[(keys[row] >> shift) & mask]
+        for at in range(amounts.shape[1]):
+            sums[group, at] += amounts[row, at]
 
 
 @compiled
