@@ -43,20 +43,36 @@ def _joint(names, one, other, trees, last, meet, shares, most):  # type: ignore[
 
 
 @compiled
-def _partner(names, size, cost, alike, living, number, one, k, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Return the part with which a small one costs least, and how many records that gives."""
-    missing, best, least, taken = max(k - size[one], 0), -1, np.inf, np.int64(0)
-    for place in range(number):
-        other = living[place]
-        if other == one:
+def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, least, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+    """Return the part with which some records cost least, how many records that gives, and what it costs beyond its own.
+
+    The records, `own` of them, are called as the row `one`; the part `apart` is left out. A part whose records are alike gives
+    as many as are missing, if it then has k left, and any other all. The loop over the attributes is that of `_joint`: a call
+    for each part would take longer than the loop.
+    """
+    best, taken = -1, np.int64(0)
+    for other in others:
+        if other == apart or size[other] == 0:
             continue
         give = missing if alike[other] and size[other] - missing >= k else size[other]
-        before = size[one] * cost[one] + give * cost[other]
-        most = (least + before) / (size[one] + give)
-        joint = _joint(names, one, other, trees, last, meet, shares, most)
+        before = give * cost[other]
+        most, joint = (least + before) / (own + give), 0.0
+        for at in range(trees.shape[0]):
+            first, second = names[one, at, 0], names[one, at, 1]
+            if trees[at] >= 0:
+                level = max(second, names[other, at, 1], np.int64(meet[trees[at] + first * last[at] + names[other, at, 0]]))
+                joint += shares[at, level, first]
+            else:
+                low, high = min(first, names[other, at, 0]), max(second, names[other, at, 1])
+                if high > last[at]:
+                    joint += 1.0 if low <= last[at] else 0.0
+                else:
+                    joint += (high - low) / max(last[at], 1)
+            if joint >= most:
+                break
         if joint < most:
-            least, best, taken = joint * (size[one] + give) - before, other, give
-    return best, taken
+            least, best, taken = joint * (own + give) - before, other, give
+    return best, taken, least
 
 
 @compiled
@@ -144,7 +160,9 @@ def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ign
                 one = part
         if one < 0:
             break
-        other, taken = _partner(names, size, cost, alike, living, number, one, k, trees, last, meet, shares)
+        other, taken, _ = _cheapest(
+            names, size, cost, alike, living[:number], one, one, size[one], k - size[one], k, np.inf, trees, last, meet, shares
+        )
         join(names, size, head, after, one, other, taken, trees, last, meet)
         cost[one], alike[one] = _joint(names, one, one, trees, last, meet, shares, np.inf), False
         if size[other] == 0:
@@ -154,20 +172,6 @@ def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ign
                     living[kept] = living[place]
                     kept += 1
             number = kept
-
-
-@compiled
-def _placed(names, size, cost, apart, record, trees, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the part that a record joins at the least cost, but one, and that cost; the record is in the row `record`."""
-    best, least = -1, most
-    for other in range(size.shape[0]):
-        if other == apart or size[other] == 0:
-            continue
-        bound = (least + size[other] * cost[other]) / (size[other] + 1)
-        joint = _joint(names, record, other, trees, last, meet, shares, bound)
-        if joint < bound:
-            best, least = other, joint * (size[other] + 1) - size[other] * cost[other]
-    return best, least
 
 
 @compiled
@@ -210,10 +214,10 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
 
     The last row of the names is room to work in. Returns what was saved.
     """
-    parts, row, saved = size.shape[0], size.shape[0], 0.0
-    cost = costs(names, size, trees, last, meet, shares)
+    row, saved, living = size.shape[0], 0.0, np.flatnonzero(size)
+    cost, alike = costs(names, size, trees, last, meet, shares), np.zeros(size.shape[0], np.bool_)
     where, price, who = np.empty(2 * k, np.int64), np.empty(2 * k), np.empty(2 * k, np.int64)
-    for part in range(parts):
+    for part in living:
         if size[part] == 0 or cost[part] <= 0.0 or size[part] > 2 * k:
             continue
         # where each of its records would go
@@ -221,8 +225,8 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
         while at >= 0:
             for one in range(trees.shape[0]):
                 names[row, one, 0], names[row, one, 1] = codes[one, at], 0 if trees[one] >= 0 else codes[one, at]
-            where[number], price[number] = _placed(
-                names, size, cost, part, row, trees, last, meet, shares, size[part] * cost[part]
+            where[number], _, price[number] = _cheapest(
+                names, size, cost, alike, living, row, part, 1, 0, k, size[part] * cost[part], trees, last, meet, shares
             )
             who[number] = at
             total += price[number]
@@ -246,7 +250,7 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
         if best >= 0:
             other = where[best]
             _move(head, after, size, who[best], part, other)
-            for one in (part, other):
-                cost[one] = _named(names, one, head, after, one, -1, codes, trees, last, meet, shares)
+            for changed in (part, other):
+                cost[changed] = _named(names, changed, head, after, changed, -1, codes, trees, last, meet, shares)
             saved += gain
     return saved

@@ -32,7 +32,7 @@ __all__ = ["gathered_parts"]
 
 _MOST_VALUES = 2048
 """Hierarchies of more values are not used for gathering: each pair of values is looked up."""
-_BLOCK = 1024
+_BLOCK = 512
 """Different records that are compared with each other, at least."""
 _PASSES = 4
 _WORTH = 1e-3

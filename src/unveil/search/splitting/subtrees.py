@@ -261,4 +261,4 @@ class Cut:
         return True
 
     def _sum(self, cells: NDArray[np.int64] | slice, each: NDArray[np.float64], gone: NDArray[np.bool_]) -> float:
-        return float(self.n[cells] @ np.where(gone, self.most, each))
+        return float((self.n[cells] * np.where(gone, self.most, each)).sum())  # a product of vectors would wake further threads
