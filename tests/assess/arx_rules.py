@@ -208,4 +208,13 @@ _FILES = {
         1&u$_t0LP{v$M^0wNe1b|AF6U?$_K=ktsA{lgiml?Jf}+CC%Lk)OO3zqZBr!R5*L;PKOu)W#*lJ~G_$cA*7HQV~*>P)VeWQ1u5?!2G`+Zuo4vi`Mp!3m
         8?kB{jEJDwhgny|7L*_XBAe3j_
     """,
+    "order-data": r"""
+        c-mX@mVvdnh`}nqC|xflH8UkOuOu@qGqp%Bv8X~XF+IH~H9fH;wOG#sD3(~1oKfjinwgW5TI62@B%Bh9Q&VnUdn(R$Tl)_a1EUWES8{%CL1Iy2Nq$iYgP2cN
+        Vp*boX-Q^|zB63hx}u1|mQ?H9i}FhgGV{{GHtMv$X4#iu@rj9n*@uB6C9x#2q_QBjghAd1XskZ6vHCz`^<97pLVyaafr`^g^O8$4^Ycm=jIk?5xIy0$#&m;f
+        0vf=U4su9w2?IZp-+U7bK%O!n)l)~mI+n<;JF@^Bax4%(m=kmsx+yAPzf}~}6)~8S>H@G{1}G3>U;z4p59BYsoW#6zJ=eU_Tx7|D5(aMnAQ#u5cqhkTR~KNi
+        QO9Z_EWlM9gCc@Uih$9^)9Ja6&*aH!Ca@K<cy%2%(_A^7o8=ZrZ2`~@8$zDKh$j{I)V$Q9%;ezIk`to&`yY60l!jPrNU~8TC!|td1n}-cL{T9_9RqVk0f^!U
+        x=s)rT%cs2=aE>P0Za<4?6(dc7E8Fu%)sQvz?GAqnBtb03{3Z)44fqyMXALZ`8g>S1@;c$VC5<20FnYg%m_CO9QK}hC8_DDMM94jEcxEpZUMC4lYzA?F{d;Y
+        =nnyeI=|A~q|~CeHB)7|r#$EehZ)FRpkdAw<uMhX)UwnZ;fWC&Megz}1LicK^*JCR9|ra$i24!+dy*3?iXFiG#FCR)TvEayfRvkjfFjlqUw{Ic1LzfDL?AmB
+        6(v@JlvFfclAU=xaV|3`WLSzbt5U&w7|U6pfk~nN!MycfcSQAsKDy7uzy!4fsSE+Rjs<Kf6No8PQBeQ@_t@Dl
+    """,
 }

@@ -41,6 +41,11 @@ def test_a_rule_makes_the_hierarchy_that_arx_makes(name: str, tmp_path: Path) ->
     assert sorted(built.labels) == sorted(rows)
 
 
+def test_an_order_that_only_the_data_in_arx_had_is_refused_with_that_reason(tmp_path: Path) -> None:
+    with pytest.raises(HierarchyError, match="goes by an order that only ARX, or the data in ARX, knows; export the hierarchy"):
+        rule_in(tmp_path, "order-data")
+
+
 @pytest.mark.parametrize("name", ["order-given", "order-type"])
 def test_an_ordered_rule_counts_in_its_order(name: str, tmp_path: Path) -> None:
     rows = rows_of(name)
@@ -358,5 +363,12 @@ def test_labels_of_groups() -> None:
     assert GroupLabel("middle").of(["9", "1", "4"], decimal) == "5.0"
     assert GroupLabel("geometric").of(["10", "1000"], whole) == "100"
     assert GroupLabel("mean").of(["a"], words) == "NULL"
+    assert GroupLabel("geometric").of(["-6", "-4"], whole) == "0"  # Java makes a whole number of what is none
+    assert GroupLabel("geometric").of(["-6", "-4"], decimal) == "NaN"
+    assert GroupLabel("geometric-middle").of(["0", "4", "9"], decimal) == "0.0"
+    days = DateType("yyyy-MM-dd")
+    assert GroupLabel("middle").of(["1978-09-14", "1973-12-13"], days) == "1976-04-29"
+    assert GroupLabel("mean").of(["1973-12-13", "1973-12-13", "1973-12-19"], days) == "1973-12-15"
+    assert GroupLabel("geometric").of(["1969-12-30", "1973-12-13"], days) == "1970-01-01"
     assert GroupLabel("interval").of(["10", "9"], whole) == "[9, 10]"
     assert GroupLabel("bounds").of(["10", "9"], whole) == "[10, 9]"

@@ -76,10 +76,10 @@ def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
         raise HierarchyError(f"{shown(place)}: the file cannot be read: {problem.strerror}.") from None
     except JavaStreamError as problem:
         raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs): {problem}.") from None
+    except HierarchyError as problem:  # which is a ValueError, too
+        raise HierarchyError(f"{shown(place)}: {problem}") from None
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError, struct.error, ZeroDivisionError):
         raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs), or the file is damaged.") from None
-    except HierarchyError as problem:
-        raise HierarchyError(f"{shown(place)}: {problem}") from None
 
 
 def _rule(content: bytes) -> ArxRule:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 from unveil.project.arx.rule_types import ArxType, DateType, NumberType
@@ -16,6 +17,8 @@ LabelKind: TypeAlias = Literal[
 ]
 _NULL = "NULL"
 """What ARX writes where there is no value."""
+_EPOCH, _TICK = datetime(1970, 1, 1), timedelta(milliseconds=1)  # noqa: DTZ001 - dates are read by the wall clock
+"""Moments are counted from 1970 on, in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,31 @@ def _ends(texts: Sequence[str], kind: ArxType) -> tuple[str, str]:
 
 
 def _mean(texts: Sequence[str], kind: ArxType, *, geometric: bool) -> str:
-    """Return the mean of numbers; of whole ones without what follows the point."""
-    if isinstance(kind, DateType) or not isinstance(kind, NumberType):
+    """Return the mean of numbers, of whole ones without what follows the point, or of moments."""
+    if isinstance(kind, DateType):
+        mean = _mean_of([(kind.read(text) - _EPOCH) / _TICK for text in texts], geometric=geometric)
+        return kind.written(_EPOCH + _whole(mean) * _TICK)
+    if not isinstance(kind, NumberType):
         return _NULL
-    numbers = [float(kind.read(text)) for text in texts]
-    if geometric:
-        if min(numbers) <= 0.0:
-            return _NULL
-        mean = 10.0 ** sum(math.log10(number) / len(numbers) for number in numbers)
-    else:
-        mean = sum(number / len(numbers) for number in numbers)
-    return kind.written(int(mean) if kind.whole else mean)
+    mean = _mean_of([float(kind.read(text)) for text in texts], geometric=geometric)
+    return kind.written(_whole(mean) if kind.whole else mean)
+
+
+def _mean_of(numbers: Sequence[float], *, geometric: bool) -> float:
+    """Return a mean, added up as Java adds; the geometric one is zero where a number is, and not a number below zero."""
+    parts = [_log10(number) if geometric else number for number in numbers]
+    total = 0.0
+    for part in parts:
+        total += part / len(parts)
+    return 10.0**total if geometric else total
+
+
+def _log10(number: float) -> float:
+    if number > 0.0:
+        return math.log10(number)
+    return -math.inf if number == 0.0 else math.nan
+
+
+def _whole(number: float) -> int:
+    """Return a whole number as Java makes it: what is not a number is 0."""
+    return 0 if math.isnan(number) else int(number)
