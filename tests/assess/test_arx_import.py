@@ -287,6 +287,26 @@ def test_the_payoff_of_a_journalist_goes_by_all_records(tmp_path: Path) -> None:
         assert any("measured against a prosecutor" in note for note in found.notes) == (selected is None)
 
 
+def test_several_columns_may_be_told(tmp_path: Path) -> None:
+    file = project_of_arx(tmp_path / "care.deid", metric="Classification accuracy")
+    with zipfile.ZipFile(file) as archive:
+        plain = archive.read("input/definition.xml").decode()
+    both = plain.replace("<name>sex</name>", "<name>sex</name><responseVariable>true</responseVariable>")
+    again = project_of_arx(tmp_path / "both.deid", metric="Classification accuracy", definition=both)
+    options = unveil.import_arx(again, tmp_path / "unveil.toml").project.protect["arx"].options
+    assert options["objective"] == "classification:sex+classification:disease"
+    rows = pl.DataFrame(ROWS, schema=list(ROLES), orient="row").drop("name")
+    trees = {name: unveil.Hierarchy(name, [line.split(";") for line in tree.split()]) for name, tree in TREES.items()}
+    levels = {"age": (1, 1), "sex": (0, 0)}
+    scores = [
+        unveil.anonymize(rows, trees, [unveil.models.KAnonymity(1)], objective=one, levels=levels).score
+        for one in (options["objective"], "classification:sex", "classification:disease")
+    ]
+    assert scores[0] == pytest.approx(scores[1] + scores[2])
+    with pytest.raises(unveil.errors.ArgumentError, match=r"is unknown; it is one of: loss"):
+        unveil.anonymize(rows, trees, [unveil.models.KAnonymity(1)], objective="classification:sex+classification:")
+
+
 def test_an_ordered_distance_goes_by_the_order_that_arx_goes_by(tmp_path: Path) -> None:
     criterion = "0.2-closeness with ordered distance for attribute 'disease'"
     file = project_of_arx(tmp_path / "care.deid", criteria=(criterion,))

@@ -26,7 +26,7 @@ from unveil.search.checks import keys_of, require_apart, sensitive_of
 from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Choice, Lattice
 from unveil.search.lattice.generalisation import Generalisation
-from unveil.search.lattice.objectives import Candidate, target_of
+from unveil.search.lattice.objectives import Candidate, targets_of
 from unveil.search.request import OtherColumns, Request, person_of, request_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
@@ -102,8 +102,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     objective
         What to minimise: "loss", "precision", "entropy", "height", "entropy-arx", "entropy-normalized" or "precision-arx", each
         also ending in "-geometric", "-max" or "-rank"; "discernibility", "discernibility-monotone", "class-size", "kl",
-        "ambiguity", "entropy-based", "classification:COLUMN", "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]", or a function of a
-        `Candidate`. `objective_of` gives the formulas.
+        "ambiguity", "entropy-based", "classification:COLUMN", or several of these with "+" between,
+        "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]", or a function of a `Candidate`. `objective_of` gives the formulas.
     levels
         The lowest and the highest level that an attribute may have.
     weights
@@ -188,9 +188,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 
 
 def _further(objective: object, keys: Sequence[str]) -> list[str]:
-    """Return the column that the objective is to predict, if it is counted beside the key."""
-    target = target_of(objective)
-    return [target] if target and target not in keys else []
+    """Return the columns that the objective is to predict, if they are counted beside the key."""
+    return [target for target in targets_of(objective) if target and target not in keys]
 
 
 def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:

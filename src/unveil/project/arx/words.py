@@ -254,9 +254,9 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
     if match := re.fullmatch(rf"Loss \({_N}/{_N}/{_N}\)", metric):
         return "loss", float(match[1])
     if metric == "Classification accuracy":
-        responses = [one.name for one in archive.columns if one.response]
-        if len(responses) == 1:
-            return f"classification:{responses[0]}", factor
+        responses = [f"classification:{one.name}" for one in archive.columns if one.response]
+        if responses:
+            return "+".join(responses), factor
     if metric.startswith("PublisherBenefit (") and (game := _game(archive, translation)):
         return f"payoff:{game}", factor
     if metric in _OBJECTIVES:

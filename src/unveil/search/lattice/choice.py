@@ -17,7 +17,7 @@ from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppr
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import Found, search
-from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, target_of
+from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, targets_of
 from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
@@ -63,9 +63,9 @@ class Lattice:
         factor: float = 0.5,
     ) -> Lattice:
         """Lay out the lattice of a request; the other arguments are those of `anonymize`."""
-        attributes, target = request.key_attributes(levels), target_of(objective)
-        target_group = [(target,)] if target and target not in request.keys else []
-        groups = dict.fromkeys([*request.sensitive_groups(), *target_group])
+        attributes = request.key_attributes(levels)
+        predicted = [(target,) for target in targets_of(objective) if target and target not in request.keys]
+        groups = dict.fromkeys([*request.sensitive_groups(), *predicted])
         space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "JOINED_OBJECTIVES", "OBJECTIVES", "Candidate", "ClassBased", "Objective", "Separable", "objective_of", "target_of",
+    "JOINED_OBJECTIVES", "OBJECTIVES", "Candidate", "ClassBased", "Objective", "Separable", "objective_of", "targets_of",
 ]  # fmt: skip
 
 _SEPARABLE = ("loss", "precision", "entropy")
@@ -203,10 +203,17 @@ class ClassBased:
         return () if self.ranks is None else self.ranks(space, node, table, gone)
 
 
-def target_of(objective: object) -> str | None:
-    """Return the column that "classification:COLUMN" names, which is counted beside the key."""
-    named = isinstance(objective, str) and objective.startswith(_CLASSIFICATION)
-    return str(objective).removeprefix(_CLASSIFICATION) if named else None
+def targets_of(objective: object) -> list[str]:
+    """Return the columns that "classification:COLUMN[+classification:COLUMN...]" names, which are counted beside the key.
+
+    Examples
+    --------
+    >>> targets_of("classification:income+classification:job"), targets_of("loss")
+    (['income', 'job'], [])
+    """
+    if not isinstance(objective, str) or not objective.startswith(_CLASSIFICATION):
+        return []
+    return list(dict.fromkeys(objective.removeprefix(_CLASSIFICATION).split(f"+{_CLASSIFICATION}")))
 
 
 def objective_of(
@@ -241,8 +248,8 @@ def objective_of(
     """
     if callable(objective):
         return ClassBased("function", _own(objective), rises="never")
-    target, paid = target_of(objective), objective.startswith(_PAYOFF)
-    if objective not in (*OBJECTIVES, *JOINED_OBJECTIVES) and not target and not paid:
+    targets, paid = targets_of(objective), objective.startswith(_PAYOFF)
+    if objective not in (*OBJECTIVES, *JOINED_OBJECTIVES) and not all(targets or [paid]):
         raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN", "payoff:..."))
     if not 0.0 <= factor <= 1.0:
         raise ArgumentError(
@@ -254,7 +261,7 @@ def objective_of(
     if weights or (factor != _EVEN and objective in CLASS_COSTS):
         also = "" if objective not in CLASS_COSTS else ", and no factor for suppression"
         raise ArgumentError(f"the objective {objective} takes no attribute weights{also}.")
-    return _of_classes(objective, target, [one.name for one in attributes], factor)
+    return _of_classes(objective, targets, [one.name for one in attributes], factor)
 
 
 def _of_attributes(
@@ -270,12 +277,12 @@ def _of_attributes(
     return ClassBased(objective, cost.score, rises, ranks=cost.ranking if joined == "rank" else None)
 
 
-def _of_classes(objective: str, target: str | None, keys: Sequence[str], factor: float) -> ClassBased:
+def _of_classes(objective: str, targets: Sequence[str], keys: Sequence[str], factor: float) -> ClassBased:
     """Return an objective of the classes, by its name or by what stands after it."""
     factors = Factors.of(factor)
-    if target:
-        objective_of = key_classification if target in keys else classification
-        return ClassBased(objective, objective_of(target, factors, factor), rises="never")
+    if targets:
+        costs = [(key_classification if one in keys else classification)(one, factors, factor) for one in targets]
+        return ClassBased(objective, costs[0] if len(costs) == 1 else _sum(costs), rises="never")
     if objective.startswith(_PAYOFF):
         game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
         return ClassBased(objective, payoff_cost(game, factors), rises="never", needs_population=game.needs_population)
@@ -353,6 +360,13 @@ def _bits(one: KeyAttribute, records: int) -> _Part:
     levels = range(one.lowest, one.highest + 1)
     costs = [np.log2(np.maximum(one.group_records(level), 1).astype(np.float64)) for level in levels]
     return _Part(costs, math.log2(records), float(present @ np.log2(present)))
+
+
+def _sum(costs: Sequence[ClassCost]) -> ClassCost:
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        return sum(cost(space, node, table, gone) for cost in costs)
+
+    return score
 
 
 def _own(function: Callable[[Candidate], float]) -> ClassCost:
