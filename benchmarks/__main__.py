@@ -16,12 +16,11 @@ from benchmarks.record import LATEST, STORED, Record, accept, read, recorded, sl
 
 PARTS = (
     "foundation", "first_use", "alternatives", "growth", "engines", "models", "mechanisms", "privacy_mechanisms", "sdcmicro",
-    "attacks",
-    "synthetic", "utility", "search", "recoding", "tables", "large_tables", "queries", "scale", "streams", "large", "distinct",
-    "coverage", "intruders", "dp_synthesis", "app",
+    "attacks", "synthetic", "utility", "search", "recoding", "tables", "large_tables", "queries", "scale", "streams", "large",
+    "distinct", "lattices", "coverage", "intruders", "dp_synthesis", "app",
 )  # fmt: skip
 """Each is a module of this package with a function `run`."""
-_ON_REQUEST = ("tables", "large_tables", "large", "distinct", "coverage", "intruders", "dp_synthesis", "app")
+_ON_REQUEST = ("tables", "large_tables", "large", "distinct", "lattices", "coverage", "intruders", "dp_synthesis", "app")
 """Those that run only when they are named."""
 _WIDTH = 160
 """Of the table in a file."""

@@ -1,4 +1,4 @@
-"""What does ARX find, and how long does it search? A Java program of our own runs it, where the path of its jar is given."""
+"""What does ARX find, and how long does it take? Java programs of our own run it, where the path of its jar is given."""
 
 from __future__ import annotations
 
@@ -15,13 +15,20 @@ import polars as pl
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 
-__all__ = ["Arx", "ArxError", "ArxRequest", "Required", "Searched", "given_jar", "requirement"]
+__all__ = ["HEURISTICS", "Arx", "ArxError", "ArxRequest", "Required", "Searched", "given_jar", "requirement"]
 
-_PROGRAM = Path(__file__).with_name("ArxRun.java")
+HEURISTICS = {
+    "bottom-up": "BEST_EFFORT_BOTTOM_UP",
+    "top-down": "BEST_EFFORT_TOP_DOWN",
+    "genetic": "BEST_EFFORT_GENETIC",
+    "binary": "BEST_EFFORT_BINARY",
+}
+"""ARX's searches that a time limit ends, by a short name."""
+_PROGRAMS = sorted(Path(__file__).parent.glob("Arx*.java"))
 _FOLDER = Path("build/peers/arx")
 
 Required = KAnonymity | EntropyLDiversity | TCloseness
-"""The models that the program knows."""
+"""The models that the programs know."""
 
 
 class ArxError(Exception):
@@ -62,12 +69,17 @@ class ArxRequest:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What ARX found: processor seconds of a search, the loss, the records suppressed, and the level of each key attribute."""
+    """What ARX found: seconds of a search, the loss, the records suppressed, and the level of each key attribute."""
 
     seconds: float
     score: float
     suppressed: int
     levels: dict[str, int]
+
+    @property
+    def fixed(self) -> dict[str, tuple[int, int]]:
+        """Bounds on the levels that leave nothing else."""
+        return {name: (level, level) for name, level in self.levels.items()}
 
     @classmethod
     def read(cls, words: str) -> Searched:
@@ -79,13 +91,13 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Arx:
-    """The program, compiled for a jar."""
+    """The programs, compiled for a jar."""
 
     classpath: str
 
     @classmethod
     def of(cls, jar: Path) -> Arx:
-        """Compile the program.
+        """Compile the programs.
 
         Raises
         ------
@@ -97,8 +109,8 @@ class Arx:
         if not (shutil.which("javac") and shutil.which("java")):
             raise ArxError("a JDK is needed to run ARX: javac and java are not both there")
         _FOLDER.mkdir(parents=True, exist_ok=True)
-        command = ["javac", "-proc:none", "-cp", str(jar), "-d", str(_FOLDER), str(_PROGRAM)]
-        _lines(command, "the file that UNVEIL_ARX_JAR names is no ARX library that the program fits; it was written for 3.9.2")
+        command = ["javac", "-proc:none", "-cp", str(jar), "-d", str(_FOLDER), *map(str, _PROGRAMS)]
+        _lines(command, "the file that UNVEIL_ARX_JAR names is no ARX library that the programs fit; they were written for 3.9.2")
         return cls(os.pathsep.join([str(_FOLDER), str(jar)]))
 
     def searched(self, request: ArxRequest, runs: int) -> Searched:
@@ -109,21 +121,51 @@ class Arx:
         ArxError
             If ARX stops with an error.
         """
+        return Searched.read(self._printed(request, "ArxRun", str(runs))[-1])
+
+    def within(self, request: ArxRequest, heuristic: str, limits: Sequence[int]) -> list[Searched | None]:
+        """Search by one of the heuristics with each of the limits, in wall seconds; None where nothing was found.
+
+        Raises
+        ------
+        ArxError
+            If ARX stops with an error.
+        """
+        lines = self._printed(request, "ArxHeuristics", HEURISTICS[heuristic], ",".join(map(str, limits)))
+        return [None if line.endswith("none") else Searched.read(line) for line in lines[-len(limits) :]]
+
+    def recoded_locally(self, request: ArxRequest, share: float, runs: int) -> tuple[float, pl.DataFrame]:
+        """Recode a table locally, in rounds for a share of the records; return the best time of several runs, and the release.
+
+        The time is processor time, the release is text.
+
+        Raises
+        ------
+        ArxError
+            If ARX stops with an error.
+        """
+        with TemporaryDirectory() as folder:
+            release = Path(folder, "release.csv")
+            lines = self._printed(request, "ArxLocal", str(runs), str(release), str(share))
+            return float(lines[-1]), pl.read_csv(release, separator=";", infer_schema=False)
+
+    def _printed(self, request: ArxRequest, program: str, *arguments: str) -> list[str]:
+        """Run a program on the table of a request, and return the lines that it prints."""
         with TemporaryDirectory() as folder:
             table = Path(folder, "table.csv")
             request.data.write_csv(table, separator=";")
-            command = ["java", request.collector, "-cp", self.classpath, "ArxRun", str(runs), str(table), request.hierarchies]
+            command = ["java", request.collector, "-cp", self.classpath, program, *arguments, str(table), request.hierarchies]
             command += [",".join(request.keys), str(request.share), *map(requirement, request.models)]
-            return Searched.read(_lines(command, "ARX stopped with an error")[-1])
+            return _lines(command, "ARX stopped with an error")
 
 
 def requirement(model: Required) -> str:
-    """Return a model as the program reads it.
+    """Return a model as the programs read it.
 
     Raises
     ------
     ArxError
-        If the program does not know it.
+        If the programs do not know it.
     """
     if isinstance(model, KAnonymity):
         return f"k:{model.k}"
@@ -131,7 +173,7 @@ def requirement(model: Required) -> str:
         return f"entropy-l:{model.attribute}:{model.l}"
     if model.distance in {"equal", "hierarchical"}:
         return f"{model.distance}-t:{model.attribute}:{model.t}"
-    raise ArxError(f"the program does not ask ARX for t-closeness by the distance {model.distance!r}")
+    raise ArxError(f"the programs do not ask ARX for t-closeness by the distance {model.distance!r}")
 
 
 def _lines(command: Sequence[str], otherwise: str) -> list[str]:

@@ -30,8 +30,9 @@ is compared with what.
 The grey bar is the other tool's time, the blue one that of `unveil` for the same job, the number its share. A number over 1, with
 a full bar, says that `unveil` takes longer, as it may where the other does only a part of the job, such as a plain group-by.
 So it is with the rate that one computes by hand with pandas: that is one number, and `unveil` gives the rate of every value, its
-kind and what chance gives beside it. The memory of a count grows little with the file: small files take less elsewhere, large
-ones less here.
+kind and what chance gives beside it. ARX's local recoding in rounds of 0.1 % of the records takes longer, but loses less for
+k = 5: every round searches all records that are left, and `unveil` gathers records within blocks. The memory of a count grows
+little with the file: small files take less elsewhere, large ones less here.
 
 ## All figures
 

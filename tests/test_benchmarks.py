@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from benchmarks import peers, record, search
+from benchmarks import lattices, peers, record, search
 from benchmarks.__main__ import PARTS, main
 from benchmarks.arx import Arx, ArxError, ArxRequest, Searched, requirement
 from benchmarks.growth import drawn
@@ -21,6 +21,7 @@ from benchmarks.sdcmicro import Case, Ran, SdcMicro, SdcMicroError, against_sdcm
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.lattice.choice import Lattice
+from unveil.search.lattice.full_domain import Found
 from unveil.search.request import request_of
 
 
@@ -179,7 +180,7 @@ def test_a_jar_of_something_else_is_refused(
     jar = tmp_path / "other.jar"
     jar.touch()
     java(tmp_path, monkeypatch, "echo 'ArxRun.java:8: error: no package' >&2; exit 1", "exit 1")
-    with pytest.raises(ArxError, match="is no ARX library that the program fits"):
+    with pytest.raises(ArxError, match="is no ARX library that the programs fit"):
         Arx.of(jar)
     assert capsys.readouterr().err == "javac: ArxRun.java:8: error: no package\n"
 
@@ -197,6 +198,32 @@ def test_arx_is_asked_for_the_same_and_what_it_finds_is_read(monkeypatch: pytest
     assert words[1:5] == ["-cp", f"build/peers/arx:{jar}", "ArxRun", "3"]
     assert words[6:] == ["trees/of_", "a,b", "0.04", "k:5", "entropy-l:c:3", "hierarchical-t:c:0.2", "equal-t:c:0.3"]
     assert tmp_path.joinpath("head").read_text(encoding="utf-8") == "a;b;c\n"
+
+
+def test_arx_searches_within_limits_and_may_find_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java(tmp_path, monkeypatch, "exit 0", 'echo "$*" > asked; echo a warning; echo 5.1 none; echo 20.2 0.5 7 a=1')
+    request = ArxRequest(pl.DataFrame({"a": [1]}), "", ["a"], [KAnonymity(2)], 0.0)
+    assert Arx("here").within(request, "genetic", (5, 20)) == [None, Searched(20.2, 0.5, 7, {"a": 1})]
+    words = tmp_path.joinpath("asked").read_text(encoding="utf-8").split()
+    assert words[3:6] == ["ArxHeuristics", "BEST_EFFORT_GENETIC", "5,20"]
+    assert Searched(1.0, 0.5, 7, {"a": 1}).fixed == {"a": (1, 1)}
+
+
+def test_what_arx_recodes_locally_is_read_as_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java(tmp_path, monkeypatch, "exit 0", 'echo "$4 $5 $7" > asked; printf "a;b\\n1;*\\n" > "$6"; echo 0.25')
+    request = ArxRequest(pl.DataFrame({"a": [1], "b": [2]}), "", ["a", "b"], [KAnonymity(2)], 0.0)
+    seconds, release = Arx("here").recoded_locally(request, 0.01, 3)
+    assert (seconds, release.rows()) == (0.25, [("1", "*")])
+    assert tmp_path.joinpath("asked").read_text(encoding="utf-8") == "ArxLocal 3 0.01\n"
+
+
+def test_a_loss_above_arxs_lowest_does_not_meet_the_goal() -> None:
+    found = Found((1,), 0.44, 7, 0.3, optimal=False, lattice=12, evaluated=3, closest=((1,), 7))
+    theirs = {"binary": None, "genetic": Searched(5.0, 0.44 + 1e-9, 7, {"a": 1})}
+    row = lattices.row_of(1, 5, found, theirs)
+    assert row.met
+    assert row.measured == "0.4400 (at least 0.3000, gap 0.1400; 12 nodes); ARX: binary none, genetic 0.4400"
+    assert lattices.row_of(1, 5, found, {"genetic": Searched(5.0, 0.43, 7, {"a": 1})}).met is False
 
 
 def test_arx_that_stops_gives_no_figure(
