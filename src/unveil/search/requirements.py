@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,17 +137,17 @@ class NodeRequirements(Requirements):
             small |= self._space.population(table) < self.people
         return small & (table.n > 0)
 
-    @property
+    @cached_property
     def only_small(self) -> bool:
         """Whether size is all that is required."""
         return not (self.presence or self.of_classes or self.of_sizes or self.paying or self.average < 1.0)
 
-    @property
+    @cached_property
     def least(self) -> int | None:
         """The smallest size of a class, where that is all that is required."""
         return self.size if self.only_small and not self.people else None
 
-    @property
+    @cached_property
     def most_classes(self) -> int | None:
         """How many classes a node has at most that meets the requirements: small ones to suppress, and large ones.
 

@@ -193,7 +193,7 @@ class Merger:
         self, fields: Sequence[CodeField], upwards: Sequence[Mapping[int, NDArray[np.uint64]]], lowest: Sequence[int]
     ) -> None:
         """Learn in which order columns are raised, for each column and level the group of every lowest one, and the lowest."""
-        self._lowest = np.array(lowest, dtype=np.int64)
+        self._lowest, self._is_raised = np.array(lowest, dtype=np.int64), any(lowest)
         maps = [groups for levels in upwards for groups in levels.values()]
         ends = iter(np.cumsum([0, *(len(groups) for groups in maps)]).tolist())
         self._starts = np.zeros(
@@ -208,7 +208,8 @@ class Merger:
     def merged_all(self, table: ClassTable, path: Sequence[int], done: int) -> ClassTable:
         """Return a small table with the columns raised that a path raises, those done already left out."""
         levels = np.array(path)
-        levels[levels == self._lowest] = 0
+        if self._is_raised:
+            levels[levels == self._lowest] = 0
         levels[:done] = 0
         (keys, sums), (spare, spare_sums) = self._few
         slots = self._slots[: _slots(len(table))]
