@@ -190,7 +190,7 @@ def test_classes_that_lack_a_value_meet_delta_of_those_present_until_they_become
     assert found["met"] is True
     assert parse_delta("present:1.5:job", ["job"]) == PresentDeltaDisclosure("job", 1.5)
     assert "present_delta_disclosure" not in unveil.measure(frame, "town", "job").to_dict()["models"]
-    with pytest.raises(ArgumentError, match="may fail where classes that meet it become one"):
+    with pytest.raises(ArgumentError, match="may fail if classes that meet it become one"):
         unveil.mondrian(frame, ["age", "town"], asked)
 
 

@@ -144,7 +144,7 @@ def test_a_solver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         (("--rule", "p=10", "--protect", "suppress"), "column of values"),
         (("--hierarchy", "region=nowhere.csv"), "not there"),
         (("--rule", "threshold=3", "--protect", "suppress", "--width", "1000000", "--attacker", "0:100"), "cannot be protected"),
-        (("--out", "x.doc"), "ends in no form"),
+        (("--out", "x.doc"), "does not end in a form"),
     ],
 )
 def test_what_is_wrong_gets_one_clear_line(
@@ -254,7 +254,7 @@ def test_what_a_table_of_tau_argus_cannot_do_is_refused(
 def test_a_table_of_tau_argus_that_does_not_add_up_is_refused(argus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argus.write_text(argus.read_text().replace("N,T,170,", "N,T,175,"))
     assert run(["table", str(argus), "--protect", "suppress"]) == 2
-    assert "(N, T) differs from what the other figures come to by +5." in " ".join(capsys.readouterr().err.split())
+    assert "(N, T) differs from the sum of the other figures by +5." in " ".join(capsys.readouterr().err.split())
 
 
 def test_empty_cells_that_are_shown_tell_that_blanks_are_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
