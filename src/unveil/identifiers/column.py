@@ -132,7 +132,8 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if kind == "integer" and not plain:
         drawn = [int(value) for value in drawn]
     low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
-    texts = [_text_of(value) for value in drawn]
+    short = plain and max(len(str(low)), len(str(high))) <= _LONGEST
+    texts = list(map(str, drawn)) if short else [_text_of(value) for value in drawn]
     return LookedColumn(name, hints_of(name), kind, drawn, texts, number, max(records, number), low, high, seed, today)
 
 

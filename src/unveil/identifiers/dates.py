@@ -50,13 +50,17 @@ def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> D
     """Read values as days: those that are dates already, or texts in the forms that people write them."""
     dated = bool(values) and all(isinstance(value, dt.date) for value in values)
     dates = [*values] if dated else [*texts]
-    if not dated and sum(_THREE_DIGITS.search(text) is not None for text in texts) < _HARDLY_ANY * len(texts):
+    if not dated and sum(map(_has_three_digits, texts)) < _HARDLY_ANY * len(texts):
         return DatesRead((), 0.0, 0.0)
     days = [moment for moment in read_moments(dates, today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
     if not days:
         return DatesRead((), 0.0, 0.0)
     timed = sum(moment.has_time for moment in days)
     return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(dates), timed / len(days))
+
+
+def _has_three_digits(text: str) -> bool:
+    return len(text) > 2 and (text.isdecimal() or _THREE_DIGITS.search(text) is not None)  # noqa: PLR2004 - three digits
 
 
 def birth_dates(column: LookedColumn) -> Finding | None:

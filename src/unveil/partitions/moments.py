@@ -122,8 +122,9 @@ class DateReading:
         """
         first: dict[str, list[int]] = {}
         for value in values:
-            match = _DAYS[1].fullmatch(value.strip()) if isinstance(value, str) and len(value) <= _LONGEST else None
-            if match is not None:
+            if not isinstance(value, str) or len(value) > _LONGEST or value.isdecimal():  # digits alone have no separator
+                continue
+            if (match := _DAYS[1].fullmatch(value.strip())) is not None:
                 counts = first.setdefault(match["sep"], [0, 0, 0])
                 counts[0] += int(match["b"]) <= _MOST_MONTHS
                 counts[1] += int(match["a"]) <= _MOST_MONTHS
