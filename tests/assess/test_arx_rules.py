@@ -42,7 +42,7 @@ def test_a_rule_makes_the_hierarchy_that_arx_makes(name: str, tmp_path: Path) ->
 
 
 def test_an_order_that_only_the_data_in_arx_had_is_refused_with_that_reason(tmp_path: Path) -> None:
-    with pytest.raises(HierarchyError, match="goes by an order that only ARX, or the data in ARX, knows; export the hierarchy"):
+    with pytest.raises(HierarchyError, match="follows an order that only ARX, or the data in ARX, knows; export the hierarchy"):
         rule_in(tmp_path, "order-data")
 
 

@@ -344,8 +344,14 @@ def test_a_model_that_cannot_be_met_leaves_files_alone(asked: str, said: str, ca
 
 
 def test_a_search_cut_short_without_a_solution_is_not_met(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = (*TOWNS, "--l", "recursive:0.1:2:job", "--node-limit", "1", "--out", "r.csv")
+    assert "within the limits" in complaint(capsys, *asked, "--suppression", "0.1", code=1)
+    assert files() == ["jobs.csv"]
+
+
+def test_levels_that_fail_by_themselves_are_told_whatever_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint(capsys, *TOWNS, "--l", "recursive:0.1:2:job", "--node-limit", "1", "--out", "r.csv", code=1)
-    assert "within the limits" in said
+    assert "cannot be met: with every key attribute at its highest level" in said
     assert files() == ["jobs.csv"]
 
 
