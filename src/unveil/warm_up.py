@@ -121,6 +121,7 @@ def _calls() -> Iterator[Callable[[], Any]]:
     yield lambda: unveil.attack(people.head(32), noisy.select(keys).head(32), keys, control=people.tail(32))
     yield lambda: unveil.anonymize(people, keys, [*k, TCloseness("job", 0.9)], suppression=0.5)
     yield lambda: unveil.anonymize(people, keys, k, suppression=0.5, objective="discernibility")
+    yield lambda: unveil.anonymize(people, keys, [*k, TCloseness("job", 0.9)])
     wide = type(people)({f"{at}": [(row * 7919 + at * 5 + 3) ** 2 % 101 % 2 for row in range(64)] for at in range(27)})
     yield lambda: unveil.anonymize(wide, wide.columns, k, suppression=0.1, node_limit=5000)  # too many generalisations to hold
     yield lambda: unveil.mondrian(people, keys, k)

@@ -166,14 +166,14 @@ def test_counts_that_were_added_are_measured_as_the_whole(rows: list[tuple[str |
     cut = min(at, whole.height - 1)
     parts = [unveil.count(part, ["a", "b", "c"]) for part in (whole[:cut], whole[cut:])]
     together = parts[0] + parts[1]
-    assert unveil.measure(together, ["a", "b"]).to_dict() == unveil.measure(whole, ["a", "b"]).to_dict()
-    try:
-        expected = unveil.discrimination_rate(whole, "a", "c").to_dict()
-    except unveil.UnveilError as problem:
-        with pytest.raises(type(problem)):
-            unveil.discrimination_rate(together, "a", "c")
-    else:
-        assert unveil.discrimination_rate(together, "a", "c").to_dict() == expected
+    for call in (lambda data: unveil.measure(data, ["a", "b"]), lambda data: unveil.discrimination_rate(data, "a", "c")):
+        try:
+            expected = call(whole).to_dict()
+        except unveil.UnveilError as problem:  # nothing but nulls in the key, or one sensitive value
+            with pytest.raises(type(problem)):
+                call(together)
+        else:
+            assert call(together).to_dict() == expected
     assert unveil.count(together, ["b"]) == unveil.count(whole, ["b"])
 
 
