@@ -16,7 +16,7 @@ import unveil
 from helpers import shared
 from search.recodings import KEYS, MODELS, TREES, as_one_class, meets
 from unveil.errors import ArgumentError, ColumnNotFoundError, HierarchyError, ModelNotMetError
-from unveil.models import DistinctLDiversity, KAnonymity, KMap, TCloseness
+from unveil.models import DistinctLDiversity, KAnonymity, KMap, PresentDeltaDisclosure, TCloseness
 from unveil.testing import tables
 
 ADULT = ["age", "education-num", "marital-status", "race", "sex", "native-country", "workclass"]
@@ -231,3 +231,13 @@ def test_many_values_of_a_sensitive_attribute_are_counted_as_few_are(monkeypatch
         releases.append(unveil.mondrian(table, ["age", "sex", "education-num"], models, keep_order=True))
     assert releases[0].data.equals(releases[1].data)
     assert releases[0].score == releases[1].score
+
+
+def test_no_recoding_is_advised_that_would_refuse_the_models() -> None:
+    adult = unveil.datasets.adult()
+    keys, strict = ["age", "sex", "race"], PresentDeltaDisclosure("occupation", 3)
+    with pytest.raises(unveil.UnveilError, match="without finer recodings"):
+        unveil.mondrian(adult, keys, [KAnonymity(5), strict])
+    release = unveil.anonymize(adult, keys, [KAnonymity(5), strict], suppression=0.02, objective="loss-max")
+    assert release.lost == {"sex": 1}
+    assert not [note for note in release.notes if "would keep 3 groups" in note]

@@ -43,7 +43,17 @@ if TYPE_CHECKING:
 
     from unveil.sources import CodedTable
 
-__all__ = ["Hierarchies", "OtherColumns", "Request", "finer_request", "not_met", "person_of", "request_of", "require_persons"]
+__all__ = [
+    "Hierarchies",
+    "OtherColumns",
+    "Request",
+    "finer_request",
+    "not_met",
+    "person_of",
+    "request_of",
+    "require_persons",
+    "unfit_for_finer",
+]
 
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -252,6 +262,15 @@ def require_persons(cells: Counts, person: str | None) -> None:
         raise NullsError.nobodys(person, int(cells.n[cells.codes[at] == len(values) - 1].sum()), cells.records)
 
 
+def unfit_for_finer(model: Model) -> str | None:
+    """Return why no recoding without a lattice can be required to meet a model; None if one can."""
+    if model.needs_population:
+        return f"{model.name} compares with a population, whose records have no finer recoding; use anonymize."
+    if not model.closed and model.asked_of in ("class", "payoff"):
+        return f"{model.name} may fail if classes that meet it become one; use anonymize, without finer recodings."
+    return None
+
+
 def finer_request(
     data: Data,
     attributes: Names | Hierarchies,
@@ -264,12 +283,8 @@ def finer_request(
 ) -> Request:
     """Read a table for a recoding without a lattice, whose models are those of classes and can be met by one of them."""
     for model in models:
-        if model.needs_population:
-            raise ArgumentError(f"{model.name} compares with a population, whose records have no finer recoding; use anonymize.")
-        if not model.closed and model.asked_of in ("class", "payoff"):
-            raise ArgumentError(
-                f"{model.name} may fail if classes that meet it become one; use anonymize, without finer recodings."
-            )
+        if (reason := unfit_for_finer(model)) is not None:
+            raise ArgumentError(reason)
     others = OtherColumns(identifiers)
     request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, others=others, nulls=nulls)
     request.require_reachable()

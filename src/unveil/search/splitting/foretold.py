@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unveil.counts import Column
-from unveil.search.request import Request
+from unveil.search.request import Request, unfit_for_finer
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of
 from unveil.search.splitting.labelling import merged_labels
@@ -20,7 +20,7 @@ def labels_by_mondrian(request: Request) -> dict[str, int]:
     The records of a cell stay together where it is strict, so the cells and their counts are all that it needs.
     """
     nothing = dict.fromkeys(request.keys, 1)
-    if any(model.needs_population for model in request.models.values()):
+    if any(unfit_for_finer(model) for model in request.models.values()):
         return nothing
     cells, n = np.arange(len(request.cells)), request.cells.n
     axes = [axis_of(request, name, None) for name in request.keys]
