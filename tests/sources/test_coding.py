@@ -77,6 +77,24 @@ def test_numbers_are_coded_in_their_order(cells: list[int | None]) -> None:
     assert_coded(encode(pl.Series("x", cells, dtype=pl.Int64)), cells)
 
 
+@pytest.mark.parametrize("kind", [pl.Int64, pl.UInt64, pl.Int32, pl.Float64, pl.Float32, pl.Decimal(18, 2), pl.Boolean])
+@pytest.mark.parametrize("nulls", [0, 0.2])
+@pytest.mark.parametrize("rows", [300, LONG])
+def test_long_columns_of_numbers_far_apart(kind: pl.DataType, nulls: float, rows: int) -> None:
+    random = np.random.default_rng(rows)
+    far = pl.Series(random.integers(0, 1 << 30, rows)).set(pl.Series(random.random(rows) < nulls), None)
+    column = (far % 2 == 0 if kind == pl.Boolean else far / 7 if kind in (pl.Float64, pl.Float32) else far).cast(kind).alias("x")
+    assert_coded(encode(column), column.to_list())
+
+
+@pytest.mark.parametrize("rows", [2, 1000])
+def test_zero_has_no_sign_whichever_comes_first(rows: int) -> None:
+    for cells in ([-0.0, 0.0] * rows, [0.0, -0.0] * rows):
+        coded = encode(pl.Series("x", cells))
+        assert [str(value) for value in coded.values] == ["0.0"]
+        assert not coded.codes.any()
+
+
 @given(st.lists(st.dates() | st.none(), max_size=30))
 def test_dates_are_coded_in_their_order(cells: list[date | None]) -> None:
     assert_coded(encode(pl.Series("x", cells, dtype=pl.Date)), cells)

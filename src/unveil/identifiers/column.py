@@ -46,8 +46,8 @@ class LookedColumn:
         The column's name, and what it hints at (keys of `names.HINTS`).
     kind
         "integer" covers decimals that are all whole, "text" anything mixed, "other" what identifies nobody (booleans).
-    values, texts
-        The values looked at, in random order, without nulls and blanks; the same as text, stripped and cut.
+    values
+        The values looked at, in random order, without nulls and blanks.
     distinct, records
         How many different values there are, and how many records hold one.
     low, high
@@ -60,7 +60,6 @@ class LookedColumn:
     hints: frozenset[str]
     kind: Kind
     values: Sequence[Any]
-    texts: Sequence[str]
     distinct: int
     records: int
     low: int
@@ -68,6 +67,16 @@ class LookedColumn:
     seed: int
     today: dt.date
     screens: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def first_texts(self) -> list[str]:
+        """The first few hundred values as text, stripped and cut: most tests end on them."""
+        return [_text_of(value) for value in self.values[:_SCREEN]]
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """All values looked at as text."""
+        return self.first_texts + [_text_of(value) for value in self.values[_SCREEN:]]
 
     @property
     def uniqueness(self) -> float:
@@ -77,7 +86,7 @@ class LookedColumn:
     @cached_property
     def dates(self) -> DatesRead:
         """The values read as dates."""
-        return read_dates(self.values, self.texts, self.today)
+        return read_dates(self)
 
     @property
     def holds_dates(self) -> bool:
@@ -90,20 +99,19 @@ class LookedColumn:
 
     def share(self, test: Test, texts: Sequence[str] | None = None) -> float:
         """Return the share of the texts that pass the test; from the first few hundred alone if hardly any of them does."""
-        looked_at = self.texts if texts is None else texts
-        if not looked_at:
+        if not self.values:
             return 0.0
-        first = looked_at[:_SCREEN]
+        first = self.first_texts if texts is None else texts[:_SCREEN]
         passed = sum(1 for text in first if test(text))
         if passed < FEW / 2 * len(first):
             return passed / len(first)
-        passed += sum(1 for text in looked_at[_SCREEN:] if test(text))
-        return passed / len(looked_at)
+        passed += sum(1 for text in (self.texts if texts is None else texts)[_SCREEN:] if test(text))
+        return passed / len(self.values)
 
     def seen(self, share: float, what: str) -> str:
         """Say which share of the distinct values does what."""
-        if len(self.texts) < self.distinct:
-            return f"{percent(share)} of a sample of {len(self.texts):,} from {self.distinct:,} distinct values {what}"
+        if len(self.values) < self.distinct:
+            return f"{percent(share)} of a sample of {len(self.values):,} from {self.distinct:,} distinct values {what}"
         return f"{percent(share)} of {self.distinct:,} distinct values {what}"
 
     def finding(self, category: Category, confidence: Confidence, share: float, *evidence: str) -> Finding:
@@ -122,7 +130,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if number and _is_missing(values[-1]):
         number -= 1
     order = np.random.default_rng(seed).permutation(number)[:sample]
-    drawn = [values[at] for at in order.tolist()]
+    drawn = list(map(values.__getitem__, order.tolist()))
     plain = set(map(type, drawn)) == {int}
     if not plain:
         drawn = [value for value in drawn if not _is_missing(value)]
@@ -132,9 +140,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if kind == "integer" and not plain:
         drawn = [int(value) for value in drawn]
     low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
-    short = plain and max(len(str(low)), len(str(high))) <= _LONGEST
-    texts = list(map(str, drawn)) if short else [_text_of(value) for value in drawn]
-    return LookedColumn(name, hints_of(name), kind, drawn, texts, number, max(records, number), low, high, seed, today)
+    return LookedColumn(name, hints_of(name), kind, drawn, number, max(records, number), low, high, seed, today)
 
 
 def _is_missing(value: Any) -> bool:
@@ -174,4 +180,5 @@ def _ends(drawn: Sequence[int], values: Sequence[Any]) -> tuple[int, int]:
     ends = [
         next((value for value in way if not _is_missing(value) and _is_whole(value)), drawn[0]) for way in (values, values[::-1])
     ]
-    return int(min(*drawn, *ends)), int(max(*drawn, *ends))
+    low, high = min(drawn), max(drawn)
+    return int(min(low, *ends)), int(max(high, *ends))

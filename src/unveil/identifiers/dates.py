@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,8 @@ __all__ = ["DatesRead", "birth_dates", "read_dates"]
 _HARDLY_ANY = 0.5
 _THREE_DIGITS = re.compile(r"\d\D*\d\D*\d")
 """No date is written with fewer."""
+_FIRST_DAY, _LAST_DAY = 18_000_101, 20_991_231
+"""The integers that are read as a year, a month and a day lie between these."""
 
 _DAYS_A_YEAR = 365.2425
 _OLDEST = 120
@@ -46,17 +47,24 @@ class DatesRead:
     timed: float
 
 
-def read_dates(values: Sequence[Any], texts: Sequence[str], today: dt.date) -> DatesRead:
+def read_dates(column: LookedColumn) -> DatesRead:
     """Read values as days: those that are dates already, or texts in the forms that people write them."""
-    dated = bool(values) and all(isinstance(value, dt.date) for value in values)
-    dates = [*values] if dated else [*texts]
-    if not dated and sum(map(_has_three_digits, texts)) < _HARDLY_ANY * len(texts):
+    if column.kind != "date" and not _may_hold_dates(column):
         return DatesRead((), 0.0, 0.0)
-    days = [moment for moment in read_moments(dates, today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
+    dates = column.values if column.kind == "date" else column.texts
+    days = [moment for moment in read_moments(dates, column.today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
     if not days:
         return DatesRead((), 0.0, 0.0)
     timed = sum(moment.has_time for moment in days)
     return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(dates), timed / len(days))
+
+
+def _may_hold_dates(column: LookedColumn) -> bool:
+    """Whether enough of the first values could be dates: of integers those that begin with a year and have eight digits."""
+    if column.kind == "integer":
+        first = column.values[: len(column.first_texts)]
+        return sum(1 for value in first if _FIRST_DAY <= value <= _LAST_DAY) >= _HARDLY_ANY * len(first)
+    return sum(map(_has_three_digits, column.first_texts)) >= _HARDLY_ANY / 2 * len(column.first_texts)
 
 
 def _has_three_digits(text: str) -> bool:

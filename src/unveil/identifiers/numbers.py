@@ -136,14 +136,15 @@ def _candidate(column: LookedColumn, register: Register, check: Callable[[str], 
     form = re.compile(register.form)
     width = register.width if column.kind == "integer" else 0
     squeezed = _screen(column, width)
-    if sum(form.fullmatch(text) is not None for text in squeezed) < _SOME * len(squeezed):
+    half = len(squeezed) // 2 + 1
+    if not any(map(form.fullmatch, squeezed[:half])) or sum(map(bool, map(form.fullmatch, squeezed))) < _SOME * len(squeezed):
         return None
 
     def fits(text: str) -> bool:
         return len(text) <= _LONGEST and form.fullmatch(_squeezed(text)) is not None
 
     pad = partial(_padded, width=width)
-    first = [pad(text) for text in column.texts[:_SCREEN]]
+    first = [pad(text) for text in column.first_texts[:_SCREEN]]
     rule = check or partial(_passes_any, register.modules)
 
     def passing(text: str) -> bool:
@@ -159,7 +160,7 @@ def _candidate(column: LookedColumn, register: Register, check: Callable[[str], 
 def _screen(column: LookedColumn, width: int) -> list[str]:
     """Return the first texts as forms are matched on them, made once for all registers of a width; too long ones are empty."""
     if width not in column.screens:
-        padded = (_padded(text, width) for text in column.texts[:_SCREEN])
+        padded = (_padded(text, width) for text in column.first_texts[:_SCREEN])
         column.screens[width] = [_squeezed(text) if len(text) <= _LONGEST else "" for text in padded]
     return column.screens[width]
 

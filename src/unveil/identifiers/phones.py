@@ -103,7 +103,7 @@ def _named(column: LookedColumn) -> Finding | None:
 
 def _best_region(column: LookedColumn, regions: tuple[str, ...]) -> tuple[str, float]:
     """Return the country in which most values are valid, and their share; the first of several alike."""
-    first = column.texts[:_SCREEN]
+    first = column.first_texts[:_SCREEN]
     shares = {region: sum(_is_valid(text, region) for text in first) / len(first) for region in regions}
     best = max(regions, key=shares.__getitem__)
     return best, column.share(lambda text: _is_valid(text, best))

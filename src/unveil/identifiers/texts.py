@@ -41,8 +41,7 @@ _ADDRESS_WITHIN = 0.01
 def person_names(column: LookedColumn) -> Finding | None:
     """Find people's names; likely by a name that says so, possible by shape alone."""
     other = ("about", "account-name", "email", "free-text", "url", "postal-address")
-    shaped = column.share(_is_name)
-    if column.kind != "text" or column.says(*other) or shaped < MOST:
+    if column.kind != "text" or column.says(*other) or (shaped := column.share(_is_name)) < MOST:
         return None
     seen = column.seen(shaped, "are a few capitalised words of letters")
     if column.says("person-name") or (column.says("some-name") and column.says("person")):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attributes import in_line
-from unveil.counts.grouping import group
+from unveil.counts.grouping import group, tally
 from unveil.counts.owners import Owners
 from unveil.measures.units import people, unit_of
+from unveil.sources.coding import Coded, CodedTable, smallest_unsigned
 
 if TYPE_CHECKING:
-    from unveil.sources import CodedTable
     from unveil.study import Study
 
 __all__ = ["Unmeasured", "singled_out", "unique_by"]
@@ -92,23 +92,39 @@ def singled_out(
         are nearly the records: no more than counts of single columns leaves it.
     """
     owners = () if person is None else (person,)
-    others = [name for name in columns if name != person]
-    alone = study.each(others, owners=owners)
-    known = list(key)[-1:] if person not in key else []  # the last key attribute beside the others is the key itself
-    together = [] if study.source.can_count else list(alone)
-    beside = study.each([*together, *known], beside=key, owners=owners) if key else {}
-    by_key = None
-    if key:
-        by_key = (_uniques(beside[known[0]], person) if beside.keys() & known else unique_by(study, key, person))[0]
+    alone = study.each([name for name in columns if name != person], owners=owners)
+    by_key, with_key = _beside(study, list(alone), person, key) if key else (None, {})
     unmeasured = {}
     for name, table in alone.items():
         unique, of = _uniques(table, person, nulls=False)
-        with_key = _uniques(beside[name], person)[0] if name in beside and name in together else None
-        unmeasured[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key)
+        unmeasured[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key.get(name))
     if person is not None and person in columns:
         unique, of = unique_by(study, [person], person)
         unmeasured[person] = Unmeasured(person, unique, of, unit_of(person))
     return {name: unmeasured[name] for name in columns if name in unmeasured}
+
+
+def _beside(study: Study, columns: Sequence[str], person: str | None, key: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """Count who is unique by the key, and by the key and each column together; an engine is asked for the key alone."""
+    if study.source.can_count:
+        return unique_by(study, key, person)[0], {}
+    known = study.coded(key)
+    of_key, _ = group([one.codes for one in known], [len(one.values) for one in known])
+    number = int(of_key.max()) + 1
+    classes = Coded("", range(number), of_key.astype(smallest_unsigned(number)))
+    coded = study.coded([*columns, *([] if person is None else [person])])
+    whose = coded[len(columns) :]
+    by_key = unique_by(study, key, person) if person in key else _unique_rows((classes, *whose), person)
+    return by_key[0], {one.name: _unique_rows((classes, one, *whose), person)[0] for one in coded[: len(columns)]}
+
+
+def _unique_rows(columns: tuple[Coded, ...], person: str | None) -> tuple[int, int]:
+    """Count who has a combination of columns of the records alone, and all; last comes whose record it is."""
+    rows = len(columns[0].codes)
+    if person is not None:
+        return _uniques(CodedTable(columns, rows), person)
+    _, n = tally([one.codes for one in columns], [len(one.values) for one in columns])
+    return int(np.count_nonzero(n == 1)), rows
 
 
 def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -> tuple[int, int]:
@@ -123,13 +139,14 @@ def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -
     person
         The column that says whose record it is; none: every record is of another person.
     """
-    owners = () if person is None else (person,)
+    if person is None:
+        n = study.counts(columns, nulls="category", partitions={}).n
+        return int(np.count_nonzero(n == 1)), int(n.sum())
+    table = study.owned([name for name in columns if name != person], [person], nulls="category")
     if person in columns:
-        table = study.owned([name for name in columns if name != person], owners, nulls="category")
         every = len(np.unique(table.columns[-1].codes))
         return every, every
-    *others, last = columns
-    return _uniques(study.each([last], beside=others, owners=owners, strict=True)[last], person)
+    return _uniques(table, person)
 
 
 def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tuple[int, int]:

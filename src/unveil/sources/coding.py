@@ -260,7 +260,7 @@ def _coded_present(column: pl.Series) -> _Dictionary:
     if len(column) <= _FEW and column.dtype.is_integer() and column.dtype not in _WIDE and not column.null_count():
         present, codes = np.unique(column.to_numpy(), return_inverse=True)  # Polars would take longer to begin with
         return pl.Series(present), codes
-    return _coded_short_range(column) or _coded_by_search(column)
+    return _coded_short_range(column) or _coded_by_sorting(column) or _coded_by_search(column)
 
 
 def _coded_texts(column: pl.Series) -> _Dictionary:
@@ -337,11 +337,26 @@ def _sorted(values: pl.Series) -> pl.Series:
     return values.sort(multithreaded=len(values) > _PIECE)  # threads cost more than they save on a short column
 
 
+def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
+    """Code numbers that the processor sorts by itself; None for others, anything for a null."""
+    kind = column.dtype
+    if not (kind.is_integer() or kind.is_float() or kind == pl.Boolean) or kind in _WIDE:
+        return None
+    values = _filled(column, column.min()).to_numpy()
+    order = np.argsort(values)
+    in_order = values[order]
+    begins = np.ones(len(values), dtype=bool)
+    np.not_equal(in_order[1:], in_order[:-1], out=begins[1:])
+    codes = np.empty(len(values), dtype=np.uint32)
+    codes[order] = np.cumsum(begins, dtype=np.uint32) - 1
+    present = in_order[begins]
+    return pl.Series(present + 0.0 if kind.is_float() else present, dtype=kind), codes  # of two zeros the one without a sign
+
+
 def _coded_by_search(column: pl.Series) -> _Dictionary:
     """Code a column by binary search among its values; anything for a null."""
     present = _sorted(_distinct(column))
-    where = pl.UInt8 if column.dtype == pl.Boolean else column.dtype
-    return present, present.cast(where).search_sorted(_filled(column, present[0]).cast(where)).to_numpy(writable=True)
+    return present, present.search_sorted(_filled(column, present[0])).to_numpy(writable=True)
 
 
 def _coded_short_range(column: pl.Series) -> _Dictionary | None:

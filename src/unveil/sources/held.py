@@ -69,11 +69,18 @@ class HeldSource(Source):
         wanted = wanted_columns(columns, weights)
         if self._source.can_count:
             tally = self._source.count_numbered(wanted, owners) if owners else self._source.count(wanted)
-        elif nulls == "category" and weights is None and self._coded.keys() >= set(columns):
-            return CodedTable(self.coded(columns), len(self._coded[columns[0]].codes))
+        elif nulls == "category" and weights is None:
+            return self._whole(columns)
         else:
             tally = Tally(self.collect(wanted))
         return coded_table(self.place, tally, columns, nulls, weights)
+
+    def _whole(self, columns: Sequence[str]) -> CodedTable:
+        """Return some columns of all records."""
+        coded = self.coded(columns)
+        if not len(coded[0].codes):
+            raise EmptyDataError.no_records(self.place)
+        return CodedTable(coded, len(coded[0].codes))
 
     def tables(
         self, sets: Sequence[Sequence[str]], owners: Collection[str] = (), *, strict: bool = False

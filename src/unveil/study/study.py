@@ -309,15 +309,13 @@ class Study:
         """
         return self._tables.owned(columns, owners, self._policy(nulls), weights)
 
-    def each(
-        self, columns: Sequence[str], *, beside: Sequence[str] = (), owners: Sequence[str] = (), strict: bool = False
-    ) -> dict[str, CodedTable]:
-        """Return the combinations of every column, alone or beside the same others, one row each; a null is a value.
+    def each(self, columns: Sequence[str], *, owners: Sequence[str] = (), strict: bool = False) -> dict[str, CodedTable]:
+        """Return the values of every column with their counts, one row each; a null is a value.
 
         Last come the columns that say whose records they are (see `owned`). A column that holds no single values, such as lists,
         is left out, or refused where that is strict.
         """
-        return self._tables.each(columns, beside, owners, strict=strict)
+        return self._tables.each(columns, owners, strict=strict)
 
     def counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself, those with a partition by its blocks; a null is a value."""

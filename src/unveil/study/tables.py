@@ -75,21 +75,19 @@ class Tables:
         """Return the combinations of some columns and of those that say whose records they are; refuse records of nobody."""
         return _of_somebody(self.table([*columns, *owners], nulls, weights, owners=owners), len(columns))
 
-    def each(
-        self, columns: Sequence[str], beside: Sequence[str], owners: Sequence[str], *, strict: bool
-    ) -> dict[str, CodedTable]:
-        """Return every column's combinations with the same others, one row each, and whose records they are."""
-        sets = {name: [*(one for one in beside if one != name), name, *owners] for name in columns}
-        require_columns([*columns, *beside, *owners], self.source.names)
+    def each(self, columns: Sequence[str], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
+        """Return the values of every column, one row each, and whose records they are."""
+        sets = {name: [name, *owners] for name in columns}
+        require_columns([*columns, *owners], self.source.names)
         if len(columns) > _TOGETHER and not self.source.can_count:
-            self.records.collect([*columns, *beside, *owners])  # all in one pass
+            self.records.collect([*columns, *owners])  # all in one pass
         tables: dict[str, CodedTable] = {}
         for start in range(0, len(columns), _TOGETHER):
             active_run().check()
             some = columns[start : start + _TOGETHER]
             with self._lock:
                 tables |= self._each({name: sets[name] for name in some}, owners, strict=strict)
-        return {name: _of_somebody(table, len(sets[name]) - len(owners)) for name, table in tables.items()}
+        return {name: _of_somebody(table, 1) for name, table in tables.items()}
 
     def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
         """Count sets of columns, each under a name, together; those that cannot be counted are left out."""
@@ -110,7 +108,7 @@ class Tables:
 
     def each_counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself; refuse one that cannot be counted."""
-        self.each(columns, (), (), strict=True)
+        self.each(columns, (), strict=True)
         return {name: self.counts([name]) for name in columns}
 
     def counts(self, columns: Sequence[str], nulls: str = "category", weights: str | None = None) -> Counts:
