@@ -18,7 +18,7 @@ from unveil.compilation import Pace, compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "summed", "tally"]
+__all__ = ["Codes", "class_sizes", "count_keys", "group", "group_sums", "in_strict_order", "summed", "tally"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
@@ -76,6 +76,17 @@ def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int6
     keys = _Keys.packed(codes, sizes)
     ids, used = keys.ranked()
     return ids, keys.codes_of(used)
+
+
+def class_sizes(
+    codes: Sequence[Codes], sizes: Sequence[int], others: Sequence[Codes], other_sizes: Sequence[int]
+) -> tuple[Codes, list[NDArray[np.int64]]]:
+    """Return the class of every row by some columns, and the sizes of the classes: alone, and with each of the other columns."""
+    of_row, cells = group(codes, sizes)
+    number = len(cells[0])
+    classes = of_row.astype(_smallest(number))
+    together = [tally([classes, other], [number, size])[1] for other, size in zip(others, other_sizes, strict=True)]
+    return classes, [np.bincount(of_row, minlength=number).astype(np.int64, copy=False), *together]
 
 
 def in_strict_order(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from unveil.attributes import in_line
-from unveil.counts.grouping import group, tally
+from unveil.counts.grouping import class_sizes, group
 from unveil.counts.owners import Owners
 from unveil.measures.units import people, unit_of
-from unveil.sources.coding import Coded, CodedTable, smallest_unsigned
+from unveil.sources import Coded, CodedTable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.counts.grouping import Codes
     from unveil.study import Study
 
 __all__ = ["Unmeasured", "singled_out", "unique_by"]
@@ -108,23 +111,21 @@ def _beside(study: Study, columns: Sequence[str], person: str | None, key: Seque
     """Count who is unique by the key, and by the key and each column together; an engine is asked for the key alone."""
     if study.source.can_count:
         return unique_by(study, key, person)[0], {}
-    known = study.coded(key)
-    of_key, _ = group([one.codes for one in known], [len(one.values) for one in known])
-    number = int(of_key.max()) + 1
-    classes = Coded("", range(number), of_key.astype(smallest_unsigned(number)))
-    coded = study.coded([*columns, *([] if person is None else [person])])
-    whose = coded[len(columns) :]
-    by_key = unique_by(study, key, person) if person in key else _unique_rows((classes, *whose), person)
-    return by_key[0], {one.name: _unique_rows((classes, one, *whose), person)[0] for one in coded[: len(columns)]}
+    coded = study.coded([*key, *columns, *([] if person is None else [person])])
+    known, others, whose = coded[: len(key)], coded[len(key) : len(key) + len(columns)], coded[len(key) + len(columns) :]
+    beside = () if whose else others
+    of_key, sizes = class_sizes(*_codes_of(known), *_codes_of(beside))
+    if not whose:
+        by_key, *with_each = (int(np.count_nonzero(n == 1)) for n in sizes)
+        return by_key, dict(zip(columns, with_each, strict=True))
+    classes = Coded("", range(len(sizes[0])), cast("NDArray[np.unsignedinteger[Any]]", of_key))
+    tables = {one.name: CodedTable((classes, one, *whose), len(of_key)) for one in others}
+    by_key = unique_by(study, key, person)[0]
+    return by_key, {name: _uniques(table, person)[0] for name, table in tables.items()}
 
 
-def _unique_rows(columns: tuple[Coded, ...], person: str | None) -> tuple[int, int]:
-    """Count who has a combination of columns of the records alone, and all; last comes whose record it is."""
-    rows = len(columns[0].codes)
-    if person is not None:
-        return _uniques(CodedTable(columns, rows), person)
-    _, n = tally([one.codes for one in columns], [len(one.values) for one in columns])
-    return int(np.count_nonzero(n == 1)), rows
+def _codes_of(columns: Sequence[Coded]) -> tuple[list[Codes], list[int]]:
+    return [one.codes for one in columns], [len(one.values) for one in columns]
 
 
 def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -> tuple[int, int]:
@@ -162,7 +163,7 @@ def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tu
             complete &= one.codes != len(one.values) - 1
     if person is None:
         return int(np.count_nonzero(complete & (n == 1))), int(n.sum())
-    of_row, _ = group([one.codes for one in coded], [len(one.values) for one in coded])
+    of_row, _ = group(*_codes_of(coded))
     number = int(of_row.max(initial=-1)) + 1
     who = table.columns[-1]
     owned = Owners.of(of_row, who.codes, number, len(who.values))

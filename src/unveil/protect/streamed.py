@@ -23,9 +23,10 @@ from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.sources.batches.combinations import hashed
 from unveil.sources.batches.rewriting import BatchedRecords, rewrite
-from unveil.sources.coding import KnownValues, labelled
+from unveil.sources.coding import labelled
 from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import TallySource
+from unveil.sources.known_values import KnownValues
 from unveil.sources.microdata import complete
 
 if TYPE_CHECKING:

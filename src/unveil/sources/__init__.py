@@ -44,6 +44,7 @@ OPEN_MODULES = (
     "files.workbook",
     "frames",
     "held",
+    "known_values",
     "microdata",
     "objects",
     "opening",

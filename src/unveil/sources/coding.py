@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from unveil.attributes import Nulls, checked_nulls
-from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
 from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
-    "KnownValues",
     "coded_table",
     "counted_column",
     "encode",
@@ -45,6 +44,8 @@ _SAMPLE = 1 << 10
 """The texts of this many rows are looked for in a longer column first."""
 _FEW = 256
 """So many texts are coded without Polars."""
+_SHORT = 4
+"""A range of this many integers per record is short."""
 _WIDE = (pl.Int128, pl.UInt128)
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
@@ -150,51 +151,6 @@ def _counted_values(name: str, present: pl.Series | list[str], n: NDArray[np.int
 def encode_values(values: Sequence[Any], *, as_objects: bool = False) -> Coded:
     """Code Python values as a column of their common type, or of objects, in which 1, True and 1.0 stay apart."""
     return encode(pl.Series("values", values, dtype=pl.Object) if as_objects else column_of_objects("values", values))
-
-
-class KnownValues:
-    """The values of a column that were counted, to find those of other rows among them.
-
-    Parameters
-    ----------
-    name
-        The column.
-    values
-        Its values in order, a null last.
-    """
-
-    def __init__(self, name: str, values: Sequence[Any]) -> None:
-        self._name = name
-        self._known = pl.Series("values", [value for value in values if value is not None])
-        self._null = len(self._known) < len(values)
-
-    def codes(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the code of every row; text is read as the values counted were.
-
-        Raises
-        ------
-        DataChangedError
-            If a row holds a value that was not counted.
-        """
-        read = column.alias("values")
-        if not len(self._known):
-            self._refuse(read.null_count() < len(read))
-            return np.zeros(len(read), dtype=np.int64)
-        if read.dtype == pl.String and self._known.dtype.is_numeric():
-            read = read.set(read == "NaN", None)
-        if read.dtype != self._known.dtype:
-            before, read = read.null_count(), read.cast(self._known.dtype, strict=False)
-            self._refuse(read.null_count() > before)
-        if read.dtype.is_float():
-            read = read.fill_nan(None)
-        places = pl.Series(range(len(self._known)), dtype=pl.Int64)
-        codes = read.replace_strict(self._known, places, default=None, return_dtype=pl.Int64)
-        self._refuse(codes.null_count() > (read.null_count() if self._null else 0))
-        return codes.fill_null(len(self._known)).to_numpy()
-
-    def _refuse(self, unknown: bool) -> None:  # noqa: FBT001
-        if unknown:
-            raise DataChangedError.of_column(self._name)
 
 
 def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
@@ -368,7 +324,7 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
         return None
     values = _filled(column, column.min()).to_numpy()
     low, high = int(values.min()), int(values.max())
-    if high - low >= max(1 << 16, len(column)) or high > _LARGEST:
+    if high - low >= max(1 << 16, _SHORT * len(column)) or high > _LARGEST:
         return None
     pieces = [slice(start, start + _PIECE) for start in range(0, len(values), _PIECE)]
     occurs = np.zeros(high - low + 1, dtype=bool)
@@ -376,7 +332,8 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
         occurs[values[piece].astype(np.int64) - low] = True
     present = np.flatnonzero(occurs)
     kind = smallest_unsigned(len(present))
-    place = (np.cumsum(occurs) - 1).astype(kind)
+    place = np.empty(len(occurs), dtype=kind)
+    place[present] = np.arange(len(present), dtype=kind)
     codes = np.empty(len(values), dtype=kind)
     for piece in pieces:
         codes[piece] = place[values[piece].astype(np.int64) - low]

@@ -148,11 +148,10 @@ def _telling(case: Case) -> dict[str, set[Any]]:
 
 
 def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, telling: Collection[Any]) -> ColumnProfile:
-    """Describe a column by its values and by how many records hold each."""
-    examples = {type(value): value for value in values if value is not None}
-    plain = (type(one.item()) if isinstance(one, np.generic) else kind for kind, one in examples.items())
-    kind = " and ".join(sorted({_KINDS.get(one, "other") for one in plain})) or "empty"
-    distinct = len(values) - any(value is None for value in values)
+    """Describe a column by its values, a null last, and by how many records hold each."""
+    distinct = len(values) - (len(values) > 0 and values[-1] is None)
+    kinds = {type(kind().item()) if issubclass(kind, np.generic) else kind for kind in set(map(type, values[:distinct]))}
+    kind = " and ".join(sorted({_KINDS.get(one, "other") for one in kinds})) or "empty"
     if kind not in _CATEGORIES or distinct > _MOST_CATEGORIES:
         return ColumnProfile(kind, distinct)
     sizes = np.zeros(len(values), dtype=np.int64)

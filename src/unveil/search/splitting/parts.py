@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from unveil.compilation import Pace
 from unveil.counts.grouping import summed
 from unveil.run import active_run
+from unveil.search.splitting.split_arrays import described, proposed, scattered
 from unveil.search.splitting.split_kernels import POOLED, RELAXED, STRICT, describe, pool, propose, scatter
 
 if TYPE_CHECKING:
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
 
     from unveil.partitions.levels import Levels
 
-__all__ = ["Dimension", "Extents", "Parts", "block_parts", "extents_of", "one_part", "split_parts"]
+__all__ = ["Board", "Dimension", "Extents", "Parts", "Splitter", "block_parts", "extents_of", "one_part", "split_parts"]
 
 _NONE = -1
 _POOLED = 2
 """How often the children of a node that violate a model are pooled: among themselves, and with one more."""
+_PACE = Pace(describe, propose, scatter)
+"""Whether parts are split by compiled loops, by the codes that are looked at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,8 +96,8 @@ class Parts:
         return part_of
 
 
-class _Board:
-    """The dimensions as the compiled functions take them, padded to one size."""
+class Board:
+    """The dimensions as loops and array operations take them, padded to one size."""
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
         self.codes = np.stack([one.codes for one in dimensions]).astype(np.int32)
@@ -114,6 +118,8 @@ class _Board:
 
     def extents(self, parts: Parts) -> Extents:
         """Return what every part holds."""
+        if not _PACE.pays(self.codes.size):
+            return Extents(*described(self, parts))
         shape = (len(self.codes), len(parts))
         low, high, mixed = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape, dtype=bool)
         describe(parts.order, parts.starts, self.codes, self.trees, self.nulls, self.groups, low, high, mixed)
@@ -147,10 +153,10 @@ def split_parts(
         Whether children of a node lend records to those that cannot be parts of their own, and the attribute that gains most is
         split first. In any case those that cannot stay together under their node.
     """
-    board = _Board(dimensions)
+    board = Board(dimensions)
     begun = start or _whole(len(n))
     mode = POOLED if pooled else RELAXED if relaxed else STRICT
-    splitter = _Splitter(board, n, requirements, mode, len(begun))
+    splitter = Splitter(board, n, requirements, mode, len(begun))
     done, active = [], begun
     run = active_run()
     while len(active):
@@ -169,7 +175,7 @@ def one_part(dimensions: Sequence[Dimension]) -> tuple[Parts, Extents]:
 
 def extents_of(dimensions: Sequence[Dimension], parts: Parts) -> Extents:
     """Return what parts hold."""
-    return _Board(dimensions).extents(parts)
+    return Board(dimensions).extents(parts)
 
 
 def block_parts(dimensions: Sequence[Dimension], smallest: int) -> Parts:
@@ -221,17 +227,17 @@ class _Sized:
         return np.bincount(of_unit, minlength=number) < self.smallest
 
 
-class _Splitter:
+class Splitter:
     """Rounds of splitting: every part proposes the split along its widest attribute not yet refused."""
 
-    def __init__(self, board: _Board, n: NDArray[np.int64], requirements: Splittable, mode: int, number: int) -> None:
+    def __init__(self, board: Board, n: NDArray[np.int64], requirements: Splittable, mode: int, number: int) -> None:
         self.board, self.n, self.requirements, self.mode = board, n, requirements, mode
         self.room = requirements.most_parts(int(n.sum())) - number
         self.tried = np.zeros((number, len(board.codes)), dtype=bool)
 
     def round(self, parts: Parts) -> tuple[Parts, Parts]:
         """Split once whatever can be; return the parts that stay, and those to go on with."""
-        child, number, chosen = self._proposed(parts)
+        child, number, chosen = self.proposals(parts)
         accepted = self._accepted(parts, child, number, chosen)
         self._make_room(accepted, number)
         again = ~accepted & (chosen != _NONE) & (self.room > 0)
@@ -242,9 +248,11 @@ class _Splitter:
         self.tried = (self.tried[of_part] & ~accepted[of_part, np.newaxis])[~stay[of_part]]
         return kept, left
 
-    def _proposed(self, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def proposals(self, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return for every place in the order the child it would go to, and for every part the children and the attribute."""
         board = self.board
+        if self.mode == STRICT and not _PACE.pays(len(parts.order) * len(board.codes)):
+            return proposed(board, parts, self.tried, self.n, self.requirements.smallest)
         child = np.zeros(len(parts.order), dtype=np.int64)
         number, chosen = np.ones(len(parts), dtype=np.int64), np.full(len(parts), _NONE, dtype=np.int64)
         values, width = board.groups.shape[2], len(board.codes)
@@ -311,8 +319,10 @@ def _regrouped(
     sizes = np.diff(parts.starts)
     of_place = np.repeat(first, sizes) + np.where(np.repeat(accepted, sizes), child, 0)
     total = int(number.sum())
-    order = np.empty_like(parts.order)
     starts = np.concatenate([[0], np.cumsum(np.bincount(of_place, minlength=total))])
+    if not _PACE.pays(len(parts.order)):
+        return Parts(scattered(parts.order, of_place), starts), np.repeat(np.arange(len(parts)), number)
+    order = np.empty_like(parts.order)
     scatter(parts.order, of_place, starts[:-1].copy(), order)
     return Parts(order, starts), np.repeat(np.arange(len(parts)), number)
 

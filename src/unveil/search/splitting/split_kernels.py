@@ -34,7 +34,7 @@ def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-u
             while groups[level, code] != groups[level, first]:
                 level += 1
         return np.int64(level), np.int64(groups[level, first]), False
-    low, high, nulls = np.int64(codes.shape[0] + 1), np.int64(-1), np.int64(0)
+    low, high, nulls = np.int64(1 << 62), np.int64(-1), np.int64(0)
     for place in range(start, stop):
         code = np.int64(codes[order[place]])
         if code == null:

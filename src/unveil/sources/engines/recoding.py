@@ -24,7 +24,8 @@ import numpy as np
 import polars as pl
 
 from unveil.randomness import fresh_key
-from unveil.sources.coding import KnownValues, labelled
+from unveil.sources.coding import labelled
+from unveil.sources.known_values import KnownValues
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

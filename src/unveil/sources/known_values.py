@@ -1,0 +1,61 @@
+"""The values that were counted, looked up in rows that are read afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from unveil.errors import DataChangedError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["KnownValues"]
+
+
+class KnownValues:
+    """The values of a column that were counted, to find those of other rows among them.
+
+    Parameters
+    ----------
+    name
+        The column.
+    values
+        Its values in order, a null last.
+    """
+
+    def __init__(self, name: str, values: Sequence[Any]) -> None:
+        self._name = name
+        self._known = pl.Series("values", [value for value in values if value is not None])
+        self._null = len(self._known) < len(values)
+
+    def codes(self, column: pl.Series) -> NDArray[np.int64]:
+        """Return the code of every row; text is read as the values counted were.
+
+        Raises
+        ------
+        DataChangedError
+            If a row holds a value that was not counted.
+        """
+        read = column.alias("values")
+        if not len(self._known):
+            self._refuse(read.null_count() < len(read))
+            return np.zeros(len(read), dtype=np.int64)
+        if read.dtype == pl.String and self._known.dtype.is_numeric():
+            read = read.set(read == "NaN", None)
+        if read.dtype != self._known.dtype:
+            before, read = read.null_count(), read.cast(self._known.dtype, strict=False)
+            self._refuse(read.null_count() > before)
+        if read.dtype.is_float():
+            read = read.fill_nan(None)
+        places = pl.Series(range(len(self._known)), dtype=pl.Int64)
+        codes = read.replace_strict(self._known, places, default=None, return_dtype=pl.Int64)
+        self._refuse(codes.null_count() > (read.null_count() if self._null else 0))
+        return codes.fill_null(len(self._known)).to_numpy()
+
+    def _refuse(self, unknown: bool) -> None:  # noqa: FBT001
+        if unknown:
+            raise DataChangedError.of_column(self._name)
