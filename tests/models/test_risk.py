@@ -184,7 +184,7 @@ def test_records_without_any_key_value_are_no_special_uniques() -> None:
 
 
 def test_individual_risk_and_wildcards_do_not_go_together() -> None:
-    with pytest.raises(ArgumentError, match="no meaning where nulls match anything"):
+    with pytest.raises(ArgumentError, match="no meaning if nulls match any value"):
         unveil.measure(pl.DataFrame({"a": ["p", None], "w": [1.0, 2.0]}), "a", weights="w", nulls="wildcard")
 
 

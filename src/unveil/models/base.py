@@ -1,10 +1,9 @@
 """The base of privacy models: a figure for every class, the class that decides, and, given a threshold, whether it holds.
 
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
-("k at least 5?"); `measure` answers both. It carries everything that others must know: its figure for a class, whether
-it
-needs a population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a
-class is split. A new model is one file with a subclass, and one line in `models/registry.py`.
+("k at least 5?"); `measure` answers both. It carries everything that others must know: its figure for a class, whether it needs a
+population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a class is
+split. A new model is one file with a subclass, and one line in `models/registry.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["TOLERANCE", "EarthMover", "Measured", "Model", "Place", "SensitiveModel", "bounded_share", "check_threshold"]
 
 Place: TypeAlias = tuple[str, ...]
-"""Where a model is in an answer: its name, its sensitive attribute, and its distance or l where there are several."""
+"""The place of a model in an answer: its name, its sensitive attribute, and its distance or l if there are several."""
 
 _LARGEST = 2**63 - 1
 
@@ -50,7 +49,7 @@ class Measured:
     value
         The figure of the class that decides; infinite if no threshold could be met.
     worst_class
-        That class: its key values and size; None where no single class decides.
+        That class: its key values and size; None if no single class decides.
     requirement, met
         The required threshold, and whether the table meets it.
     violating_classes, violating_records
@@ -91,7 +90,7 @@ def bounded_share(figures: NDArray[np.float64], wrong: NDArray[np.bool_], bound:
 
 
 def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, whole: bool) -> None:
-    """Refuse a threshold outside its range; None is the absence of one."""
+    """Refuse a threshold outside its range; None means that there is no threshold."""
     if threshold is None:
         return
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
@@ -110,9 +109,9 @@ class EarthMover:
     Attributes
     ----------
     groups
-        The group of every value at each level of a hierarchy; no level where values are ordered.
+        The group of every value at each level of a hierarchy; no levels if the values are ordered.
     order, gaps
-        The values in their order, and the distance of each to the next; none where they are not ordered.
+        The values in their order, and the distance of each to the next; none if they are not ordered.
     """
 
     groups: NDArray[np.int64]
@@ -132,11 +131,10 @@ class Model:
         Whether a higher figure is safer, whether it is a number of records or values, and what a threshold may be.
     asked_of
         What a requirement looks at: the figure of every "class"; the "size" of a class, and nothing else; its size in the
-        "population"; the chance of "presence" in every class of the population; the "average" over all records; or the "sizes" of
-        all classes together; or the "payoff" of every class,
-        which follows from its size and what its generalisation loses.
+        "population"; the chance of "presence" in every class of the population; the "average" over all records; the "sizes" of
+        all classes together; or the "payoff" of every class, which follows from its size and what its generalisation loses.
     closed
-        Whether classes that meet it still do when joined; where they may not, only the lattice is searched for it.
+        Whether classes that meet it still do when joined; if they may not, only the lattice is searched for it.
     """
 
     name: ClassVar[str]
@@ -174,7 +172,7 @@ class Model:
 
     @property
     def place(self) -> Place:
-        """Where it is in an answer."""
+        """Its place in an answer."""
         return (self.name,) if self.sensitive is None else (self.name, self.sensitive)
 
     @property
@@ -187,9 +185,9 @@ class Model:
         return self
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - no bound
-        """Return the share of each violating class's records that violate however the class is split; 0 is always right.
+        """Return the share of each violating class's records that violate it however the class is split; 0 is always valid.
 
-        1 if a class that contains one which meets the requirement meets it too.
+        It is 1 if every class that contains a class which meets the requirement meets it too.
         """
         return np.zeros(len(figures))
 
@@ -203,7 +201,7 @@ class Model:
 
     @property
     def threshold(self) -> float | None:
-        """The figure that every class must reach, or must not exceed; None where this is a measure."""
+        """The figure that every class must reach, or must not exceed; None if this is a measure."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
@@ -234,7 +232,7 @@ class Model:
         return replace(measured, worst_class=classes.describe(worst))
 
     def judge(self, classes: Equivalence) -> tuple[Measured, int]:
-        """Return the figure of the worst class and whether the requirement holds; and which class that is."""
+        """Return the figure of the worst class with whether the requirement holds, and which class that is."""
         figures = self.by_class(classes)
         worst = _worst(figures, classes.size, high=not self.safe_is_high)
         value = float(figures[worst])

@@ -42,7 +42,7 @@ _MOST_DECISIVE = 64
 @checked_arguments
 @dataclass(frozen=True)
 class KAnonymity(Model):
-    """Every class holds at least k records, or k persons where they are distinguished (Samarati 2001, Sweeney 2002).
+    """Every class holds at least k records, or k persons if persons are distinguished (Samarati 2001, Sweeney 2002).
 
     Examples
     --------
@@ -110,7 +110,7 @@ class PSensitiveKAnonymity(SensitiveModel):
         self._check_size(self.k)
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the number of sensitive values in every class; 0 where the class is smaller than the required k."""
+        """Return the number of sensitive values in every class; 0 if the class is smaller than the required k."""
         distinct = self.spread(classes).distinct.astype(np.float64)
         return distinct if self.k is None else np.where(classes.size < self.k - TOLERANCE, 0.0, distinct)
 
@@ -134,7 +134,7 @@ class PSensitiveKAnonymity(SensitiveModel):
         return None if self.p is None else f"p_sensitivity >= {self.p}" + (f" with k >= {self.k}" if self.k else "")
 
     def reason(self, value: float) -> str | None:
-        """Return why a class has no value at all."""
+        """Return why the figure is 0."""
         return f"a class is smaller than {self.k}" if value == 0.0 else None
 
 
@@ -158,7 +158,7 @@ class EntropyLDiversity(SensitiveModel):
         return self.l
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the entropy, which is concave, and lies between 0 and log l where a class violates."""
+        """Return the bound for the entropy, which is concave and, in a violating class, lies between 0 and log l."""
         shares = np.zeros(len(figures))
         if self.l is not None:
             shares[wrong] = 1.0 - np.log(figures[wrong]) / math.log(self.l)
@@ -196,7 +196,7 @@ class RecursiveLDiversity(SensitiveModel):
 
     @property
     def place(self) -> Place:
-        """Where it is in an answer: under its l."""
+        """Its place in an answer: under its l."""
         return (self.name, self.attribute, str(self.l))
 
     @classmethod
@@ -236,7 +236,7 @@ class AlphaK(SensitiveModel):
         self._check_size(self.k)
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the largest share of a value in every class; infinite where the class is smaller than the required k."""
+        """Return the largest share of a value in every class; infinite if the class is smaller than the required k."""
         share = diversity.largest_share(self.spread(classes))
         return share if self.k is None else np.where(classes.size < self.k - TOLERANCE, np.inf, share)
 
@@ -251,7 +251,7 @@ class AlphaK(SensitiveModel):
         return self.alpha
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the largest share, at most 1; all of a class that is too small, as its parts are as well."""
+        """Return the bound for the largest share, up to 1; all of a class that is too small, as its parts are too small, too."""
         if self.alpha is None or self.alpha + TOLERANCE >= 1.0:
             return wrong.astype(np.float64)
         return bounded_share(figures, wrong, self.alpha)

@@ -35,9 +35,9 @@ DISTANCES: tuple[Distance, ...] = get_args(Distance)
 class TCloseness(SensitiveModel):
     """In no class is the distribution of the sensitive attribute farther than t from the whole table's (Li et al. 2007).
 
-    The distance is an earth mover distance with values equally far apart, apart by rank, by value or by the height of their
-    lowest common ancestor; or the variational distance (that with equal distances), Kullback-Leibler or Jensen-Shannon
-    divergence, these two in bits.
+    The distance is an earth mover distance with values equally far apart, or apart by rank, by value or by the height of their
+    lowest common ancestor; or the variational distance (the same as with values equally far apart); or the Kullback-Leibler or
+    Jensen-Shannon divergence, both in bits.
     """
 
     t: float | None = None
@@ -87,7 +87,7 @@ class TCloseness(SensitiveModel):
 
     @property
     def place(self) -> Place:
-        """Where it is in an answer: under its distance."""
+        """Its place in an answer: under its distance."""
         return (self.name, self.attribute, self.distance)
 
     @property
@@ -96,19 +96,19 @@ class TCloseness(SensitiveModel):
         return self.distance == "hierarchical"
 
     def with_scale(self, scales: Mapping[str, Scale]) -> TCloseness:
-        """Return the model with how the values of its attribute relate to each other, unless it knows."""
+        """Return the model with how the values of its attribute relate to each other, unless it knows already."""
         if self.scale is not None or self.attribute not in scales:
             return self
         return TCloseness(self.attribute, self.t, self.distance, scales[self.attribute])
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the distance, which is convex, and at most 1 except for Kullback-Leibler's."""
+        """Return the bound for the distance, which is convex, and at most 1 except for the Kullback-Leibler divergence."""
         if self.t is None or self.t + TOLERANCE >= 1.0 or self.distance == "kl":
             return np.zeros(len(figures))
         return bounded_share(figures, wrong, self.t)
 
     def earth_mover(self, values: Sequence[Any]) -> EarthMover | None:
-        """Return the distance, where it is an earth mover distance and the scale is known."""
+        """Return the distance, if it is an earth mover distance and the scale is known."""
         none, number = np.zeros(0, dtype=np.int64), len(values)
         if self.distance in ("equal", "variational"):
             return EarthMover(np.arange(number)[np.newaxis], none, np.zeros(0))

@@ -2,7 +2,7 @@ r"""Requirements that come down to a smallest class: k-map without a table of th
 
 **k-map by an estimator** (El Emam and Dankar 2008). If a class has k people in the population, and a share pi of the population
 was sampled, its records in the sample are about Poisson with the mean :math:`\lambda = \pi k`. A class of f records or more is
-taken to have at least k people if so many records would otherwise be an accident: f is the smallest number with
+taken to have at least k people if so many records would otherwise be unlikely: f is the smallest number with
 :math:`P(F \ge f) \le \alpha`, the significance. A class is seen only if it has a record, so the zero-truncated estimator asks for
 :math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever required.
 
@@ -138,12 +138,12 @@ class NoAttack(_SmallestClass):
 
     @property
     def least_size(self) -> int | None:
-        """The fewest records of a class, where a prosecutor attacks."""
+        """The fewest records of a class, if a prosecutor attacks."""
         return None if self.needs_population else super().least_size
 
     @property
     def least_people(self) -> int | None:
-        """The fewest people who share the key of a class, where a journalist attacks."""
+        """The fewest people who share the key of a class, if a journalist attacks."""
         return int(self.threshold) if self.needs_population and self.threshold is not None else None
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
@@ -152,7 +152,7 @@ class NoAttack(_SmallestClass):
 
     @property
     def threshold(self) -> float | None:
-        """The records, or people, that a class must have: more than gain by cost."""
+        """The records, or people, that a class must have: more than the gain divided by the cost."""
         return None if self.gain is None else max(1, math.floor(self.gain / self.cost) + 1)
 
     @property

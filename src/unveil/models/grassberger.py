@@ -1,13 +1,13 @@
 r"""Entropy l-diversity with the entropy of small classes estimated as Grassberger does.
 
-The plug-in entropy of a class of few records is too low: it takes the shares for the truth. Grassberger (2003) replaces the
-logarithm,
+The plug-in entropy of a class of few records is too low: it takes the observed shares for the true ones. Grassberger (2003)
+replaces the logarithm,
 
 .. math:: \hat H = G_N - \frac1N \sum_i n_i G_{n_i}, \qquad
     G_n = \psi(n) + \frac{(-1)^n}{2} \left(\psi\left(\tfrac{n+1}2\right) - \psi\left(\tfrac n2\right)\right) ,
 
-with the digamma function :math:`\psi`, N records and :math:`n_i` of them with the value i. As in ARX, the first G stands for
-:math:`\ln N` too, and a class needs l values in any case.
+with the digamma function :math:`\psi`, N records and :math:`n_i` of them with the value i. As in ARX, G also replaces
+:math:`\ln N`, and a class needs l values in any case.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class GrassbergerLDiversity(SensitiveModel):
 
 
 def _log_like(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return G of numbers of records; of an odd number above one it is that of the even number below."""
+    """Return G for numbers of records; for an odd number above one it equals that of the even number below."""
     from scipy.special import digamma
 
     whole = np.maximum(n, 1.0)

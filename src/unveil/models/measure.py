@@ -53,7 +53,7 @@ class Measurement(Result):
     Attributes
     ----------
     models
-        What each model says, by its place in the answer: name, sensitive attribute, and distance or l where there are several.
+        What each model says, by its place in the answer: name, sensitive attribute, and distance or l if there are several.
     risk, uniqueness, vulnerability
         Re-identification risks, uniqueness, and Bayes vulnerability by what is guessed.
     classes, suppressed
@@ -63,7 +63,7 @@ class Measurement(Result):
     notes
         Against whom the figures hold if nulls match any value, and which of them count persons.
     persons
-        The number of persons, where a column says whose record it is; k, uniqueness and risks then count them.
+        The number of persons, if a column says whose record it is; k, uniqueness and risks then count them.
     """
 
     models: Mapping[tuple[str, ...], Measured]
@@ -78,22 +78,22 @@ class Measurement(Result):
 
     @property
     def unit(self) -> Unit:
-        """What is counted: persons where they are distinguished, else records."""
+        """What is counted: persons if they are distinguished, else records."""
         return unit_of(self.made.person)
 
     @property
     def number(self) -> int:
-        """How many are counted: persons where they are distinguished, else records."""
+        """How many are counted: persons if they are distinguished, else records."""
         return self.made.records if self.persons is None else self.persons
 
     @property
     def everyone(self) -> str:
-        """All that are counted, in words: people where persons are distinguished, else records."""
+        """All that are counted, in words: people if persons are distinguished, else records."""
         return people(self.number, self.unit)
 
     @property
     def met(self) -> bool | None:
-        """Whether every requirement is met; None where there is none."""
+        """Whether every requirement is met; None if there is none."""
         verdicts = [measured.met for measured in self.models.values() if measured.met is not None]
         return all(verdicts) if verdicts else None
 
@@ -196,17 +196,17 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     partitions
         Semantic partitions by column.
     population
-        The table that `data` was drawn from: k-map, delta-presence, journalist and marketer risk, simple uniqueness.
+        The table that `data` was drawn from; it adds k-map, delta-presence, journalist and marketer risk, and simple uniqueness.
     reference
-        A table whose distribution of the sensitive attributes classes are compared with; none: the whole of `data`.
+        A table that supplies the distributions of the sensitive attributes to compare classes with; none: the whole of `data`.
     sampling_fraction
-        The share of the population that is in `data`: population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
+        The share of the population that is in `data`; it adds population uniqueness by Pitman, Zayatz, SNB and Dankar's rule.
     weights
-        A column of sampling weights: the risk of a record, by a log-linear model and by Benedetti and Franconi.
+        A column of sampling weights; it adds the risk of a record, by a log-linear model and by Benedetti and Franconi.
     person
         A column that says whose record it is: k, uniques and risks then count persons, who may have several records.
     household
-        A column that says who lives together: household risk, and k for households.
+        A column that says who lives together; it adds household risk, and k for households.
     special
         Look for special uniques (SUDA): minimal sample uniques, scores and DIS-SUDA.
     loglinear
@@ -298,7 +298,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
 
 
 def _counted(study: Study) -> tuple[Counts, int]:
-    """Return the count table over key and sensitive attributes, whose records they are last, and the records dropped."""
+    """Return the count table over key, sensitive attributes and, last, person and household; and how many records are dropped."""
     columns, owners = [*study.key, *study.sensitive], [name for name in (study.person, study.household) if name is not None]
     table, blocks = study.owned(columns, owners, weights=study.weights), study.blocks(columns)
     if table.weights is None and not owners:
@@ -339,7 +339,7 @@ def _check_hierarchies(
 
 
 def _homes(every: Counts, classes: Equivalence, study: Study) -> Homes | None:
-    """Return who lives together, where that is known."""
+    """Return who lives together, if that is known."""
     if study.household is None:
         return None
     kept = every if classes.suppressed == 0 else without_suppressed(every, study.key)

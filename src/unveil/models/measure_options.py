@@ -25,8 +25,8 @@ class MeasureOptions:
     suppressed: str = "apart"
 
     def check(self, study: Study) -> None:
-        """Refuse what makes no sense for the study."""
+        """Refuse options that make no sense for the study."""
         if not 0.0 < self.threshold <= 1.0:
             raise ArgumentError(f"the risk threshold lies between 0 and 1, so it cannot be {shown_number(self.threshold)}.")
         if study.weights is not None and study.nulls == "wildcard":
-            raise ArgumentError("individual risk has no meaning where nulls match anything; choose other nulls, or no weights.")
+            raise ArgumentError("individual risk has no meaning if nulls match any value; choose other nulls, or no weights.")

@@ -26,7 +26,7 @@ _VERDICTS = {
 
 
 def view_of(measurement: Measurement) -> View:
-    """Return the figures, a table of requirements where there are any, and a table of models by attribute."""
+    """Return the figures, a table of requirements if there are any, and a table of models by attribute."""
     required = [(place, measured) for place, measured in measurement.models.items() if measured.requirement is not None]
     tables = [_requirements(required)] if required else []
     tables.append(_risks(measurement))
@@ -155,7 +155,7 @@ def _notes(measured: Measurement) -> list[str]:
 
 def _loglinear(model: dict[str, Any]) -> str:
     """Say how many sample uniques are population uniques, within which bounds, and whether the model fits."""
-    words = f"Log-linear model: {model['population_uniques']:,.1f} of the sample uniques unique in the population"
+    words = f"Log-linear model: {model['population_uniques']:,.1f} of the sample uniques are unique in the population"
     if model["interval"] is not None:
         inside = model["interval"]
         words += f", {100.0 * inside['confidence']:.4g} % interval {inside['low']:,.0f} to {inside['high']:,.0f}"

@@ -64,7 +64,7 @@ class Scale:
             raise ArgumentError(
                 f"the value distance of {shown(self.attribute)} needs {needed}, and not all its values are; use another distance."
             )
-        rising = sorted(values)  # as they are: large integers that differ may be one floating-point number
+        rising = sorted(values)  # as they are: large integers that differ may become the same floating-point number
         return ranks, np.array([(high - low) / (rising[-1] - rising[0]) for low, high in pairwise(rising)])
 
     def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:

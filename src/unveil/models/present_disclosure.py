@@ -46,7 +46,7 @@ class PresentDeltaDisclosure(SensitiveModel):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - on request only
-        """Give nothing: delta-disclosure is what a table is measured by."""
+        """Yield nothing: a table is measured by plain delta-disclosure."""
         yield from ()
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:

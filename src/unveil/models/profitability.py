@@ -2,8 +2,8 @@ r"""Does releasing a class pay? A game between the publisher of records and an a
 
 A record is worth the benefit b to its publisher, less what its generalisation loses: with :math:`\ell` the share of its
 information that is lost, :math:`b (1 - \ell)`. An attacker of a class of n records finds the right one with probability
-1/n, and attacks only if that pays: if gain g and cost c have :math:`g / n > c`. A record that is found
-costs its publisher the loss d. So a record of the class pays
+1/n, and attacks only if that pays: if :math:`g / n > c`, with the gain g and the cost c. A record that is found costs its
+publisher the loss d. So a record of the class pays
 
 .. math:: b (1 - \ell) - [g / n > c] \, d / n ,
 
@@ -136,11 +136,11 @@ class Profitable(Model):
         return self.attacker == "journalist"
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return what a record of each class pays, nothing of it lost."""
+        """Return what a record of each class pays, if nothing of it is lost."""
         return self.game.payoff(classes.size, 0.0)
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
-        """Return what a record of the worst class pays, nothing of it lost."""
+        """Return what a record of the worst class pays, if nothing of it is lost."""
         if not self.needs_population:
             return super().measure(classes)
         people = people_of_classes(self, population).astype(np.float64)

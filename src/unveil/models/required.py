@@ -32,14 +32,14 @@ def measured_models(models: Mapping[Place, Model], classes: Equivalence, populat
 
 
 def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:
-    """Return the answers as `nested` does, fit to be shown: without classes of the `original` records, and with others masked.
+    """Return the answers as `nested` does, fit to be shown: no classes of the `original` records, and others masked.
 
     Parameters
     ----------
     models
         What each model says.
     original
-        Whether it says so about the data to be protected, whose values nobody may see.
+        Whether the answers are about the data to be protected, whose values nobody may see.
     """
     return nested(
         {place: replace(one, worst_class=None if original else masked_class(one.worst_class)) for place, one in models.items()}

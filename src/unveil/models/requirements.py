@@ -89,7 +89,7 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
 
 
 def _count(value: Any) -> Any:
-    """Return a count that a file holds as a decimal number as the integer it is."""
+    """Return a count as an integer, even if a file holds it as a decimal number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -137,7 +137,7 @@ def parse_l(text: str, sensitive: Sequence[str]) -> Model:
 
 
 def parse_t(text: str, sensitive: Sequence[str]) -> Model:
-    """Read T[:DISTANCE][:ATTRIBUTE] as t-closeness; the distance is equal unless named."""
+    """Read T[:DISTANCE][:ATTRIBUTE] as t-closeness; the distance is equal unless stated otherwise."""
     number, rest = _split(text)
     distance: Distance = "equal"
     word, after = _split(rest or "")
@@ -156,7 +156,7 @@ def parse_alpha(text: str, sensitive: Sequence[str]) -> Model:
 
 
 def parse_beta(text: str, sensitive: Sequence[str]) -> Model:
-    """Read [basic:|enhanced:]BETA[:ATTRIBUTE] as beta-likeness; it is basic unless named."""
+    """Read [basic:|enhanced:]BETA[:ATTRIBUTE] as beta-likeness; basic unless stated otherwise."""
     kinds: dict[str, Callable[[str, float], Model]] = {"basic": BasicBetaLikeness, "enhanced": EnhancedBetaLikeness}
     kind, rest = _split(text)
     model = kinds.get(kind)
@@ -250,7 +250,7 @@ def parse_profitable(text: str) -> Model:
 
 
 def _word(word: str, among: Sequence[Any], kind: str = "estimator") -> Any:
-    """Return a word of a list."""
+    """Return a word if it is in the list; refuse it if not."""
     if word not in among:
         raise ArgumentError.not_one_of(kind, word, among)
     return word
@@ -301,5 +301,5 @@ def _share(number: str, option: str, text: str, *, above: bool = False) -> float
 def _whole(number: str, option: str, text: str) -> int:
     value = _number(number, option, text)
     if value < 1 or not value.is_integer():
-        raise ArgumentError(f"{option} {shown(text)}: the number must be a whole one, at least 1.")
+        raise ArgumentError(f"{option} {shown(text)}: the number must be whole, and at least 1.")
     return int(value)

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _COUNTABLE_PAIRS = 3_000_000_000
-"""Ordered pairs of fewer records than this are counted by an integer of 64 bits."""
+"""The ordered pairs of fewer records than this can be counted by an integer of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class RecordRisk(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Risks(Figures):
-    """The risks by intruder; with weights those of a record; with households theirs."""
+    """The risks by intruder; with weights, those of a record as well; with households, theirs."""
 
     prosecutor: Intruder
     journalist: Intruder
@@ -140,7 +140,7 @@ class Uniqueness(Figures):
 def risks(
     classes: Equivalence, cells: Counts | None, homes: Homes | None, population: Population | None, threshold: float
 ) -> Risks:
-    """Return the risks by intruder, and with weights, which `cells` have, those of a record."""
+    """Return the risks by intruder and, if `cells` have weights, those of a record."""
     alike = classes.size if population is None else population.size.astype(np.float64)
     outsider = intruder_risk(classes, alike, threshold)
     if population is None:

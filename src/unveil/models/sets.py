@@ -25,7 +25,7 @@ __all__ = ["KmAnonymity"]
 class KmAnonymity(Model):
     """Anyone who knows any m items of somebody's set, or fewer, finds at least k records that hold them (Terrovitis 2008).
 
-    The attribute is among the key: a text of items with separators between. The figure of a class is the number of records
+    The attribute is part of the key: a text of items with separators between them. The figure of a class is the number of records
     that hold the rarest m of its items.
 
     Examples
@@ -68,7 +68,7 @@ class KmAnonymity(Model):
         names = [column.name for column in classes.classes.columns]
         if self.attribute not in names:
             raise ArgumentError(
-                f"{self.name} asks for {shown(self.attribute)}, which is not among the key; key attributes are: {listed(names)}."
+                f"{self.name} asks for {shown(self.attribute)}, which is not among the key attributes: {listed(names)}."
             )
         at = names.index(self.attribute)
         values, of_class = classes.classes.columns[at].values, classes.classes.codes[at]

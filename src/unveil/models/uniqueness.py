@@ -57,7 +57,7 @@ class SizesModel(Model):
         return self.highest
 
     def share(self, sizes: NDArray[np.int64], records: int) -> float:
-        """Return the figure of classes of these sizes, of a table that has this many records, those suppressed among them."""
+        """Return the figure for classes of these sizes, in a table of this many records including those suppressed."""
         raise NotImplementedError
 
     def excess(self, sizes: NDArray[np.int64], records: int) -> int:
@@ -74,7 +74,7 @@ class SizesModel(Model):
         return high
 
     def figure(self, classes: Equivalence) -> float:
-        """Return the share of a table: of its persons, where they are distinguished."""
+        """Return the share of a table: of its persons, if they are distinguished."""
         return self.share(classes.own if classes.owners is None else classes.size.astype(np.int64), classes.every)
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
@@ -108,7 +108,7 @@ class SampleUniques(SizesModel):
         return float(np.count_nonzero(sizes == 1) / sizes.sum()) if len(sizes) else 0.0
 
     def excess(self, sizes: NDArray[np.int64], records: int) -> int:  # noqa: ARG002 - of those kept
-        """Return the fewest records that have to go: those alone are at most the share of what is left."""
+        """Return the fewest records that have to go so that those alone are at most the share of what is left."""
         alone, highest = int(np.count_nonzero(sizes == 1)), (self.highest or 0.0) + TOLERANCE
         if highest >= 1.0:
             return 0
@@ -121,7 +121,7 @@ class PopulationUniques(SizesModel):
     """At most this share of the population is unique in it, by a model of the sizes of its classes (Dankar et al. 2012).
 
     `sampling_fraction` is the share of the population that is in the data. The estimator is Dankar's rule, which chooses between
-    the others, or one of "pitman", "zayatz" and "snb"; where one has no answer, Zayatz's is used. A table without a unique record
+    the others, or one of "pitman", "zayatz" and "snb"; if one has no answer, Zayatz's is used. A table without a unique record
     has no unique of the population either.
 
     Examples

@@ -64,7 +64,7 @@ def write(
     ArgumentError
         If the ending is not one of these.
     OutputError
-        If the file cannot be written; an older one is then as it was.
+        If the file cannot be written; an older one then stays as it was.
     """
     target = checked_path(path)
     ending, displayed = target.suffix.lower(), result.displayed(unmasked=unmasked, small=small)
@@ -130,7 +130,7 @@ def _parquet(result: Result) -> bytes:
 
 
 def _xlsx(result: Result) -> bytes:
-    """Return a workbook: the answer's table, then every table that a person sees, those of the parts among them."""
+    """Return a workbook: the answer's table, then every table that a person sees, including those of the parts."""
     from unveil.sources.files.workbook import workbook
 
     frame = _frame(result)

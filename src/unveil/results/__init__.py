@@ -48,7 +48,7 @@ _HELD = (bool, int, float, str, bytes, list, tuple, dict, date, time, timedelta)
 class Figure:
     """One value that a person should see first, with what it means in a few words; the renderer formats a number.
 
-    A definition, of a figure as of a table or a chart, says exactly what was computed; a page keeps it one click away.
+    A definition, be it of a figure, a table or a chart, says exactly what was computed; a page keeps it one click away.
     """
 
     label: str
@@ -95,7 +95,7 @@ class Chart:
     Attributes
     ----------
     name
-        A word to ask for it by.
+        The word by which it is requested.
     kind
         What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
         an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
@@ -142,7 +142,7 @@ class View:
     banner: str = ""
 
     def every_chart(self) -> dict[str, Chart]:
-        """Return the charts by name, those of the parts among them."""
+        """Return the charts by name, including those of the parts."""
         charts = {chart.name: chart for chart in self.charts}
         for part in self.parts:
             charts |= part.every_chart()
@@ -267,7 +267,7 @@ class Result:
         Parameters
         ----------
         name
-            Which chart; a name that there is not is refused with those there are.
+            Which chart; an unknown name is refused with a list of those there are.
         """
         known = self.displayed().view().every_chart()
         if name not in known:
@@ -281,7 +281,7 @@ class Result:
         return self.terminal_form(self.displayed().terminal_view())
 
     def python_calls(self) -> Mapping[str, str]:
-        """Return the Python call that does the same, by each command that the view names; a notebook shows these."""
+        """Return, for each command that the view names, the Python call that does the same; a notebook shows these."""
         return {}
 
     def _repr_html_(self) -> str:
@@ -298,7 +298,7 @@ def _whole(text: Any) -> Any:
 
 
 def _of_one_type(values: Sequence[Any]) -> Sequence[Any]:
-    """Return values that one column can hold: as they are, or as text where they are of several types."""
+    """Return values that one column can hold: as they are, or as text if they are of several types."""
     kinds = {type(value) for value in values if value is not None}
     wide = int in kinds and any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
     if (

@@ -1,4 +1,4 @@
-"""Cells and columns of a table as every rendering shows them: text that cannot mislead, cut where it is long."""
+"""Cells and columns of a table as every rendering shows them: text that cannot mislead, cut if it is long."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _VARIABLE = "SOURCE_DATE_EPOCH"
 
 
 def moment() -> dt.datetime:
-    """Return the present moment to the second, in UTC; where the variable is set, its seconds since 1970."""
+    """Return the present moment to the second, in UTC; if the variable is set, the moment that it names."""
     named = os.environ.get(_VARIABLE)
     if named is None:
         return dt.datetime.now(tz=dt.UTC).replace(microsecond=0)

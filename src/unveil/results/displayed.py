@@ -1,4 +1,4 @@
-"""An answer as it is given to a reader: masked, or all of it, which it then says in every form."""
+"""An answer as it is given to a reader: masked, or unmasked and marked as such in every form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Displayed"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Displayed(Result):
-    """An answer that is masked, or marked: by a banner where it is seen, `unmasked` in JSON and as the last column of a table."""
+    """An answer that is masked, or marked: by a banner when it is shown, by `unmasked` in JSON and in a table's last column."""
 
     result: Result
     unmasked: bool = False
@@ -27,7 +27,7 @@ class Displayed(Result):
         return repr(self.result)
 
     def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002
-        """Return the same: it has been decided."""
+        """Return the answer itself: whether it is masked has been decided."""
         return self
 
     def to_dict(self) -> dict[str, Any]:

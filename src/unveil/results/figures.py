@@ -12,9 +12,9 @@ __all__ = ["Figures", "plain"]
 class Figures(Mapping[str, Any]):
     """A frozen dataclass whose fields are read as attributes, or by their names as the JSON of the answer has them.
 
-    A field with a default, such as the reason why a figure is undefined, is left out where it has nothing else to say. A field
-    named in `flat` is a section itself, whose figures stand among those of this one; one whose name means something else here
-    (`values`) has it in its metadata.
+    A field with a default, such as the reason why a figure is undefined, is left out as long as it has that default. A field
+    named in `flat` is a section itself, whose figures stand among those of this one. If a field's name in JSON means something
+    else here (`values`), the field has another name, and that of the JSON in its metadata.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class Figures(Mapping[str, Any]):
         return {name: plain(figure) for name, figure in self._figures().items()}
 
     def _says(self, name: str, default: Any) -> bool:
-        """Whether a field has anything to say, beside its default; a section that knows better says so itself."""
+        """Whether a field says anything but its default; a section with another rule overrides this."""
         return default is MISSING or getattr(self, name) != default
 
     def _figures(self) -> dict[str, Any]:
         own: Any = self
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         for one in fields(own):
             if self._says(one.name, one.default):
                 value = getattr(self, one.name)
-                found |= value if one.name in self.flat else {one.metadata.get("name", one.name): value}
-        return found
+                figures |= value if one.name in self.flat else {one.metadata.get("name", one.name): value}
+        return figures
 
 
 def plain(part: Any) -> Any:

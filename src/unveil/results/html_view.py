@@ -109,8 +109,8 @@ _CSS = """\
 """
 
 
-# A notebook has a style for every table, list and heading in an output. Ours name the card three times, so that they weigh more,
-# and what they do not say is as a browser has it, not as the notebook does.
+# A notebook has a style for every table, list and heading in an output. Our rules name the card three times, so that they take
+# precedence, and what they leave open is as a browser has it, not as the notebook does.
 _RESET = """\
 .unveil-view :is(table, thead, tbody, tr, th, td, dl, dt, dd, figure, figcaption, p, ul, li, h1, h2, h3, h4, h5, h6, section,
   details, summary, code, span) { all: revert; }
@@ -177,7 +177,7 @@ def _html_definition(definition: str) -> str:
 
 
 def _html_charts(charts: Sequence[Chart]) -> str:
-    """Return the charts side by side, where there is room."""
+    """Return the charts side by side, if there is room."""
     if not charts:
         return ""
     from unveil.results.svg import svg

@@ -1,7 +1,7 @@
 """Answers made of plain values, and how they are masked: rows that name classes, and classes that decide, wherever they stand.
 
 What is masked anywhere in an answer is masked in all of it, in other tables about the same attributes and in combinations with
-others: a value that is shown in one table and masked in another is one that discloses in the other.
+others: if a value were shown in one table and masked in another, it would be known to disclose in the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unveil.results.masking import MASK, DecidingClass, is_masked, without_value
 __all__ = ["HiddenClasses", "Rows", "masked_parts"]
 
 _SIZES = frozenset({"count", "dr", "missing", "in_original", "in_release", "difference"})
-"""What a row says about the size of its class; it is left out of one that is masked for another reason than being small."""
+"""What a row says about the size of its class; it is left out of a row that is masked for a reason other than being small."""
 
 HiddenClasses: TypeAlias = Mapping[tuple[str, ...], frozenset[tuple[Any, ...]]]
 """The combinations of values that are masked, by the attributes that they are of, in order of their names."""

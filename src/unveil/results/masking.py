@@ -1,7 +1,7 @@
 """The masking of small classes in reports, so that a report about people discloses nobody.
 
 A class is a combination of key values, or one value of one attribute, with the records that hold it. Anyone who reads a report
-may know that a certain person is in the class. So the class is shown without its values where
+may know that a certain person is in the class. So the class is shown without its values if
 
 - it is *small*: fewer than `SMALL` records hold it (the caller may choose another number); or
 - it *discloses*: it lets the reader infer a sensitive value of its members, whatever its size (`disclosing` in
@@ -11,10 +11,10 @@ Figures stay (they are what the report is for), and so does the size of a small 
 out: elsewhere a class of that size may be shown with its values.
 
 What is masked must not follow from the rest. Anyone who knows all classes there are finds a single masked one by elimination, and
-its figures by subtracting the others from the whole. So with the values of an attribute that must be masked goes one that need
-not be. Which one that is depends on all records, so that anyone who knows this rule cannot tell it from the others; and it is the
-same wherever the attribute occurs, so that two tables say no more than one. A class that decides is named only if at least
-`small` classes stay unnamed.
+its figures by subtracting the others from the whole. So along with the values of an attribute that must be masked, one is masked
+that need not be. Which one that is depends on all records, so that anyone who knows this rule cannot tell it from the others; and
+it is the same wherever the attribute occurs, so that two tables say no more than one. A class that decides is named only if at
+least `small` classes stay unnamed.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class DecidingClass(Figures):
     Attributes
     ----------
     key, size
-        Its values of the key attributes, and its records or persons; neither values nor, unless it is small, a size once it is
-        masked.
+        Its values of the key attributes, and the number of its records or persons; once it is masked, no values, and a size only
+        if it is small.
     discloses
         The sensitive attributes of which it gives a value away.
     population, lowest
@@ -149,7 +149,7 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, 
 
 
 def _drawn(places: NDArray[np.uint64], salt: bytes) -> NDArray[np.uint64]:
-    """Return where values are in an order that nobody without the salt can tell."""
+    """Return the positions of values in an order that nobody can tell without the salt."""
     import numpy as np
 
     first, second, third = np.frombuffer(hashlib.blake2b(key=salt, digest_size=24).digest(), dtype=np.uint64)

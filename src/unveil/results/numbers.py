@@ -11,7 +11,7 @@ __all__ = ["counted", "number", "numbered"]
 
 _DECIMALS = 4
 _STEP = 10.0**-_DECIMALS
-_ROUNDING = 1e-12  # nearer than this, a float is the figure it should be
+_ROUNDING = 1e-12  # a float nearer than this to 0 or 1 is taken for it
 _LARGE = 1e15  # beyond it a float no longer holds the digits that would be printed
 
 

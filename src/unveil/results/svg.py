@@ -36,7 +36,7 @@ _LETTER, _LINE = 7.2, 13.0
 _AXIS = 64
 """Where the upright axis of points stands."""
 _LONGEST_SMALL = 22
-"""Letters of a small line that fit beside a picture."""
+"""How many letters of a small line fit beside a picture."""
 
 
 def svg(chart: Chart, visible: Callable[[str], str]) -> str:
@@ -77,7 +77,7 @@ class _Words:
         return f"{self.plain(text[: _LONGEST_LABEL - 1])}…<title>{self.plain(text)}</title>"
 
     def side(self, y: float, value: object) -> str:
-        """Return the label left of a row: one line, or two small ones where it is long."""
+        """Return the label left of a row: one line, or two small ones if it is long."""
         text = str(value)
         if len(text) <= _LONGEST_LABEL:
             return _text(_LEFT - 8, y, self.plain(text), "end")
@@ -90,7 +90,7 @@ class _Words:
 
 
 def _broken(text: str) -> tuple[str, str]:
-    """Break a long name into two lines, behind a sign between its words where there is one."""
+    """Break a long name into two lines, after a separator between its words if there is one."""
     places = [at + 1 for at, sign in enumerate(text[:_LONGEST_SMALL]) if sign in " -_/.,:+"]
     at = places[-1] if places and len(text) - places[-1] <= _LONGEST_SMALL else _LONGEST_SMALL
     return text[:at], text[at:]
@@ -119,7 +119,7 @@ def _text(x: float, y: float, content: str, anchor: str = "start", mark: str = "
 
 
 def _bars(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a bar a row, its length a share; a second share is a mark across it."""
+    """Draw one bar per row, its length a share; a second share is a mark across it."""
     room, parts = _WIDTH - _LEFT - 62, []
     for at, (label, share, *mark) in enumerate(chart.rows):
         top = at * _ROW
@@ -245,7 +245,7 @@ def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw a circle a row with its label, filled where it is marked; what is required as lines, and where better is."""
+    """Draw one circle per row with its label, filled if it is marked; requirements as lines; and which way is better."""
     left, right, top, bottom = _AXIS, _WIDTH - 16, 20, 268
     rules = {axis: [place for name, _, place in chart.rules if name == axis] for axis in ("across", "up")}
     across = _Scale.over([*(row[1] for row in chart.rows), *rules["across"]], left, right)
@@ -303,7 +303,7 @@ def _covered(start: float, width: float, line: float, taken: list[tuple[float, f
 
 
 def _better(better: tuple[str, str], left: float, right: float, top: float, bottom: float) -> list[str]:
-    """Return the words at the ends of the axes that say where better is."""
+    """Return the words at the ends of the axes that say which way is better."""
     across, up = better
     parts = []
     if across:
@@ -358,7 +358,7 @@ class _Scale:
         return cls(low - room, high + room, start, end)
 
     def from_zero(self) -> _Scale:
-        """Return the scale that begins at 0, or below where there is something, with some room above."""
+        """Return the scale that begins at 0, or below if there are lower values, with some room above."""
         low, high = min(self.low, 0.0), max(self.high, 0.0)
         return _Scale(low, high + ((high - low) * 0.08 or 1.0), self.start, self.end)
 

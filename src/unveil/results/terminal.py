@@ -214,7 +214,7 @@ def _widths(columns: Sequence[WrittenColumn], room: int, bar: int) -> list[int]:
 
 
 def _cuts(columns: Sequence[WrittenColumn], widths: Sequence[int]) -> int:
-    """Return how many texts would be cut, as wrapping leaves about one line of them empty."""
+    """Return how many texts would be cut, if wrapping leaves about one line of each empty."""
     most = [width * (_MOST_LINES - 1) for width in widths]
     return sum(cell_len(cell.text) > n for column, n in zip(columns, most, strict=True) for cell in column.cells)
 
