@@ -1,6 +1,6 @@
 """Which assignments of sensitive values to people are left, if every generalisation just below a release failed?
 
-Counts in, beliefs out: cells of people, each in one released class, and for every generalisation below the class of each cell.
+Counts in, beliefs out: cells of people, each in one released class, and, for every generalisation below, the class of each cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["MOST_TABLES", "Belief", "ClassRule", "beliefs"]
 MOST_TABLES = 5_000
 """The most tables of counts that are enumerated for a released class; if there are more, assignments are drawn."""
 _TENTHS, _DRAWS = 10, 400
-"""How many assignments are drawn: ten times this many."""
+"""The draws come in tenths, of this many assignments each."""
 _CHUNK = 4_000_000
 _SAME, _LEAST = 1e-9, 1e-300
 
@@ -64,16 +64,17 @@ class Belief:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcomes:
-    """A released class: by the set of generalisations that it makes fail, a chance, and the mean counts over sizes times it.
+    """What may come of a released class.
 
-    There is one of each, or where assignments were drawn, one of all draws and one without each tenth of them.
+    For each set of generalisations that it may make fail: the chance of that, and the mean counts over sizes, times that
+    chance. The lists have one entry or, if assignments were drawn, one for all draws and one without each tenth of them.
     """
 
     chance: list[NDArray[np.float64]]
     share: list[NDArray[np.float64]]
 
     def at(self, which: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return both, by all draws (0) or without a tenth of them."""
+        """Return chance and share, from all draws (0) or without one tenth of them."""
         use = which if len(self.chance) > 1 else 0
         return self.chance[use], self.share[use]
 
@@ -206,7 +207,7 @@ def _tables(sizes: Sequence[int], left: Sequence[int]) -> Iterator[tuple[tuple[i
 
 
 def _rows(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every way of taking this many records of those left."""
+    """Yield every way of taking this many records from those left."""
     if len(left) == 1:
         yield (size,)
         return

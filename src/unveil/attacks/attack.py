@@ -70,7 +70,7 @@ class Attack(Result):
         Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss; the same
         `by_model`, with values read by an attacker's partitions.
     alignment
-        How records were aligned; None where they were not.
+        How records were aligned; None if they were not.
     suppressed
         Records of the release without any key value. They are one class in the rates, and not among the unique, the certainly
         disclosed and the classes in which belief shifts.

@@ -163,7 +163,7 @@ class KnownRecords(Figures):
     Attributes
     ----------
     k_known
-        The fewest that cover one; None where nothing does.
+        The fewest that cover one; None if nothing covers any.
     records, covered, covered_once
         The original records looked at, those that something covers, and those that exactly one does.
     reason
@@ -192,7 +192,7 @@ class IdentityAttack(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedClasses(Figures):
-    """Some classes, the records in them and their share; where persons are distinguished, they are counted too."""
+    """Some classes, the records in them and their share; if persons are distinguished, they are counted too."""
 
     classes: int
     records: int
@@ -302,7 +302,7 @@ class BeliefShift(Figures):
     Attributes
     ----------
     ratio, value, prior, posterior, worst_class
-        The value and class in which it rises by the largest factor, from where to where.
+        The value and class in which belief rises by the largest factor, and from what to what.
     distance, farthest_class
         The class whose distribution is farthest from the whole, and how far.
     """

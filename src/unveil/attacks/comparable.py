@@ -80,7 +80,7 @@ class ComparablePartitions(Result):
     plain, plain_adjusted
         The rate value by value, and the same adjusted for chance.
     noise
-        The standard deviation of released minus original values, where both are numbers.
+        The standard deviation of released minus original values, if both are numbers.
     candidates
         The partitions, from coarse to fine.
     proposed
@@ -149,8 +149,8 @@ class ComparablePartitions(Result):
                 "original cannot be distinguished from chance, or there are too few records to tell."
             )
         return (
-            "bias: the rate that a random pairing of the same blocks gives. The finest partition is proposed whose rate is at "
-            f"most {self.tolerance:.0%} bias. Choose it before you compare releases, and use the same for all."
+            "bias: the rate that a random pairing of the same blocks gives. The finest partition whose rate is at most "
+            f"{self.tolerance:.0%} bias is proposed. Choose it before you compare releases, and use the same for all."
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -201,10 +201,10 @@ def propose_partitions(
     >>> import polars as pl, unveil
     >>> ages = [20 + i % 50 for i in range(1000)]
     >>> noisy = [age + (17 * i % 23 - 11) / 2 for i, age in enumerate(ages)]
-    >>> found = unveil.propose_partitions(pl.DataFrame({"age": ages}), pl.DataFrame({"age": noisy}), "age", same_order=True)
-    >>> found
+    >>> partitions = unveil.propose_partitions(pl.DataFrame({"age": ages}), pl.DataFrame({"age": noisy}), "age", same_order=True)
+    >>> partitions
     ComparablePartitions(age: 16 blocks, rate 0.4995)
-    >>> found.candidates[0].partition.to_dict(), round(found.candidates[0].rate, 2)
+    >>> partitions.candidates[0].partition.to_dict(), round(partitions.candidates[0].rate, 2)
     ({'edges': ['-inf', 45, 'inf']}, 0.69)
     """
     checked_number("tolerance", tolerance, above=0.0, most=1.0)

@@ -82,7 +82,7 @@ def homogeneity(
 
 
 def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> CountedClasses:
-    """Count some classes and the records that hold their key; where persons are distinguished, also these and their share."""
+    """Count some classes and the records that hold their key; if persons are distinguished, also these and their share."""
     among = classes.among(which)
     persons = None if classes.owners is None else among
     return CountedClasses(int(which.sum()), int(classes.own[which].sum()), among / classes.every, persons)
@@ -201,7 +201,7 @@ def _by_value(pairs: Sequence[tuple[Any, Any, int]], before: tuple[str, RateFigu
 
 
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:
-    """Return which released value stands for which original one, and for how many records; None where it is not known.
+    """Return which released value stands for which original one, and for how many records; None if it is not known.
 
     It is known if the records are aligned, or if the original itself holds the released column, as a generalisation table does.
     """

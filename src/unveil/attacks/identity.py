@@ -1,10 +1,10 @@
 """How far do the protected key attributes give the original ones away? The identity attack in its settings.
 
-White box: the intruder knows the original and the protected columns but not which record is which: the Discrimination Rate of
-each original attribute given the protected one. Black box: only the release: its key against the identity of its records.
-Grey box: the release and other data with some columns in common: how many of its records find their match; or with none in
-common, linked by structure alone. Known records: the true key of a person, compared with the records of the release that cover
-it.
+White box: the intruder knows the original and the protected columns, but not which record is which; measured by the
+Discrimination Rate of each original attribute given the protected one. Black box: the intruder has only the release; its key is
+measured against the identity of its records. Grey box: the intruder has the release and other data with some columns in common;
+counted is how many of its records find their match. Without a column in common, it is linked by structure alone. Known records:
+the true key of a person, compared with the records of the release that cover it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _misplaced(problem: PartitionError) -> RateFigures:
 def _attributes(
     pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None
 ) -> list[tuple[RateFigures, str]]:
-    """Measure original attributes, each given its protected one: within the original where it holds both, else by alignment."""
+    """Measure original attributes, each given its protected one: within the original if it holds both, else by alignment."""
     by_pair: dict[ColumnPair, tuple[RateFigures, str]] = {}
     questions: dict[ColumnPair, Question] = {}
     own = {} if blocks is None else {**blocks, **{f"{name} of the original": block for name, block in blocks.items()}}
@@ -136,7 +136,7 @@ def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> Rate
 def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> BlackBox:
     """Measure the release's key against the identity of its records: the rate, uniques, and each attribute alone.
 
-    The rate counts records; uniques and expected matches count persons where they are distinguished.
+    The rate counts records; uniques and expected matches count persons if they are distinguished.
     """
     uniques = classes.among(classes.size == 1)
     whole, *alone = rates([(release, some, ()) for some in (keys, *([name] for name in keys))], values=False)
@@ -220,11 +220,11 @@ class _Fit:
     released
         The code of each release cell's value.
     external, same
-        The code of each external cell's value; for each of these values the released code that equals it, -1 where none does.
+        The code of each external cell's value; for each of these values the released code that equals it, -1 if none does.
     covered, wide
         For each external value, which generalised values cover it, the last place for none; the place of each released code.
     single
-        For each external value, the one released code that it may belong to, -1 for none; None where there may be several.
+        For each external value, the one released code that it may belong to, -1 for none; None if there may be several.
     """
 
     released: NDArray[np.int64]
@@ -273,7 +273,7 @@ class _Fit:
 
 
 def _joined(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Count what each external cell may belong to, release records or persons, where that is one combination of values."""
+    """Count what each external cell may belong to, release records or persons, if that is one combination of values."""
     external = [fit.single[fit.external] for fit in fits if fit.single is not None]
     both = [np.concatenate([fit.released, codes]) + 1 for fit, codes in zip(fits, external, strict=True)]
     of_cell, _ = group(both, [int(codes.max()) + 1 for codes in both])

@@ -48,18 +48,18 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
-    distance and, if there are several, by Mahalanobis'; any others by the mixed distance, where numbers that the release has
-    labels for are compared as categories, and named. A way that is not possible is null, with the reason.
+    distance and, if there are several, by Mahalanobis'; any others by the mixed distance, in which numbers that the release
+    has labels for are compared as categories, and named. A way that is not possible is null, with the reason.
 
     Parameters
     ----------
     pair, seed
-        What is attacked, and the seed of the sample where there are too many pairs.
+        What is attacked, and the seed of the sample if there are too many pairs.
     control
         People who are not in the release, with the original's columns: each distance also says how often it takes one of
         them for a release record's person.
     method
-        How the release was made, where the intruder knows it.
+        How the release was made, if the intruder knows it.
     """
     if pair.alignment is None:
         return RecordLinkage(reason="rates of linkage need the correspondence of records")
@@ -87,7 +87,7 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
 
 
 def by_structure(pair: Pair, external: Source, seed: int) -> StructureMatches:
-    """Link data that shares no key attribute with the release by the structure of both, every column but the id considered.
+    """Link data that shares no key attribute with the release by the structure of both, considering every column but the id.
 
     The id only scores the links; numbers and dates have places, everything else is a category.
     """
@@ -147,7 +147,7 @@ def _has_nulls(series: Any) -> bool:
 
 
 class _Linker:
-    """The columns to compare, and the release records to link: all of them, or a sample where there are too many pairs."""
+    """The columns to compare, and the release records to link: all of them, or a sample if there are too many pairs."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ _UNLIKE = (
 )
 _IMPOSSIBLE = (
     "under no assignment of the sensitive values does every generalisation just below the release fail what is said to have been "
-    "required; the release was not made so, or its levels were bounded."
+    "required; the release was not made in this way, or its levels were bounded."
 )
 _TOO_RARE = (
     "in none of the assignments drawn at random does every generalisation just below the release fail what is said to have been "

@@ -35,7 +35,7 @@ class Minimality(Result):
     possible
         The share of assignments under which every generalisation below fails.
     drawn, error
-        The released classes for which assignments were drawn, and the largest standard error of a belief for it.
+        The released classes for which assignments were drawn, and the largest standard error of a belief that comes from drawing.
     left_out
         The people for whom that error would exceed 0.05: nothing beyond the release is taken to be known about them.
     """

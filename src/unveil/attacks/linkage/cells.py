@@ -10,7 +10,7 @@ The **gap** between an original and a released value is the distance to the near
 covered: an interval says that each value in it is possible, not that its middle is likelier, and the resulting tie is
 shared fairly. With ``intervals="midpoint"``, the middle of what is covered stands for the whole (a one-sided interval ends
 where the original's values end; what is suppressed stays suppressed). Otherwise an open end is drawn in by half a millionth
-of the original's range, or half the way to the next original value inside where that is less, so that a value on it is outside.
+of the original's range, or half the way to the next original value inside if that is less, so that a value on it is outside.
 On nominal attributes the gap is 0 or 1.
 
 A null in the release is suppressed: it covers everything. A null in the original is a value of its own, covered only by
@@ -96,7 +96,7 @@ class AttributeCells:
         return bool(np.any(np.diff(self.starts) != 1) or not np.array_equal(self.low, self.high))
 
     def points(self) -> NDArray[np.float64]:
-        """Return the one point that each release record stands for; NaN where it covers more, or nothing."""
+        """Return the one point that each release record stands for; NaN if it covers more, or nothing."""
         single = np.diff(self.starts) == 1
         first = np.minimum(self.starts[:-1], max(len(self.low) - 1, 0))
         points = np.where(single & (self.low[first] == self.high[first]), self.low[first], np.nan)
@@ -180,9 +180,7 @@ def attributes_of(
         specs = [name for name in mine if name in set(theirs)]
     attributes = [_attribute_of(spec) for spec in specs]
     if not attributes:
-        raise ArgumentError(
-            "there is there is no attribute to compare: name some, or give tables with columns of the same names."
-        )
+        raise ArgumentError("there is no attribute to compare: name some, or give tables with columns of the same names.")
     require_columns([attribute.name for attribute in attributes], mine)
     require_columns([attribute.released for attribute in attributes], theirs)
     for table, place in ((original, "the original"), (release, "the release")):

@@ -7,10 +7,10 @@ standard deviation of the original's values (population form, nulls left out) an
 
 - **euclidean**: :math:`\sqrt{\sum_a (g_a / \sigma_a)^2}`, for continuous and ordinal attributes;
 - **mahalanobis**: :math:`\sqrt{(x - y)^\top S^{+} (x - y)}` on attributes divided by :math:`\sigma_a`, :math:`S` being the
-  original's correlation matrix and :math:`S^{+}` its inverse, or pseudo-inverse where attributes determine one another
-  (eigenvalues below :math:`10^{-10}` of the largest count as none); the same as with the covariance matrix where that can be
-  inverted, and unlike it independent of the attributes' units where it cannot;
-- **mixed**: :math:`\frac1p \sum_a d_a`, for any attributes: nominal :math:`d_a` is 0 where the original value is covered, else 1;
+  original's correlation matrix and :math:`S^{+}` its inverse, or pseudo-inverse if attributes determine one another
+  (eigenvalues below :math:`10^{-10}` of the largest count as none); the same as with the covariance matrix if that can be
+  inverted, and unlike it independent of the attributes' units if it cannot;
+- **mixed**: :math:`\frac1p \sum_a d_a`, for any attributes: nominal :math:`d_a` is 0 if the original value is covered, else 1;
   ordinal, ranks apart over the number of categories less one; continuous, :math:`g_a / 4 \sigma_a`, or :math:`g_a` over the
   original's range (Gower). Both bring a continuous attribute to [0, 1], except for the rare value farther away than four
   deviations, or outside the original's range, which is not cut: otherwise outliers would all look alike, and they are the ones
@@ -95,8 +95,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
         uses it. A record made from none stays in the denominator: anyone who links it is wrong.
     attributes
         What the intruder compares: names, pairs (name in the original, name in the release), or `LinkedAttribute`.
-        By default every
-        column that both tables have.
+        By default every column that both tables have.
     distance
         "euclidean", "mahalanobis" or "mixed", as above.
     scale
@@ -238,7 +237,7 @@ def _turned(points: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[n
 
 
 def _refuse_unplaced(cells: Sequence[AttributeCells], distance: Distance) -> None:
-    """Refuse what has no place among numbers."""
+    """Refuse attributes and nulls that have no place among numbers."""
     nominal = [cell.attribute.name for cell in cells if cell.nominal]
     if nominal:
         raise ArgumentError(

@@ -68,14 +68,14 @@ def fitted(
         + (1 - p) \prod_j u_j^{\gamma_j} (1 - u_j)^{1 - \gamma_j}
 
     subject to :math:`p \le` `most` and :math:`m_j \ge u_j`. It starts from p at its bound, u at the share of all pairs that
-    agree, and m at 0.9, or half way from u to 1 where that is more; no chance is involved.
+    agree, and m at 0.9, or half way from u to 1 if that is more; no chance is involved.
 
     Parameters
     ----------
     counts
         The pairs of each pattern, as `agreement_counts` gives them.
     most, fixed
-        The largest share p of true pairs; the share itself where it is known.
+        The largest share p of true pairs; the share itself if it is known.
     iterations, tolerance
         The most steps, and the change below which the fit has ended: of any m or u, and of p relative to itself.
     """
@@ -113,7 +113,7 @@ def _expected(
 def _maximised(
     agrees: NDArray[np.float64], weight: NDArray[np.float64], posterior: NDArray[np.float64], overall: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the m, u and share that fit best; where m would fall below u, the best that does not is m = u = overall."""
+    """Return the m, u and share that fit best; if m would fall below u, the best that does not is m = u = overall."""
     match, other = weight * posterior, weight * (1.0 - posterior)
     m = (match @ agrees) / max(float(match.sum()), _LEAST_SHARE)
     u = (other @ agrees) / max(float(other.sum()), _LEAST_SHARE)

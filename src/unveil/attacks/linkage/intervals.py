@@ -103,7 +103,7 @@ class IntervalDisclosure(Result):
     by_attribute
         The shares of each attribute.
     together
-        The shares of records disclosed on every attribute at once; None where no record has a value of each.
+        The shares of records disclosed on every attribute at once; None if no record has a value of each.
     method
         "rank" or "deviation".
     records
@@ -175,13 +175,13 @@ def interval_disclosure(
     original, release
         Tables, row by row of the same people: a mapping from name to values, a two-dimensional array, or an eager data frame.
     attributes
-        Continuous and ordinal attributes: names, pairs of names or `Attribute`. By default every column that both have.
+        Continuous and ordinal attributes: names, pairs of names or `LinkedAttribute`. By default every column that both have.
     method
         "rank" or "deviation", as above.
     widths
         One reach or several, as shares between 0 and 1.
     confidence
-        Of the intervals (Clopper-Pearson).
+        The confidence of the intervals (Clopper-Pearson).
 
     Returns
     -------
@@ -195,8 +195,8 @@ def interval_disclosure(
 
     Notes
     -----
-    sdcMicro's ``dRisk`` is the share of records with all attributes inside, `together` by "deviation" at the width 0.05, but
-    for the standard deviation: it takes that of the released values, here it is the original's, which protection cannot widen.
+    sdcMicro's ``dRisk`` is the share of records with all attributes inside, `together` by "deviation" at the width 0.05, except
+    that it takes the standard deviation of the released values; here it is the original's, which protection cannot widen.
 
     References
     ----------

@@ -99,7 +99,7 @@ def linked_by_method(
     method
         What the intruder knows.
     whose
-        The person of each original record, where persons are distinguished.
+        The person of each original record, if persons are distinguished.
     """
     if strange := [name for name in method.attributes if name not in {one.original for one in pairs}]:
         raise ArgumentError(f"the method is said to treat {listed(strange)}, which is not among the attributes compared.")
@@ -270,7 +270,7 @@ def _removed(
 
 
 def _by_groups(before: NDArray[np.float64], after: NDArray[np.float64], method: KnownMethod) -> list[Likelihood]:
-    """Return the likelihood of averages of groups: by rank where attributes are averaged each alone, else by distance."""
+    """Return the likelihood of averages of groups: by rank if attributes are averaged each alone, else by distance."""
     checked_count("method: k", method.settings.get("k"), least=2)
     kind = method.settings.get("method", "mdav")
     checked_word("method: the grouping", kind, _GROUPINGS)

@@ -42,9 +42,9 @@ class LinkedAttribute:
     Attributes
     ----------
     name, released
-        The column in the original and in the release; the same where only one is given.
+        The column in the original and in the release; the same if only one is given.
     kind
-        "continuous", "ordinal" or "nominal". None: ordinal where an order is given, continuous where the original holds numbers
+        "continuous", "ordinal" or "nominal". None: ordinal if an order is given, continuous if the original holds numbers
         or dates and the release nothing else (generalised ones, nulls and labels of the hierarchy included), otherwise nominal.
     order
         The categories of an ordinal attribute from low to high; those of numbers need none.
@@ -77,7 +77,7 @@ class _Line:
     at
         The position of each, increasing.
     place
-        From text to entry; empty where the line is that of numbers.
+        From text to entry; empty if the line is that of numbers.
     numbers
         The number that each reads as; NaN if it is not a number.
     labels
@@ -98,7 +98,7 @@ class _Line:
     drawn_in: float
 
     def covered(self, value: ReadValue) -> Sequence[Range] | None:
-        """Return the ranges that a released value covers; None where it cannot be in such a column."""
+        """Return the ranges that a released value covers; None if it cannot be in such a column."""
         if value.suppressed:
             return _EVERYTHING
         plain = None if isinstance(value.value, (list, tuple, set, frozenset)) else self._plain(value)

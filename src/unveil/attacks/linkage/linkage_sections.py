@@ -58,9 +58,9 @@ class LinkedMatches(Figures):
         The share linked, what a random guess would link, and the confidence interval; for persons if they are distinguished,
         else for records.
     persons
-        Persons with a record in the release, and release records made from nobody; None where persons are not distinguished.
+        Persons with a record in the release, and release records made from nobody; None if persons are not distinguished.
     of_records
-        The rates of records, where the others are of persons.
+        The rates of records, if the others are of persons.
     """
 
     linked: float
@@ -100,7 +100,7 @@ class LikelihoodMatches(RankedMatches):
     Attributes
     ----------
     one_by_one, all_at_once
-        The share linked record by record, and by one assignment of all; None where there are too many.
+        The share linked record by record, and by one assignment of all; None if there are too many.
     noise_removed
         For each attribute with noise, the share of its squared error that can be removed; None for other methods.
     """
@@ -169,7 +169,7 @@ class RecordLinkage(Figures):
     attributes
         The original and the released name of each attribute that is compared.
     strongest
-        The way that links most; None where none has a rate.
+        The way that links most; None if none has a rate.
     euclidean, mahalanobis, mixed, interval_rank, interval_deviation, probabilistic, known_method
         What each way finds; None for a way that the attributes do not allow, or that was not requested.
     reason
@@ -193,7 +193,7 @@ class RecordLinkage(Figures):
 
 
 def of_persons(matches: Way, by_person: PersonRates | None) -> Way:
-    """Return matches with the rates of persons first, where they are distinguished; those of records stay within."""
+    """Return matches with the rates of persons first, if they are distinguished; those of records stay within."""
     if by_person is None:
         return matches
     return replace(

@@ -4,7 +4,7 @@ An intruder who takes an original record for the one behind a release record has
 taken. With :math:`C_r` the chance of that for release record r (of the records at the top, the share that are the person's), the
 intruder is assumed to know one record of a person, whichever says most: a person is linked with :math:`\max_r C_r` over their
 release records, and the rate is the mean over the persons. A release record made from nobody counts as somebody who is never
-linked. Where everyone has one record, this is the rate of the records.
+linked. If everyone has one record, this is the rate of the records.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Targets:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where the pairs of each release record begin that has any."""
+        """Where the pairs begin of each release record that has any."""
         return np.flatnonzero(np.diff(self.row, prepend=-1))
 
     def rates(self, chances: NDArray[np.float64], confidence: float = 0.95) -> PersonRates:

@@ -56,9 +56,9 @@ class ProbabilisticLinkage(Result):
     matched, clerical, unmatched
         How many pairs the decision rule takes as belonging together, leaves to a clerk, and takes as not belonging together.
     precision, recall
-        The share of true pairs among the matched, and of matched among the true pairs; None where there are none of these.
+        The share of true pairs among the matched, and of matched among the true pairs; None if there are none of these.
     upper, lower
-        The lowest weight of a matched, and the highest of an unmatched pattern, in bits; None where there is no such pattern.
+        The lowest weight of a matched, and the highest of an unmatched pattern, in bits; None if there is no such pattern.
     m, u
         For each attribute the probability of agreement among true pairs, and among all others, as fitted.
     agreement, disagreement
@@ -70,7 +70,7 @@ class ProbabilisticLinkage(Result):
     made
         How the result was made.
     by_person
-        The rate of persons, where it is known whose the original records are.
+        The rate of persons, if it is known whose the original records are.
     """
 
     linked: float
@@ -201,7 +201,7 @@ def probabilistic_linkage(
     original_codes, release_codes
         The attributes that both tables share, one array of codes each, over common values; -1 is a missing value.
     truth
-        For each release record the row of its original record, -1 where it has none. Used to score, not to link.
+        For each release record the row of its original record, -1 if it has none. Used to score, not to link.
     false_matches
         With how many wrong originals a release record may be matched, on average under the model. Fellegi and Sunter's
         :math:`\mu` is this number over n - 1, n being the original records: a bound that is a share of all pairs would
@@ -224,9 +224,9 @@ def probabilistic_linkage(
     -----
     The share of true pairs is held to at most 1 / n, because a release record stems from at most one original, and m to at
     least u, because agreement is never evidence against a pair. Both bounds are exact steps of the maximisation. Without the
-    first the fit finds, where attributes depend on each other, another kind of pairs: the many people who are merely alike.
+    first the fit finds, if attributes depend on each other, another kind of pairs: the many people who are merely alike.
 
-    With a attributes there are up to 2^a groupings of the different records, fewer where they run out of partners; a is at
+    With a attributes there are up to 2^a groupings of the different records, fewer if they run out of partners; a is at
     most 16. Pairs are never listed.
 
     References

@@ -81,7 +81,7 @@ class LinkageRates(Result):
         The share that a random guess would link: one over the original records, times the share of release records that were
         made from one of them.
     control
-        The rate for people who are not in the release; None where none were given.
+        The rate for people who are not in the release; None if none were given.
     interval
         The confidence interval of `value`.
     distance
@@ -280,7 +280,7 @@ def control_of(chances: NDArray[np.float64], *, outsiders: int, searched: int, c
     outsiders, searched
         The number of outsiders, and of all records searched.
     confidence
-        Of the interval.
+        The confidence of the interval.
     """
     linked = float(chances.mean())
     bounds = share_bounds(float(chances.sum()), len(chances), confidence)

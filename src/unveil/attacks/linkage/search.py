@@ -34,7 +34,7 @@ _QUESTIONS = "questions"
 _ROOM = 1 << 18
 """Neighbours that a query may return at a time: a few tenths of a second."""
 _FEW = 256
-"""An attribute with so many values, and no more, has them numbered."""
+"""The values of an attribute are numbered if there are at most this many."""
 _PIECE = 64
 """Jobs that a thread takes at a time."""
 _MOST_INTERLEAVED = 20
@@ -263,7 +263,7 @@ class ScanSearch:
     def _met(self, column: int) -> NDArray[np.float64]:
         """Return the distance of each release row to some original row that is close to it on one attribute."""
         releases, originals = self._releases, self._originals
-        ends = releases.low if len(releases.low) else np.zeros(1)  # where no value of the release is one of the original
+        ends = releases.low if len(releases.low) else np.zeros(1)  # if no value of the release is one of the original
         first = np.minimum(releases.starts[releases.values[:, column]], len(ends) - 1)
         place = np.searchsorted(originals.sorted[column], ends[first])
         rows = originals.order[column][np.minimum(place, len(originals.positions) - 1)].astype(np.int64)

@@ -18,7 +18,7 @@ over assignments :math:`\pi`. A component's direction is arbitrary; :math:`\sigm
 of the two first components are nearer to each other.
 
 How much common structure there is to exploit, however well the intruder matches, is the semantic Discrimination Rate of the
-original's partition given the release's: 1 where the release's cluster determines the original's. Higher is more risk.
+original's partition given the release's: 1 if the release's cluster determines the original's. Higher is more risk.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class StructureLinkage(Result):
         `inside`, if the clusters were matched as well as the truth allows: what a luckier or better informed intruder gets.
     linked
         The share of release records linked to their true record, one of the matched cluster being drawn: one over the cluster's
-        size where the true record is inside.
+        size if the true record is inside.
     baseline
         What guessing links: one over the original records, times the share of release records made from one of them.
     interval
@@ -163,13 +163,13 @@ def structure_linkage(
     Parameters
     ----------
     original, release
-        The attributes of each table, which need have nothing in common: a list of arrays, one an attribute, where floating
+        The attributes of each table, which need have nothing in common: a list of arrays, one per attribute, in which floating
         point arrays are numbers (NaN: missing, put at the mean) and others are codes of categories (-1: missing, a value like
         others), or one array of numbers with a column per attribute.
     truth
-        For each release record the row of its original record, -1 where it has none. Used to score, not to link.
+        For each release record the row of its original record, -1 if it has none. Used to score, not to link.
     clusters
-        How many clusters to make of each table; fewer where a table has fewer different records.
+        How many clusters to make of each table; fewer if a table has fewer different records.
     seed
         The seed of the generator that chooses where k-means begins.
 
@@ -273,7 +273,7 @@ class _Space:
 
 
 def _standardised(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return an attribute as columns of mean 0 that have variance 1 together; none where it is constant."""
+    """Return an attribute as columns of mean 0 that have variance 1 together; none if it is constant."""
     if column.dtype.kind == "f":
         held = ~np.isnan(column)
         known = column[held].astype(np.float64)
@@ -432,7 +432,7 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
 
 
 def _rows(truth: Any) -> NDArray[Any]:
-    """Return the rows of the truth as an array; what cannot be one names no rows."""
+    """Return the rows of the truth as an array; refuse what cannot be one."""
     try:
         return np.asarray(truth)
     except ValueError:

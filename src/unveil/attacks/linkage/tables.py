@@ -59,7 +59,7 @@ def rows_in(table: Records) -> int:
 
 
 def column_of(table: Records, name: str) -> Any:
-    """Return a column's values, as an array where they are numbers, otherwise as a list."""
+    """Return a column's values, as an array if they are numbers, otherwise as a list."""
     if isinstance(table, Mapping):
         return table[name]
     if isinstance(table, np.ndarray):

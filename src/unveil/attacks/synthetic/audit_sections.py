@@ -139,7 +139,7 @@ class SensitiveInference(RiskFigures):
     tolerance
         How far a guessed number may be from the true one, as a share of it.
     worst
-        The sensitive attribute of the highest risk; None where none has one.
+        The sensitive attribute of the highest risk; None if none has one.
     by_sensitive
         The risk of each sensitive attribute.
     """
@@ -204,7 +204,7 @@ class GuessRate(Figures):
     control, control_low, control_high
         The same on the hold-out.
     residual
-        What the release adds to it; None where nothing is left to add.
+        What the release adds to it; None if nothing is left to add.
     by_sensitive
         The rates of each sensitive attribute.
     reason
@@ -277,7 +277,7 @@ class Closeness(Figures):
     original, control
         The distances to either.
     ratio
-        The mean distance to the original over that to the hold-out; None where the latter is 0.
+        The mean distance to the original over that to the hold-out; None if the latter is 0.
     nearer_share, low, high
         The share of release records nearer to the original, ties as halves, and its interval.
     """
@@ -302,7 +302,7 @@ class HoldOut(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SyntheticAudit(Figures):
-    """Every attack on a synthetic release beside the hold-out, which is None where the release was not audited."""
+    """Every attack on a synthetic release beside the hold-out, which is None if the release was not audited."""
 
     discrimination_rate: GuessRate | NoFigure
     singling_out: SinglingOut | NoRisk

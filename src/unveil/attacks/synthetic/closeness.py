@@ -27,7 +27,7 @@ _PARTS = (0.05, 0.5)
 def copies(trio: Trio) -> Copies:
     """Count release records that equal an original record, and people who are unique and nevertheless in the release.
 
-    A person is unique who equals nobody else in the original and the hold-out together. The share of such people who are found in
+    A person who equals nobody else in the original and the hold-out together is unique. The share of such people who are found in
     the release can be compared between original and hold-out, whatever their sizes: the excess of the original was copied.
     """
     sides = (trio.original, trio.release, trio.control)

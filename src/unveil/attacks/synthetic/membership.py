@@ -1,6 +1,6 @@
 r"""Can an intruder tell who was among the people that the release was made from? Membership inference, with a hold-out.
 
-Three scores, high for those who are believed to be members: *exact* (1 where a synthetic record equals the person's), *distance*
+Three scores, high for those who are believed to be members: **exact* (1 if a synthetic record equals the person's), *distance*
 (minus the distance to the nearest synthetic record) and *density ratio* (the logarithm of the distance to the nearest of a
 reference group of strangers, less that to the nearest synthetic record: near the release, and far from what is common). The
 reference is half of the hold-out, the other half is judged by it, and the other way round. An attack is as good as the share

@@ -1,7 +1,7 @@
 """Search for the synthetic record nearest to a person: a tree of boxes over records with numbers and categories.
 
 The distance of two records is the sum over columns of the gap, at most 1: of numbers scaled to [0, 1] their difference, of
-categories 0 where they are equal, else 1 (Gower's distance, times the number of columns). The records are put into boxes,
+categories 0 if they are equal, else 1 (Gower's distance, times the number of columns). The records are put into boxes,
 cut along one column at a time; a box is skipped if its nearest corner is farther than the best record so far.
 """
 
@@ -92,7 +92,7 @@ def _grown(points: NDArray[np.float64], leaf: int) -> tuple[NDArray[np.int64], A
 
 @compiled
 def _bounded(points: NDArray[np.float64], rows: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
-    """Write the corners of the box around some points, and return its widest column, -1 where all points are one."""
+    """Write the corners of the box around some points, and return its widest column, -1 if all points are one."""
     axis, widest = -1, 0.0
     for column in range(points.shape[1]):
         smallest, largest = np.inf, -np.inf

@@ -106,8 +106,9 @@ class _Restricted:
     def _most_of(self, name: str, atoms: int) -> float:
         """Return the most independent sums of a column that are answered.
 
-        n whole numbers of b bits have n b bits; a sum over a random half reveals b + log2(n) / 2 of them. As many are answered as
-        leave b bits: then more than one solution in whole numbers is left, on average as many as there are values.
+        n whole numbers of b bits have n b bits; a sum over a random half reveals b + log2(n) / 2 of them. As many sums are
+        answered as leave b bits unknown: then more than one solution in whole numbers is left, on average as many as there are
+        values.
         """
         amounts = self._holding.amounts(name)
         most = self._share * atoms
