@@ -95,13 +95,13 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     checked_word("replacement", replacement, _REPLACEMENTS)
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     options = {"top": top, "bottom": bottom, "top_share": top_share, "bottom_share": bottom_share}
-    by_option = {what: by_attribute(given, chosen.names, what) for what, given in options.items()}
+    by_option = {what: by_attribute(limit, chosen.names, what) for what, limit in options.items()}
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"top": {}, "top_coded": {}, "bottom": {}, "bottom_coded": {}, "skipped": chosen.skipped}
     for name in chosen.names:
         column = chosen.column(name)
         values = numbers(column, "top and bottom coding")
-        limits = _limits(name, values, {what: given.get(name) for what, given in by_option.items()})
+        limits = _limits(name, values, {what: limit.get(name) for what, limit in by_option.items()})
         beyond = {"top": values > limits["top"], "bottom": values < limits["bottom"]}
         columns[name] = _coded(column, values, limits, beyond, replacement)
         for side, rows in beyond.items():
@@ -113,7 +113,7 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
 
 
 def _limits(name: str, values: NDArray[np.float64], options: Mapping[str, Any]) -> dict[str, float]:
-    """Return both limits, infinite where none is requested."""
+    """Return both limits, infinite if none is requested."""
     ordered = np.sort(values[~np.isnan(values)])
     limits = {"top": np.inf, "bottom": -np.inf}
     for side in limits:
@@ -126,7 +126,7 @@ def _limits(name: str, values: NDArray[np.float64], options: Mapping[str, Any]) 
             most = int(checked_number(f"{side}_share of {shown(name)}", share, above=0.0, most=1.0) * len(ordered))
             at = min(most, len(ordered) - 1)
             limits[side] = float(ordered[len(ordered) - 1 - at] if side == "top" else ordered[at])
-    if all(given is None for given in options.values()):
+    if all(option is None for option in options.values()):
         raise ArgumentError(f"attribute {shown(name)} has no limit; give top, bottom, top_share or bottom_share.")
     if limits["bottom"] > limits["top"]:
         raise ArgumentError(f"the bottom limit of {shown(name)} lies above the top limit; swap them.")

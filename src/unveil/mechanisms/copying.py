@@ -1,8 +1,8 @@
 r"""How often may a synthetic record equal a person who is unique? As often as chance makes it equal a person it never saw.
 
-How often that is can be learnt from the original alone: trees are grown on one half of the records, and it is counted how many of
-the unique people of either half their draws reproduce; then the other way round. With :math:`a` of the half that was learnt
-and :math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be in the
+How often that is can be learnt from the original alone: trees are grown on one half of the records, and the unique people of
+either half whom their draws reproduce are counted; then the other way round. With :math:`a` of the half that was learnt and
+:math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be in the
 release with this probability (less two standard deviations), drawn once; records that equal anybody else who is unique are drawn
 again.
 """

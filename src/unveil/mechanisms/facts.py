@@ -40,7 +40,7 @@ class MechanismFacts:
     intruder
         What an intruder with the software can still do, as measured, or as promised.
     section
-        Where the thesis describes it; "-" where it does not.
+        Where the thesis describes it; "-" if it does not.
     page
         The page of the documentation.
     """

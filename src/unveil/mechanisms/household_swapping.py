@@ -69,7 +69,7 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
         The columns that, with the place, single people out: a member in a class of fewer than k records puts a household at risk.
     similar
         The columns in which the members of two households that change places agree; or several lists of columns, of which the
-        next one counts where the one before finds no partner.
+        next one counts if the one before finds no partner.
     carry
         Further columns of households that move with the place.
     k

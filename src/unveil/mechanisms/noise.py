@@ -106,7 +106,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     -------
     Release
         With the figures `mean` and `variance` of every attribute before and after, the number of `populations`, and of outliers
-        by attribute where only these are disturbed.
+        by attribute if only these are disturbed.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
 
 
 def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> list[NDArray[np.int64] | slice]:
-    """Return the records of each sub-population, each with two complete records at least; one of all where none is named."""
+    """Return the records of each sub-population, each with two complete records at least; without columns, one of all."""
     if not within:
         return [slice(None)]
     require_columns(within, chosen.records.names)

@@ -53,11 +53,11 @@ def redact_text(
         What to recognise, of "email", "url", "mac-address", "ip-address", "iban", "card-number", "date", "national-number",
         "phone", "postal-address", "postcode", "person-name" and "number"; none: all.
     known
-        Columns of the same record that say who it is about, such as name, town and date of birth: where a value is in the
+        Columns of the same record that say who it is about, such as name, town and date of birth: if a value is in the
         record's own text, whole, by one of its words, or as a date written differently, the column's name in brackets takes its
         place.
     person
-        The column that says whose record it is, for the figures; none: every record belongs to another person.
+        The column that says whose record it is, for the figures; none: every record belongs to a different person.
     nulls
         ``"keep"``: a null stays a null. ``"skip"``: leave out the records that have one. ``"error"``: refuse.
     keep_order

@@ -20,7 +20,7 @@ __all__ = ["LearntAttribute", "SequentialTrees"]
 
 @dataclass(frozen=True, slots=True)
 class LearntAttribute:
-    """An attribute to learn: the codes of its values, whether they have an order, and for each code if it will be blurred."""
+    """An attribute to learn: the codes of its values, whether these have an order, and which of the codes will be blurred."""
 
     codes: NDArray[Any]
     ordered: bool

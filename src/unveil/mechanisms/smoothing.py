@@ -58,7 +58,7 @@ def _numbers(column: Any) -> NDArray[np.float64]:
 
 
 def _decimals(known: NDArray[np.float64]) -> int | None:
-    """Return the fewest decimals that write every number, None where there are many."""
+    """Return the fewest decimals that write every number, None if there are many."""
     for decimals in range(_MOST_DECIMALS + 1):
         if np.allclose(np.round(known, decimals), known, rtol=1e-12, atol=0.0):
             return decimals

@@ -126,7 +126,7 @@ def rank_swap(
         The columns to swap, each by itself; numbers, dates, or others with an order.
     window
         The window in percent of the records that have a value, above 0 and at most 100; one for all or by attribute. An intruder
-        who knows a small one finds most people again (at 5 %, four numbers: 99 %; at the default 10 %).
+        who knows a small one finds most people again (by four numbers, 99 % of them at a window of 5 %, 10 % at the default).
     orders
         The values of attributes that are neither numbers nor dates, lowest first.
     nulls

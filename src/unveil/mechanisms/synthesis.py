@@ -128,7 +128,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     checked_word("method", method, ("trees", "marginals"))
     private = {"epsilon": epsilon, "domains": domains}
     if method == "marginals":
-        if lacking := [name for name, given in private.items() if given is None]:
+        if lacking := [name for name, value in private.items() if value is None]:
             raise ArgumentError(f"synthesis from marginals needs {' and '.join(lacking)}.")
         if key_file is not None:
             raise ArgumentError("synthesis from marginals takes no key file: its draws must be ones that nobody can repeat.")
@@ -138,7 +138,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
             data, attributes, domains=domains or {}, epsilon=epsilon or 0.0, records=records, person=person,
             contribution=contribution, holdout=holdout, nulls=nulls, seed=seed, testing=testing,
         )  # fmt: skip
-    if extra := [name for name, given in {**private, "person": person}.items() if given is not None]:
+    if extra := [name for name, value in {**private, "person": person}.items() if value is not None]:
         raise ArgumentError(f"only synthesis from marginals takes {' and '.join(extra)}; trees have no differential privacy.")
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     usual = max(_LEAST_LEAF, round(math.sqrt(chosen.records.records) / 2))

@@ -58,7 +58,7 @@ class Private(Result):
 
     @property
     def error(self) -> float | None:
-        """The expected size of the noise in the number, or in each of several; None where the answer has several parts."""
+        """The expected size of the noise in the number, or in each of several; None if the answer has several parts."""
         return self.spent[0].error if len(self.spent) == 1 else None
 
     def __repr__(self) -> str:

@@ -124,7 +124,7 @@ class Spent:
         return expected_error(self.mechanism, self.scale)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields; rho only where there is one."""
+        """Return the fields; rho only if there is one."""
         return {name: value for name, value in asdict(self).items() if name != "rho" or value}
 
 

@@ -1,8 +1,8 @@
 """Which joint distribution agrees with some of its marginals? The one with the greatest entropy, on a tree of small tables.
 
-Attributes are numbered. The sets whose marginals are known are joined to cliques so that the cliques form a tree: where two share
-attributes, so do all between them. The distribution is then the product of the cliques' tables over those of what neighbours
-share, and only these tables are kept, never the joint one.
+Attributes are numbered. The sets whose marginals are known are joined to cliques so that the cliques form a tree: attributes
+that two of them share are in all between them. The distribution is then the product of the cliques' tables over those of what
+neighbours share, and only these tables are kept, never the joint one.
 
 References
 ----------

@@ -105,14 +105,14 @@ class PrivacyLedger:
     Parameters
     ----------
     path
-        The file; made where there is none, with its secret key beside it.
+        The file; made if there is none, with its secret key beside it.
     budget
         Epsilon, or "EPSILON:DELTA": what all losses together may amount to. Needed when the file is made; later, it must be the
         same.
     neighbours
         "add or remove": somebody is in the data or is not. "change one": the number of records is known, and somebody's differ.
     key_file
-        The secret key, where it is not beside the file.
+        The secret key, if it is not beside the file.
 
     Examples
     --------

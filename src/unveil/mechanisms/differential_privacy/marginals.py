@@ -121,7 +121,7 @@ def dp_marginals(
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "keep": nulls count where None is declared. "skip": a record with a null is left out. "error": refuse.
+        "keep": nulls count if None is declared. "skip": a record with a null is left out. "error": refuse.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def dp_marginals(
 
 
 def _require_names(wanted: Sequence[tuple[str, ...]]) -> None:
-    """Refuse tables and columns that would have the same name in the answer, where one would hide the other."""
+    """Refuse tables and columns that would have the same name in the answer, so that one would hide the other."""
     if len({_BY.join(names) for names in wanted}) < len(wanted):
         raise ArgumentError(f"two tables have the same name once their attributes are joined by {_BY!r}; rename a column.")
     if any(_COUNT in names for names in wanted):

@@ -213,7 +213,7 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "keep": nulls count where None is among the values. "skip": they count nowhere. "error": refuse.
+        "keep": nulls count if None is among the values. "skip": they count nowhere. "error": refuse.
     """
     budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(person, contribution)
     if (values is None) == (edges is None):

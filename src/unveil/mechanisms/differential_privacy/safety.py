@@ -136,7 +136,7 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     r"""Return the exact delta of sampling with probability beta before k-anonymity by a fixed generalisation.
 
     A class of n records is published with the size :math:`B(n, \beta)`, a binomial variable, or not at all below k. One record
-    more makes a size j more likely by a factor above :math:`e^\epsilon` where :math:`j > \gamma n`, so
+    more makes a size j more likely by a factor above :math:`e^\epsilon` if :math:`j > \gamma n`, so
 
     .. math:: \delta = \max_n \sum_{j \ge \max(k, \, \gamma n)} \Pr(B(n, \beta) = j) - e^\epsilon \Pr(B(n - 1, \beta) = j),
               \qquad \gamma = 1 - (1 - \beta) e^{-\epsilon}

@@ -42,7 +42,7 @@ _ON_CHOICE = 0.1
 _DROWNED = 4.0
 """If noise drowned what was found, the next round has this many times the budget: half the noise."""
 _MOST_CELLS = 60_000
-"""Of all cliques together: fitting takes time in proportion."""
+"""The most cells of all cliques together: fitting takes time in proportion to them."""
 _SWEEPS, _LAST_SWEEPS = 12, 60
 _AGREEMENTS = 3
 _FLOOR = 1e-3

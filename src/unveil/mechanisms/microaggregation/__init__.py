@@ -130,7 +130,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     -----
     V-MDAV takes time quadratic in the records, and so does MDAV with names or many attributes; over a few numbers a
     tree finds the same groups in little more than linear time. The optimal method takes time in records times k, refining in the
-    records. Where groups are formed, the centre of an ordinal attribute is the mean of its ranks and that of a nominal one the
+    records. When groups are formed, the centre of an ordinal attribute is the mean of its ranks and that of a nominal one the
     shares of its values.
 
     References
@@ -183,7 +183,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
 
 
 def _strata(chosen: Chosen, within: Sequence[str], *, given: bool) -> NDArray[np.int64]:
-    """Return the stratum of every record; 0 for all where no column makes strata."""
+    """Return the stratum of every record; 0 for all if no column makes strata."""
     if within and given:
         raise ArgumentError("groups are given, so none are formed within columns; leave out either `groups` or `within`.")
     require_columns(within, chosen.records.names)

@@ -24,7 +24,7 @@ __all__ = ["largest_share", "refuse_dominant"]
 
 
 def largest_share(attribute: AggregatedAttribute, group: NDArray[np.int64]) -> float | None:
-    """Return the largest share that a value of a continuous attribute has of its group's total; None where all totals are 0."""
+    """Return the largest share that a value of a continuous attribute has of its group's total; None if all totals are 0."""
     rows = np.flatnonzero(~np.isnan(attribute.values) & (group >= 0))
     size = np.abs(attribute.values[rows])
     total = np.bincount(group[rows], weights=size)[group[rows]]

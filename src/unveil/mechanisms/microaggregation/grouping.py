@@ -33,9 +33,9 @@ _HEARD = 0.1
 def grouped(
     attributes: Sequence[AggregatedAttribute], k: int, partition: Partition, stratum: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the group of every record, those of a stratum with nulls in the same attributes among themselves.
+    """Return the group of every record, -1 for one with nulls only.
 
-    -1 for one with nulls only.
+    The records of a stratum that have nulls in the same attributes are grouped among themselves.
     """
     present = np.column_stack([~np.isnan(attribute.values) for attribute in attributes])
     alike = np.column_stack([present, stratum])
@@ -66,7 +66,7 @@ def _too_few(records: int, k: int, *, nulls: bool) -> str:
 
 
 def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
-    """Return the method of this name, ready to use; groups of numbers are refined where requested."""
+    """Return the method of this name, ready to use; groups of numbers are refined if requested."""
     from unveil.mechanisms.microaggregation import kernels, tree
 
     def partition(attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -119,9 +119,9 @@ def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> N
     near = cKDTree(places).query(places, min(len(places), _NEAR + 2 * k))[1][:, 1:]
     centre = np.column_stack([np.bincount(made, line) / size for line in places.T])
     made = _interruptible(refine_kernels.refine, places, near.astype(np.int64), made, size.astype(np.int64), centre, k, _PASSES)
-    found = np.empty_like(made)
-    found[order] = made
-    return _in_order(found)
+    groups = np.empty_like(made)
+    groups[order] = made
+    return _in_order(groups)
 
 
 def _in_order(group: NDArray[np.int64]) -> NDArray[np.int64]:

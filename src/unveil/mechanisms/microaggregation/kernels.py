@@ -97,7 +97,7 @@ def _mdav(pool, k, stop):
         # a group around the first, and one around the second
         left = _take(pool, left, _nearest(pool, left, k), made)
         made += 1
-        if pair and pool.group[second] < 0:  # it has a group only where so many records are alike that it is near as well
+        if pair and pool.group[second] < 0:  # it has a group only if so many records are alike that it is near as well
             _from_record(pool, left, pool.place[second])
             left = _take(pool, left, _nearest(pool, left, k), made)
             made += 1

@@ -29,7 +29,7 @@ def _squares(points, record, centre, group):
 
 @compiled_within
 def _put(points, record, to, group, size, centre):
-    """Put a record into a group, out of its own."""
+    """Move a record from its own group into another."""
     before = group[record]
     for at in range(points.shape[1]):
         if size[before] > 1:
@@ -42,7 +42,7 @@ def _put(points, record, to, group, size, centre):
 
 @compiled_within
 def _best(points, record, near, group, size, centre):
-    """Return the near group that costs least to come to, but its own, and that cost."""
+    """Return the near group, other than its own, that it costs least to join, and that cost."""
     best, least = -1, np.inf
     for at in range(near.shape[1]):
         other = group[near[record, at]]
@@ -120,7 +120,7 @@ def _still(group, members, own):
 
 @compiled
 def _pass(points, near, group, size, centre, k, stop):
-    """Move or exchange every record once where that saves something, and return what is saved."""
+    """Move or exchange every record once if that saves something, and return what is saved."""
     saved = 0.0
     for record in range(points.shape[0]):
         if stop[0]:
@@ -131,10 +131,10 @@ def _pass(points, near, group, size, centre, k, stop):
 
 @compiled
 def _dissolve(points, near, group, size, centre, order, starts):
-    """Dissolve every group where that saves something, and return what is saved.
+    """Dissolve every group if that saves something, and return what is saved.
 
-    `order` are the records by group and `starts` where each group begins, as they stood before: a group that records came to in
-    the meantime has to wait.
+    `order` are the records by group and `starts` where each group begins, as they stood before: a group that records have
+    joined meanwhile has to wait.
     """
     saved = 0.0
     for one in range(size.shape[0]):

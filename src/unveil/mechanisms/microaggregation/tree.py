@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordTree", "mdav", "sum_of", "tree_of"]
 
 _LEAF = 8
-"""So many records are in a leaf, or up to twice as many."""
+"""A leaf holds this many records, or up to twice as many."""
 
 
 class RecordTree(NamedTuple):
@@ -89,7 +89,7 @@ def tree_of(points: NDArray[np.float64]) -> RecordTree:
 
 
 def _sorted_within(points: NDArray[np.float64], edges: NDArray[np.int64], axis: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of records, those between two edges among themselves by their values on the axis given for them."""
+    """Return the places of records: those between two edges are sorted by their values on the axis given for them."""
     size = np.diff(edges)
     place = edges[:-1, None] + np.arange(size.max())
     there = place < edges[1:, None]

@@ -22,7 +22,7 @@ __all__ = ["rounds"]
 _ROUNDING = 1e-9
 """Bounds that are not summed in the order of the distances give way by this share."""
 _WORTH = 8
-"""Records are sorted anew once so many times as many were looked at."""
+"""Records are sorted anew once this many times as many were looked at."""
 
 
 @compiled_within
@@ -168,7 +168,7 @@ def rounds(  # noqa: PLR0913
     Parameters
     ----------
     points, group
-        The records, records x attributes, and the group of each; -1 where it has none.
+        The records, records x attributes, and the group of each; -1 if it has none.
     standing, records, leaves, places, starts, left, first, box, total
         The tree of the records without a group, as it is in `RecordTree`, and their sum.
     counts
@@ -193,7 +193,7 @@ def rounds(  # noqa: PLR0913
         second = outermost
         for step in range(3 if counts[0] >= 3 * k else 2):  # the record farthest from the first, the first's group, the other's
             around = outermost if step < 2 else second  # noqa: PLR2004 - the steps of the line above
-            if group[around] >= 0:  # it has a group only where so many records are alike that it is near as well
+            if group[around] >= 0:  # it has a group only if so many records are alike that it is near as well
                 break
             sign, wanted = (-1.0, 1) if step == 0 else (1.0, k)
             at = points[around]

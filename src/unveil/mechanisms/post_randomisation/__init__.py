@@ -42,7 +42,7 @@ _FEWEST = 10
 _NEVER = 1e-9
 """A value that becomes another less often than this does not cast doubt on that one."""
 _FREQUENCIES = (
-    "The matrix of invariant PRAM gives away the frequencies of the values, its fixed point: publish it only where you would "
+    "The matrix of invariant PRAM gives away the frequencies of the values, its fixed point: publish it only if you would "
     "publish these."
 )
 
