@@ -30,9 +30,9 @@ class PublishedFigure:
     by
         The public call that computes it.
     note
-        Why the two differ, where they do.
+        Why the two differ, if they do.
     decimals
-        The decimals of the print, where they are fewer than two.
+        The decimals of the print, if they are fewer than two.
     complement
         Whether the print is 1 minus another printed figure, so that the other one is what was rounded or truncated.
     """
@@ -116,7 +116,7 @@ class Reproduction(Result):
 def agreement(published: float, computed: float, decimals: int = 2) -> Agreement:
     """Compare a printed figure with the computed one.
 
-    It is rounded when rounding at two decimals (more where more are printed) gives it, and truncated when cutting at the
+    It is rounded if rounding at two decimals (more if more are printed) gives it, and truncated if cutting at the
     decimals of the print does: two, or as many as are there, unless `decimals` says that its table has fewer.
 
     Examples

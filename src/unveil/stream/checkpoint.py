@@ -69,7 +69,9 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise DataFileError(f"the checkpoint {shown(self.path)} cannot be read: {(error.strerror or '').lower()}.") from None
+            raise DataFileError(
+                f"the checkpoint {shown(self.path)} cannot be read: {(error.strerror or 'the system gives no reason').lower()}."
+            ) from None
         head, body = content[: len(_MAGIC) + _DIGEST + 1], content[len(_MAGIC) + _DIGEST + 1 :]
         if not head.startswith(_MAGIC) or head[len(_MAGIC) : -1] != hashlib.sha256(body).hexdigest().encode():
             raise DataFileError(f"{shown(self.path)} is not a checkpoint, or it is damaged; remove it to start again.")

@@ -1,7 +1,7 @@
 """Columns that are derived from others while records arrive: grid cells of a place, and parts of a time.
 
 A rule names the columns that it needs, and derives the new column for a whole batch at once. Codes of places nest: a cell's code
-begins with the code of every larger cell around it, so masking its last digits (`unveil hierarchy build --rule redaction`) gives
+begins with the code of every larger cell around it, so masking its last digits (`unveil hierarchy build --redact right`) gives
 the hierarchy.
 """
 
@@ -243,7 +243,7 @@ def parse_derived(text: str) -> tuple[str, Derived]:
         return written["name"].strip(), _RULES[written["rule"]](words)
     except (IndexError, TypeError, ValueError) as problem:
         reason = f": {problem}" if isinstance(problem, ArgumentError) else "; name its columns, then its number."
-        raise ArgumentError(f"the derived column {shown(text)} cannot be numbers{reason}") from None
+        raise ArgumentError(f"the derived column {shown(text)} cannot be read{reason}") from None
 
 
 def with_derived(frame: pl.DataFrame, derived: Mapping[str, Derived]) -> pl.DataFrame:

@@ -38,7 +38,7 @@ class Waiting:
         self._parts: list[Part] = []
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether any records wait."""
         return bool(self._parts)
 
     @property

@@ -284,12 +284,12 @@ def attack_table(
     if protected is None:
         return TableAttack(table, tuple(attacks.on(attacks.part)), table.names[axis], before, before)
     after = rate_interval(table, axis, *_count_bounds(protected))
-    found = (*attacks.on(attacks.part & ~protected.suppressed), *attacks.insiders(protected))
-    direct = {(one.attack, one.cell) for one in found}
+    successful = (*attacks.on(attacks.part & ~protected.suppressed), *attacks.insiders(protected))
+    direct = {(one.attack, one.cell) for one in successful}
     others = [attacks.left(one) for one in attacks.on(attacks.part) if (one.attack, one.cell) not in direct]
-    found = (*found, *(one for one in others if one.succeeds))
+    successful = (*successful, *(one for one in others if one.succeeds))
     prevented = tuple(one for one in others if not one.succeeds)
-    return TableAttack(table, found, table.names[axis], before, after, prevented, protected=True)
+    return TableAttack(table, successful, table.names[axis], before, after, prevented, protected=True)
 
 
 def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

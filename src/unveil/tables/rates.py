@@ -2,7 +2,7 @@ r"""The Discrimination Rate of a table: exact if the table is whole, bounded if 
 
 With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. If counts are only
 known to lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count
-grows, is least where the counts are as unequal as their intervals allow, and greatest where they are as equal as possible. The
+grows, is least when the counts are as unequal as their intervals allow, and greatest when they are as equal as possible. The
 bounds ignore that one table must explain all classes, so they are outer bounds: the rate lies between them, but they may be wider
 than necessary.
 """

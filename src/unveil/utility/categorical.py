@@ -9,7 +9,7 @@ values. A null is a value like any other. Higher is more loss; a release that eq
 - **Contingency tables.** For every table of up to three attributes, the sum of the absolute differences of the cells,
   :math:`\sum_c |n_c - n'_c|`, from 0 to twice the records; divided by that bound, it is the total variation distance.
 - **Entropy.** :math:`H(X \mid X')`, in bits: what is uncertain about an original value once the released one is seen; and the
-  mutual information :math:`I(X; X') = H(X) - H(X \mid X')` that is kept. These are plug-in estimates: where most values occur
+  mutual information :math:`I(X; X') = H(X) - H(X \mid X')` that is kept. These are plug-in estimates: if most values occur
   only a few times, the released value seems to say more than it does.
 
 References
@@ -137,7 +137,7 @@ def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, Conti
     -------
     dict
         For 1, 2, 3... attributes: how many tables there are, the sum of their `difference`, the mean of their `normalised`
-        one (over twice the records), and `by_table`. Where there are more than 200,000 tables of a size, none of them is
+        one (over twice the records), and `by_table`. If there are more than 200,000 tables of a size, none of them is
         compared: the figures are None, with the reason.
 
     Notes

@@ -126,7 +126,7 @@ def ward(train: Numbers, test: Numbers, clusters: int, seed: int) -> tuple[Label
 
 
 def agreed_heights(one: Numbers, other: Numbers) -> float:
-    """Return the correlation of the heights at which two dendrograms join pairs; NaN where one joins all at the same height."""
+    """Return the correlation of the heights at which two dendrograms join pairs; NaN if one joins all at the same height."""
     if len(one) < 2 or np.ptp(one) == 0.0 or np.ptp(other) == 0.0:  # noqa: PLR2004
         return float("nan")
     return float(np.corrcoef(one, other)[0, 1])

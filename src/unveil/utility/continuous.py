@@ -83,7 +83,7 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
     -----
     An attribute that is constant in the original has no correlations to lose and is left out of R, RF, C and F, which say so.
     One that is constant only in the release has lost them all: the four are then undefined rather than computed on what is
-    left. Where eigenvalues lie close together a small change can turn their components: RF and F then show more than was
+    left. If eigenvalues lie close together, a small change can turn their components: RF and F then show more than was
     lost. Time n log n per attribute, n times attributes squared for the covariances, and attributes cubed for the components. So
     the structures of more than 2,000 attributes are not compared, and say so.
 
@@ -224,7 +224,7 @@ def _quantile(ordered: Numbers, share: float) -> float:
 
 
 def _difference(one: NumberSummary, other: NumberSummary) -> NumberSummary:
-    """Return the figures of the second less those of the first; None where one of the two is undefined."""
+    """Return the figures of the second less those of the first; None if one of the two is undefined."""
     return NumberSummary(
         _moved(one.mean, other.mean),
         _moved(one.variance, other.variance),

@@ -44,9 +44,9 @@ class Covering:
     leaf
         The leaf of each code that is an original value, else -1.
     numbers
-        The leaves as numbers, where their distances count; else None.
+        The leaves as numbers, if their distances count; else None.
     height
-        The levels above the leaves; None where labels have no levels.
+        The levels above the leaves; None if labels have no levels.
     label, first, last
         Runs [first, last) of leaves that labels cover, by label.
     level
@@ -188,7 +188,7 @@ def covered_by_tree(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """The original's values as leaves: their lengths and texts, and their numbers where all have one, in order."""
+    """The original's values as leaves: their lengths and texts, and their numbers if all have one, in order."""
 
     texts: Sequence[tuple[int, str]]
     numbers: Numbers | None

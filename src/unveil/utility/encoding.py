@@ -1,6 +1,6 @@
 """Tables as numbers that a model can learn from, generalised values and all.
 
-The original says what a column is. Where it holds numbers, a value of the release is at the middle of what it covers:
+The original says what a column is. In a column of numbers, a value of the release is at the middle of what it covers:
 ``[20, 30)`` at 25, ``20-29`` and ``2*`` at 24.5, ``{20, 24}`` at 22; an open range such as ``>= 65`` is at its end. What says
 nothing (``*``, a null, a text that is not a number) stands at the median of the training records. Numbers are standardised.
 

@@ -9,8 +9,8 @@ with a label that covers m of M leaves and is at level l of a hierarchy of heigh
 - **granularity** :math:`\frac{\sum m/M - N/M}{N - N/M}`, the mean of :math:`(m - 1)/(M - 1)`: the loss metric [1]_, scaled as in
   ARX; M are all leaves of the hierarchy, present in the data or not.
 - **precision**, the mean of :math:`l / h`; a suppressed cell counts 1. Sweeney's Precision [2]_ is 1 less this.
-- **ncp**, normalised certainty penalty [3]_: :math:`m / M`, and 0 where m = 1; where all leaves
-  are numbers, the range of the leaves covered over the range of all.
+- **ncp**, normalised certainty penalty [3]_: :math:`m / M`, and 0 if m = 1; if all leaves are numbers, the range of
+  the leaves covered over the range of all.
 - **nonuniform_entropy** [4]_: :math:`-\sum \log_2 (f_a / f_b)` over the cells, with :math:`f_a` the original records of value a
   and :math:`f_b` those with any value that b covers; over its highest value :math:`N H(X)`, all suppressed. For a global
   recoding it is :math:`H(X \mid X') / H(X)`.
@@ -77,7 +77,7 @@ class Granularity:
     Attributes
     ----------
     figures
-        The four losses, None where undefined, with `reasons`; the cells with something to lose, those that were null before,
+        The four losses, None if undefined, with `reasons`; the cells with something to lose, those that were null before,
         those suppressed, those whose label does not cover the original value (`elsewhere`); the leaves and the height.
     covered
         How many leaves each code of the dictionary stands for in the release.
@@ -105,7 +105,7 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
 
     Notes
     -----
-    A label may be at any level. Where one level explains the labels of all records, they are of that level (the lowest such);
+    A label may be at any level. If one level explains the labels of all records, they are of that level (the lowest such);
     otherwise each is of the lowest level that has it. A label that does not cover the record's own value comes from a
     perturbation: it is counted, and the non-uniform entropy is undefined.
 

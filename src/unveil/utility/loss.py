@@ -70,7 +70,7 @@ class Loss(Result):
     suppressed
         Cells and records that no longer say anything.
     pmse, tasks
-        The propensity score error, and what models trained on the release lose; None where not requested.
+        The propensity score error, and what models trained on the release lose; None if not requested.
     alignment
         How records were aligned.
     failed
@@ -269,7 +269,7 @@ def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data 
 
 
 def _task_results(tables: tuple[Any, Any], planned: Sequence[Task], correspondence: Mapping[str, Any], seed: int) -> Tasks | None:
-    """Return how well each task does on both tables; None where no task is planned."""
+    """Return how well each task does on both tables; None if no task is planned."""
     return try_tasks(*tables, planned, **correspondence, seed=seed, progress=active_run().under("tasks")) if planned else None
 
 
@@ -397,7 +397,7 @@ def _planned(names: Task | Names | Sequence[Task | str], both: SideBySide, words
 
 
 def _renamed(tables: tuple[Microdata, Microdata], pairs: Mapping[str, str], identity: str | None) -> tuple[Any, Any]:
-    """Return both tables whole, not aligned, with the original's names, and with the id where there is one."""
+    """Return both tables whole, not aligned, with the original's names, and with the id if there is one."""
     wanted = {**pairs, **({} if identity is None else {identity: identity})}
     one, other = tables
     before = one.frame.select([one.column(name) for name in wanted])

@@ -97,10 +97,10 @@ class Coarseness(Figures):
     Attributes
     ----------
     granularity, precision, ncp, nonuniform_entropy
-        The four losses, None where undefined.
+        The four losses, None if undefined.
     cells, nulls, suppressed, elsewhere, leaves, height
         The cells with something to lose, those that were null before, those suppressed, those whose label does not cover the
-        original value; the leaves and the height of the hierarchy. None where the labels cannot be read.
+        original value; the leaves and the height of the hierarchy. None if the labels cannot be read.
     reasons
         Why a loss is undefined, by loss.
     """
@@ -188,7 +188,7 @@ class CategoricalLoss(Figures):
     Attributes
     ----------
     nominal, ordinal, conditional_entropy, mutual_information, entropy_loss, granularity, precision, ncp, nonuniform_entropy
-        Means over the attributes; None where none has the figure.
+        Means over the attributes; None if none has the figure.
     left_out
         The attributes without a figure, by figure.
     contingency
@@ -216,7 +216,7 @@ class CategoricalLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassFigure(Figures):
-    """A figure of whole tables, of both, and the loss between the original's and the highest; a reason where there is none."""
+    """A figure of whole tables, of both, and the loss between the original's and the highest; a reason if there is none."""
 
     original: float | str | None
     release: float | str | None

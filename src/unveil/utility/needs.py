@@ -43,9 +43,9 @@ class Served:
     need
         The need.
     degree
-        From 0 (the given attributes say nothing about the target) to 1 (they determine it); None where it is undefined.
+        From 0 (the given attributes say nothing about the target) to 1 (they determine it); None if it is undefined.
     adjusted
-        The degree adjusted for chance; None where nothing can be distinguished from chance.
+        The degree adjusted for chance; None if nothing can be distinguished from chance.
     by_attribute, by_value
         The degree of each given attribute alone, and of each combination of values, most telling first.
     straddling
@@ -68,7 +68,7 @@ class Served:
 
     @property
     def met(self) -> bool | None:
-        """Whether the required degree is reached beyond chance; None where none is required."""
+        """Whether the required degree is reached beyond chance; None if none is required."""
         if self.need.at_least is None:
             return None
         return self.degree is not None and beyond_chance(self.adjusted) >= self.need.at_least - 1e-9
@@ -99,7 +99,7 @@ class Utility(Result):
 
     @property
     def met(self) -> bool | None:
-        """Whether every required degree is reached; None where none is required."""
+        """Whether every required degree is reached; None if none is required."""
         verdicts = [served.met for served in self.needs.values() if served.met is not None]
         return all(verdicts) if verdicts else None
 
@@ -157,7 +157,7 @@ class Utility(Result):
 
 
 def _judged(needs: Mapping[str, Served]) -> Table:
-    """Return the needs with their degrees and, where one is required, the adjusted ones, which are compared with it."""
+    """Return the needs with their degrees and, if one is required, the adjusted ones, which are compared with it."""
     required = any(served.need.at_least is not None for served in needs.values())
     columns = ("need", "to infer", "given", "degree", *(("adjusted",) if required else ()), "goal", "met")
     rows = tuple(
@@ -274,7 +274,7 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
 
 
 def _fitted(table: CodedTable, partitions: Mapping[str, Partition]) -> tuple[dict[str, Partition], dict[str, int]]:
-    """Fit the need's partitions to what the table holds, generalised values among it."""
+    """Fit the need's partitions to what the table holds, including generalised values."""
     blocks, straddling = {}, {}
     for column in table.columns:
         if column.name in partitions:

@@ -101,7 +101,7 @@ def side_by_side(
     original, release, pairs, alignment
         The tables, the protected column of each original one, and which record is which.
     continuous, categorical
-        Attributes to be read as numbers, and as categories; those named in neither are read as numbers where both tables
+        Attributes to be read as numbers, and as categories; those named in neither are read as numbers if both tables
         hold numbers.
     """
     columns = _aligned(original, release, pairs, alignment)
@@ -148,7 +148,7 @@ def _plain(name: str, column: Any) -> Any:
 
 
 def _as_numbers(column: Any) -> Numbers | None:
-    """Return a column as numbers, NaN for a null or `*`; None where it holds anything else, or no number at all."""
+    """Return a column as numbers, NaN for a null or `*`; None if it holds anything else, or no number at all."""
     if column.dtype.is_numeric():
         numbers = np.asarray(column.cast(float).to_numpy())
         return None if column.null_count() == len(column) else numbers

@@ -34,7 +34,7 @@ _MODELS = ("logistic", "tree")
 _RANK = 1e-10
 """Directions with less than this share of the largest variance do not count: their columns repeat others."""
 _PENALTY = 1e6
-"""The inverse of the penalty of the regression: next to none, yet a fit exists where a column gives records away."""
+"""The inverse of the penalty of the regression: next to none, yet a fit exists even if a column gives records away."""
 _LEAF = 20
 _REDRAWS = 20
 """How often the tree is fitted to a draw from the original in place of the release."""
@@ -54,7 +54,7 @@ class Propensity(Result):
         :math:`(k-1) c^2 (1-c)^2 (1/n_{release} + 1/n_{original} - 1/N_{original})`, with n the records that took part of all N.
         Tree: the mean over such draws.
     ratio
-        value / expected; about 1: as good as a draw; below 1: nearer to the original than a draw. None (with `reason`) where
+        value / expected; about 1: as good as a draw; below 1: nearer to the original than a draw. None (with `reason`) if
         nothing is expected, as no column varies.
     parameters
         k; None for a tree.
@@ -159,8 +159,8 @@ def pmse(
     -----
     Generalised values are read as `unveil.utility.encoding` says; a further column says where a number is not known. A category
     that only the release holds gives its records away, as it should. The expected value takes the original as given and the
-    release as random: where all records take part it is :math:`(k-1)(1-c)^2 c / N`, as published, and two independent samples of
-    one population have a ratio of about 1 / (1 - c). Where some records are drawn, the draw adds to the error of every release
+    release as random: if all records take part it is :math:`(k-1)(1-c)^2 c / N`, as published, and two independent samples of
+    one population have a ratio of about 1 / (1 - c). If only some records are drawn, the draw adds to the error of every release
     but a copy; the expected value allows for it.
 
     References

@@ -79,7 +79,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class FoldEstimate:
-    """The mean of a figure over folds, with its 95 % interval; nulls where it is defined in no fold (in one: no interval)."""
+    """The mean of a figure over folds, with its 95 % interval; nulls if it is defined in no fold (in one: no interval)."""
 
     mean: float | None
     low: float | None
@@ -87,7 +87,7 @@ class FoldEstimate:
 
     @classmethod
     def over(cls, figures: Iterable[float], folds: int) -> FoldEstimate:
-        r"""FoldEstimate from one figure per fold, NaN where there is none.
+        r"""Estimate from one figure per fold, NaN if there is none.
 
         Folds share training records. The variance of their mean is therefore larger than :math:`s^2/J`; Nadeau and Bengio's
         correction adds the quotient of test and training records,

@@ -40,7 +40,7 @@ class Tasks(Result):
     folds, sample
         How many folds, and the most original records.
     alignment
-        How records were aligned; None where they were not: then models learnt from the whole release.
+        How records were aligned; None if they were not: models then learnt from the whole release.
     made
         How the result was made.
     """

@@ -55,9 +55,9 @@ class ExperimentFigure:
     figure, of, release
         Which figure, of which attribute, value or setting, in which release.
     computed
-        The result; None where the release does not hold what it is of, or it is undefined.
+        The result; None if the release does not hold what it is of, or it is undefined.
     published, why
-        What is printed, and why it is not the same; None where it is only drawn or not given at all.
+        What is printed, and why it is not the same; None if it is only drawn or not given at all.
     suppressed
         Whether suppressed records are "kept" in the release or "left out".
     """
@@ -105,7 +105,7 @@ class Experiment(Result):
     theirs, ours
         What the document did, as far as it is printed, and what is done here.
     findings
-        Every figure, the printed ones among them.
+        Every figure, including the printed ones.
     conclusions
         What the document concludes.
     releases

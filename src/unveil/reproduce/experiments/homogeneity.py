@@ -80,7 +80,7 @@ def _why(bound: float, releases: Mapping[str, Release[Any]]) -> str:
     return (
         f"marital-status: whatever is made of the four attributes says no more than they do together, {number(bound)}, and the "
         f"printed 0.237 and 0.251 are beyond that. (Of the records that our 10-anonymous release does not suppress they say "
-        f"{number(left)} together; a release that drops records has a bound of its own.) With a zero more, 0.0237 and 0.0251, "
+        f"{number(left)} together; a release that drops records has a bound of its own.) With one more zero, 0.0237 and 0.0251, "
         f"they would be where ours are: the unprotected marital status has {number(status)}."
     )
 

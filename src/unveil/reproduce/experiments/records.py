@@ -19,7 +19,7 @@ _COUNTS = {
     "income-per-year": {"<=50K": 22653, ">50K": 7508},
 }
 _FIRST = (
-    "The thesis has one record less, White and at most 50K, as the first record of the file is: its counts are exactly those of "
+    "The thesis has one record fewer, White and at most 50K, as the first record of the file is: its counts are exactly those of "
     "all records but the first, as if that had been read as the header."
 )
 _NEVER = "Never-worked is only in records without an occupation, which the complete ones leave out."

@@ -65,7 +65,7 @@ def _write_rows(rows: Sequence[Sequence[Any]], path: Path, *, spreadsheet_safe: 
 
 
 def _plain(cell: Any) -> Any:
-    """Return the content of a cell of a file, where a mark becomes a blank."""
+    """Return the content of a cell of a file, in which a mark becomes a blank."""
     if isinstance(cell, Mark) or cell is None:
         return ""
     if isinstance(cell, bool):

@@ -1,6 +1,6 @@
 """Cuts: inequalities that every safe pattern satisfies, but an insufficient one does not.
 
-Let x_c be 1 where cell c is suppressed. With the multipliers of the attacker's linear program, max z_k over M z = 0 and -fall_c
+Let x_c be 1 if cell c is suppressed. With the multipliers of the attacker's linear program, max z_k over M z = 0 and -fall_c
 x_c <= z_c <= rise_c x_c, and d = e_k - M'y, every pattern has max z_k <= sum (rise_c d_c+ + fall_c d_c-) x_c. So a pattern that
 leaves k uncertain by `need` satisfies sum (rise_c d_c+ + fall_c d_c-) x_c >= need, whatever y is; no coefficient need be larger
 than the need (Fischetti and Salazar 2000).
