@@ -82,13 +82,13 @@ class TriedRelease:
     steps
         The steps that repeat it.
     file, link
-        Where the release and the private correspondence are; empty where there is none.
+        Where the release and the private correspondence are; empty if there is none.
     lost
         Columns of the key that no longer say anything: they are gone, or have one value for all.
     before, after
-        The same records before and after; empty where no records correspond.
+        The same records before and after; empty if no records correspond.
     suppressed
-        How many records, or cells, were suppressed, where that is known.
+        How many records, or cells, were suppressed, if that is known.
     problem
         Why there is no release.
     """

@@ -169,7 +169,7 @@ class Desk:
         data
             The path, address or name; a project file names its own data.
         options
-            How to read it, where the project does not say.
+            How to read it, if the project does not say.
         kept
             Whether it stays where it is.
         read

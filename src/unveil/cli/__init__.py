@@ -23,7 +23,7 @@ _COMPLETING = "_UNVEIL_COMPLETE"
 
 
 class StoppedError(Exception):
-    """An interrupt after which a file is kept: which, and how to go on with it."""
+    """An interrupt after which a file is kept; its text says which, and how to go on with it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The program that the verbs join."""
+"""The program to which the verbs are added."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class _Verb(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        single = [option for option in given if option.param_type_name == "option" and not getattr(option, "multiple", False)]
+        _, _, options = self.make_parser(ctx).parse_args(args=list(args))
+        single = [option for option in options if option.param_type_name == "option" and not getattr(option, "multiple", False)]
         for option in single:
             if single.count(option) > 1 and not getattr(option, "is_flag", False):
                 ctx.fail(f"{option.opts[0]} is given twice; it takes one value.")
@@ -45,10 +45,10 @@ class _Verb(TyperCommand):
 
 
 class Program(typer.Typer):
-    """A program of such verbs."""
+    """A program whose verbs are such commands."""
 
     def command(self, *names: Any, **settings: Any) -> Callable[[_Function], _Function]:
-        """Let a function be a verb."""
+        """Register a function as a verb."""
         return super().command(*names, **{"cls": _Verb, **settings})
 
 

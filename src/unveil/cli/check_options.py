@@ -67,7 +67,7 @@ class TrialOptions:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> tuple[Inputs, Policy | None]:
-        """Open the release, with the project of its policy where none is named; return the policy too."""
+        """Open the release, with the project of its policy if none is named; return the policy too."""
         from unveil.assess.policy.check import policy_of
 
         policy, own = (None, None) if self.policy is None else policy_of(self.policy)
@@ -172,7 +172,7 @@ class VerdictOptions:
     spreadsheet_safe: SpreadsheetSafe = True
 
     def give(self, verdict: Verdict, signer: Callable[[list[Path]], None] | None) -> None:
-        """Write the verdict in every requested form, signed where that is requested, all or none."""
+        """Write the verdict in every requested form, signed if that is requested, all or none."""
         with together():
             if self.junit is not None:
                 from unveil.assess.policy.junit import junit

@@ -17,7 +17,7 @@ __all__ = ["composed"]
 _SECONDS = 60.0
 _FITTING = ("time_limit", "identifier")
 _WORDS = {"l_diversity": "l", "share": "alpha"}
-"""Options that are not called as their fields are."""
+"""Options whose names differ from those of their fields."""
 
 
 def composed(
@@ -53,4 +53,4 @@ def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
         for one in fields(options):
             if one.name not in _FITTING and getattr(options, one.name) not in (None, one.default):
                 word = _WORDS.get(one.name, one.name.replace("_", "-"))
-                raise ArgumentError(f"--{word} goes with generalisations; it has no meaning where mechanisms are tried.")
+                raise ArgumentError(f"--{word} goes with generalisations; it has no meaning if mechanisms are tried.")

@@ -31,7 +31,7 @@ _SCARCE = {
     errno.EMFILE: "too many files are open",
     errno.ENFILE: "too many files are open",
 }
-"""What the system may lack, whatever asks for it."""
+"""What the system may lack, whatever the program is doing."""
 _NO_MEMORY = (
     "can't allocate",
     "can't start new thread",
@@ -122,7 +122,7 @@ def _reader_has_gone(error: BaseException) -> bool:
     """Whether all that happened is that nobody reads standard output any more, as after `| head`."""
     if not any(isinstance(one, BrokenPipeError) for one in _chain(error)):
         return False
-    if isinstance(error, SystemExit):  # as rich has it
+    if isinstance(error, SystemExit):  # as rich raises it
         return True
     if hasattr(select, "poll"):
         polling = select.poll()

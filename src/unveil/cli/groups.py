@@ -50,7 +50,7 @@ def _members(group: type[Any]) -> Iterator[tuple[Field[Any], Any]]:
 
 
 def _options(group: type[Any]) -> list[inspect.Parameter]:
-    """Return the options of a group, those of the groups in it among them, in order."""
+    """Return the options of a group, including those of the groups in it, in order."""
     options: list[inspect.Parameter] = []
     for one, kind in _members(group):
         options += _options(kind) if _is_group(kind) else [_option(one, kind)]

@@ -97,7 +97,7 @@ def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: t
     if len(named) > 1:
         raise ArgumentError(f"a hierarchy is built by one rule; {' and '.join(named)} are two.")
     for option, (steps, extras) in choices.items():
-        lone = [extra for extra, given in extras.items() if given is not None]
+        lone = [extra for extra, value in extras.items() if value is not None]
         if lone and steps is None:
             raise ArgumentError(f"{lone[0]} goes with {option}.")
     if not named:
@@ -107,7 +107,7 @@ def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: t
         from unveil.project.arx import arx_rule
 
         return arx_rule(steps or "")
-    return _built(named[0], steps or "", {name: given for name, given in extras.items() if given is not None}, order)
+    return _built(named[0], steps or "", {name: value for name, value in extras.items() if value is not None}, order)
 
 
 def _built(option: str, steps: str, extras: dict[str, str], order: tuple[Any, ...] | None) -> Builder:

@@ -67,7 +67,7 @@ class ReadingOptions:
         return open_source(note_read(role, place), self.options())
 
     def source_if_named(self, place: str | None, role: str) -> Source | None:
-        """Open another table, where one is named."""
+        """Open another table, if one is named."""
         return None if place is None else self.source(place, role)
 
 
@@ -178,7 +178,7 @@ def gather(
 
 
 def _place(data: str | None, plan: Project | None) -> str:
-    """Return where the data is: where the command line says, or the project."""
+    """Return where the data is, as the command line or else the project says."""
     section = plan.data if plan is not None else None
     place = data or (str(section.path) if section is not None and section.path is not None else None)
     if place is None:
@@ -211,7 +211,7 @@ def _is_project(data: str | None) -> bool:
 
 
 def _project(path: Path | None, data: str | None) -> Project | None:
-    """Read the project named, or, where no data is named, the one in this folder."""
+    """Read the project that is named or, if no data is named, the one in this folder."""
     from unveil.project import Project
 
     if path is not None:
@@ -221,7 +221,7 @@ def _project(path: Path | None, data: str | None) -> Project | None:
 
 
 def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:
-    """Read COLUMN=FILE, or COLUMN=NAME where the project has a partition of that name."""
+    """Read COLUMN=FILE, or COLUMN=NAME if the project has a partition of that name."""
     from unveil.partitions import Partition
 
     column, file = pair_of(text, columns, "--partition", "COLUMN=FILE")

@@ -12,11 +12,11 @@ from unveil.errors import ArgumentError, shown
 __all__ = ["check_parameters", "check_read"]
 
 _WRITTEN = ("out", "link", "junit", "checkpoint", "sheet")
-"""What names a file to write, where it is a path; a correspondence to read comes as text."""
+"""Options that name a file to write, if their value is a path; a correspondence to read comes as text."""
 _UPDATED = ("baseline",)
-"""What may be read and then written again."""
+"""Options whose file may be read and then written again."""
 _TEXTS = ("separator", "missing", "settings")
-"""What names no file, and may be a dash."""
+"""Options that name no file, and whose value may be a dash."""
 _outputs: ContextVar[tuple[Path, ...]] = ContextVar("outputs", default=())
 
 
@@ -34,7 +34,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def check_read(named: str) -> None:
-    """Refuse to read a file, named alone or behind an equals sign, that this run will write."""
+    """Refuse to read a file, named alone or after an equals sign, that this run will write."""
     places = [named, *(named[at + 1 :] for at, sign in enumerate(named) if sign == "=")]
     for output in _outputs.get():
         if any(_same(Path(place), output) for place in places if place):

@@ -1,8 +1,8 @@
-"""The process that the command line is: its signals, its streams, and what becomes of it where memory is limited.
+"""The process that the command line is: its signals, its streams, and what becomes of it if memory is limited.
 
-A signal that asks the process to end raises `KeyboardInterrupt` in the main thread, so that all is cleaned up as on Ctrl-C. Where
-the main thread is busy in compiled code and does not hear it, another thread cancels the run and, where that does not help,
-removes the hidden files and ends the process.
+A signal that asks the process to end raises `KeyboardInterrupt` in the main thread, so that all is cleaned up as on Ctrl-C. If
+the main thread is busy in compiled code and does not hear it, another thread cancels the run and, if that does not help, removes
+the hidden files and ends the process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PATIENCE = 5.0
 _AGAIN = 1.0
 """Seconds within which the same signal, sent to the process and to its group, counts once."""
 _BUSY = 0.2
-"""Seconds after which a main thread that has not heard a signal is taken to be in compiled code, which looks at its run."""
+"""Seconds after which a main thread that has not heard a signal is taken to be in compiled code, which checks its run."""
 _MOMENT = 0.02
 """Seconds that files need, roughly, to take their places."""
 _LEAST_MEMORY = 3 << 29
@@ -48,7 +48,7 @@ _heard: list[tuple[int, float]] = []
 """The signals heard that ask the process to end, each with its time."""
 _hears = threading.Event()
 _runs: list[Run] = []
-"""The run that is cancelled where the main thread does not hear a signal."""
+"""The run that is cancelled if the main thread does not hear a signal."""
 _kept: list[Callable[[], str]] = []
 """Each says what is kept if the process ends; the empty text: nothing is."""
 
@@ -248,7 +248,7 @@ def _waited_for(child: int, limit: int) -> int:
 
 
 def _memory_limit() -> int | None:
-    """Return the bytes that this process may take, where that is limited."""
+    """Return the bytes that this process may take, if that is limited."""
     try:
         import resource
     except ImportError:  # a system without such limits

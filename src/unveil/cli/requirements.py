@@ -126,7 +126,7 @@ class RequestedModels:
     order: Order = None
 
     def named(self, sensitive: Sequence[str]) -> list[Model]:
-        """Return the models that the options name, those without a column of their own for each sensitive one."""
+        """Return the models that the options name; a model without a column of its own is required of each sensitive column."""
         from unveil.models.requirements import parse_models
 
         words = {
@@ -143,7 +143,7 @@ class RequestedModels:
 
 @dataclass(frozen=True, slots=True)
 class ClassModelOptions(RequestedModels):
-    """The models of classes that a release must meet, and the hierarchies and orders that they and the search go by."""
+    """The models of classes that a release must meet, and the hierarchies and orders that they and the search use."""
 
     hierarchy_dir: Annotated[
         Path | None,
@@ -179,7 +179,7 @@ class ClassModelOptions(RequestedModels):
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions(ClassModelOptions):
-    """The models that a release must meet, those of a population among them."""
+    """The models that a release must meet, including those of a population."""
 
     k_map: KMap = None
     presence: Presence = None

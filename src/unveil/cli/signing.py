@@ -52,7 +52,7 @@ class SignOptions:
             raise ArgumentError("--passphrase-file opens a private key, and none is named; name it with --sign-key.")
 
     def verified(self) -> Signature | None:
-        """Return what became of the signature to verify; None where none is requested."""
+        """Return what became of the signature to verify; None if none is requested."""
         if self.verify is None or self.public_key is None:
             return None
         from unveil.releases import verify

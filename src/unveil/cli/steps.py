@@ -139,7 +139,7 @@ def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Read OPTION=VALUE, the value as TOML writes it; what is no TOML is text."""
+    """Read OPTION=VALUE, the value as TOML writes it; what is not TOML is text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise ArgumentError(f"--set takes OPTION=VALUE, not {shown(text)}.")

@@ -130,7 +130,7 @@ def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence
 
 
 def _diverse(texts: Sequence[str] | None) -> int:
-    """Return l of "distinct:L", the diversity that a stream can be held to."""
+    """Return l of "distinct:L", the only diversity that a stream can be held to."""
     if not texts:
         return 1
     kind, _, number = texts[0].partition(":")

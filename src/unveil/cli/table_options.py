@@ -91,8 +91,8 @@ class TabulationOptions:
     def _refuse_of_records(self, apriori: Path | None) -> None:
         """Refuse options about records or true figures if only a published table is given."""
         options = {"holding": self.holding, "request": self.request, "linked": self.linked, "apriori": apriori}
-        if given := [name for name, one in options.items() if one]:
-            raise ArgumentError(f"--{given[0]} needs the records behind the table; give them with --original.")
+        if named := [name for name, one in options.items() if one]:
+            raise ArgumentError(f"--{named[0]} needs the records behind the table; give them with --original.")
 
     def refuse_of_tables(self) -> None:
         """Refuse options that tabulate records if the file holds a table already."""
@@ -100,8 +100,8 @@ class TabulationOptions:
             "by": self.by, "value": self.value, "holding": self.holding, "request": self.request, "hierarchy": self.hierarchy,
             "linked": self.linked,
         }  # fmt: skip
-        if given := [name for name, one in options.items() if one]:
-            raise ArgumentError(f"--{given[0]} says how records are tabulated, and the file holds a table already.")
+        if named := [name for name, one in options.items() if one]:
+            raise ArgumentError(f"--{named[0]} says how records are tabulated, and the file holds a table already.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,8 @@ class RecordProtectionOptions:
     def refuse_of_tables(self) -> None:
         """Refuse options that change records if the file holds a table already."""
         options = {"mechanism": self.mechanism, "attribute": self.attribute, "set": self.settings, "id": self.record_id}
-        if given := [name for name, one in options.items() if one]:
-            raise ArgumentError(f"--{given[0]} is about records, and the file holds a table already.")
+        if named := [name for name, one in options.items() if one]:
+            raise ArgumentError(f"--{named[0]} is about records, and the file holds a table already.")
 
     def keyed(self, records: Any, tabulation: TabulationOptions, inputs: Inputs) -> Any:
         """Perturb a table by the keys of its records."""
@@ -225,7 +225,7 @@ class ProtectionOptions:
             raise ArgumentError(_NO_RULE)
 
     def suppressed(self, made: CrossTable, cost: Any, aim: dict[str, Any], decided: Any) -> Any:
-        """Suppress cells, or only mark the sensitive ones where no protection was requested."""
+        """Suppress cells, or only mark the sensitive ones if no protection was requested."""
         chosen: Any = self.method or ("lp" if self.protect else "primary")
         return made.suppress(
             self.rules, method=chosen, cost=self.cost if cost is made else cost, apriori=decided, time_limit=self.time_limit,
@@ -249,7 +249,7 @@ class ProtectionOptions:
         return self._applied(tabulation, records, inputs, aims.aim(), before)
 
     def _of_foreign(self, made: CrossTable, decided: Apriori, aims: AimOptions, before: RecordProtectionOptions) -> Any:
-        """Protect a table that another tool wrote; what is protected is what it holds, unless that is said."""
+        """Protect a table that another tool wrote; what is protected is what it holds, unless stated otherwise."""
         if self.protect is None and self.method is not None:
             raise ArgumentError(_NO_PROTECT)
         if self.cost not in _OWN_COSTS:

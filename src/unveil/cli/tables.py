@@ -113,7 +113,7 @@ def read_foreign(data: str | None) -> tuple[Any, Any] | None:
 def perturbed(
     way: str, made: Any, rules: Sequence[str], method: str | None, base: float, aim: dict[str, Any], **more: Any
 ) -> Any:
-    """Perturb a table in one of the ways."""
+    """Perturb a table in the requested way."""
     from unveil import tables
     from unveil.arguments import checked_word
 

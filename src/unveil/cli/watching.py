@@ -60,7 +60,7 @@ def run_to_end(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) ->
 
 
 def _shown(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) -> int:
-    """Show what the run gives until it ends; return the signal that ended it, 0 where none did."""
+    """Show what the run gives until it ends; return the signal that ended it, 0 if none did."""
     output = _Output(as_json=showing.as_json, command=alarms.alarm_command, port=showing.metrics)
     with stopping(running.stop) as heard:
         try:
@@ -146,7 +146,9 @@ def _print_line(figures: WindowFigures) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write to standard output: {(error.strerror or 'no reason given').lower()}.") from error
+        raise OutputError(
+            f"cannot write to standard output: {(error.strerror or 'the system gives no reason').lower()}."
+        ) from error
 
 
 def _words(command: str) -> list[str]:
@@ -167,7 +169,9 @@ def _alarmed(words: list[str], figures: WindowFigures) -> subprocess.Popen[bytes
         with contextlib.suppress(OSError), process.stdin as pipe:
             pipe.write(json.dumps(figures.to_dict()).encode() + b"\n")
     except OSError as error:
-        raise ArgumentError(f"the command of the alarm cannot be run: {(error.strerror or 'no reason given').lower()}.") from None
+        raise ArgumentError(
+            f"the command of the alarm cannot be run: {(error.strerror or 'the system gives no reason').lower()}."
+        ) from None
     return process
 
 

@@ -42,6 +42,6 @@ def in_options(view: View) -> View:
 
 
 def _singular(word: str, options: dict[str, str]) -> str:
-    """Return the name of the option that is repeated for an argument of several, where there is one."""
+    """Return the name of the option that is repeated for an argument that takes several values, if there is one."""
     forms = [word, *(word.removesuffix(ending) + short for ending, short in _PLURALS if word.endswith(ending))]
     return next((form for form in forms if form in options), word)

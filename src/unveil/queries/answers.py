@@ -176,7 +176,7 @@ class Explanation(Result):
         return f"Explanation({len(self.rows):,} numbers; cost {self.cost:g})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it."""
+        """Return the numbers, the budget and the notes as plain values."""
         rows = [jsonable(row) for row in self.rows]
         return {"cost": self.cost, "numbers": rows, "budget": jsonable(self.budget), "notes": list(self.notes)}
 

@@ -199,7 +199,7 @@ class Negated(Predicate):
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns of the other."""
+        """The columns of the other condition."""
         return self.part.columns
 
     def truth(self, known: Known) -> Truth:
@@ -212,7 +212,7 @@ class Negated(Predicate):
         return f"(NOT {self.part.sql(column, text)})"
 
     def to_list(self) -> list[Any]:
-        """Return the other."""
+        """Return the other condition."""
         return ["not", self.part.to_list()]
 
 

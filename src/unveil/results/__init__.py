@@ -185,7 +185,7 @@ class Provenance:
 class Result:
     """The base of every answer; a subclass is a frozen dataclass that gives `to_dict`, `columns` and `view`.
 
-    It holds true figures, values of single people among them. What it shows of itself is for others, so it is masked: `masked`
+    It holds true figures, including values of single people. What it shows of itself is for others, so it is masked: `masked`
     takes the values out, and a subclass that holds any says how.
     """
 

@@ -91,7 +91,7 @@ def masking_in_words(small: int) -> str:
 
 
 def is_masked(shown: DecidingClass | None, small: int = SMALL) -> bool:
-    """Return whether a class has to be masked; 0: never."""
+    """Return whether a class has to be masked; if `small` is 0, none has."""
     if not small or shown is None:
         return False
     return shown.masked or bool(shown.discloses) or shown.size is None or shown.size < small

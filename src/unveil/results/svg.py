@@ -215,7 +215,7 @@ def _dots(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _ticks(low: float) -> Iterator[float]:
-    """Return round numbers from `low` to 1, 1 among them."""
+    """Return round numbers from `low` to 1, including 1."""
     step = next(step for step in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 1e6) if (1.0 - low) / step <= _TICKS + 1)
     for at in range(math.floor((1.0 - low) / step) + 1):
         yield 1.0 - at * step + 0.0

@@ -33,7 +33,7 @@ CHOICES = (
     RoleChoice("identifier", "Remove", "It names people: it is never released."),
     RoleChoice("key", "Others may know it", "Someone else could know it about a person, and find them by it."),
     RoleChoice("sensitive", "Sensitive", "Nobody should learn it about a person."),
-    RoleChoice("person", "Person", "It says whose record it is, where a person has several."),
+    RoleChoice("person", "Person", "It says whose record it is, if a person has several."),
     RoleChoice("household", "Household", "It says who lives together."),
     RoleChoice("weight", "Weight", "It says how many people in the population a record stands for."),
     RoleChoice("keep", "Keep", "It is released unchanged; you vouch for it."),
@@ -126,7 +126,7 @@ def _look_again(visit: Visit) -> Answer:
 
 
 def _decide(visit: Visit) -> Answer:
-    """Give one column a role, with a reason where there is one."""
+    """Give one column a role, with a reason if there is one."""
     column = visit.column("column")
     role = visit.word("role", tuple(_TITLES))
     _give(visit.desk, [column], role, reason=visit.form.get("reason", "").strip())  # type: ignore[arg-type]

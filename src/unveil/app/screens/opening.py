@@ -72,7 +72,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _preview(desk: Desk, *, hidden: bool) -> dict[str, Any]:
-    """Return the first rows as text, if hidden with every letter and digit masked."""
+    """Return the first rows as text; if they are hidden, with every letter and digit masked."""
     opened = desk.opened
     names = opened.columns[:_MOST_COLUMNS]
     rows: Sequence[Sequence[Any]] = desk.memory.get("first rows") or []

@@ -3,7 +3,7 @@ r"""How often does linking find the right person? The answer of every linkage at
 The steward knows which original record each release record was made from (`truth`); the attack does not use it, only the
 scoring does. An attack orders the original records, for each release record, from the likeliest match to the least likely.
 All that the scoring needs is how many records are before the true one (:math:`L`, closer) and how many share its place
-(:math:`T`, tied, the true one among them). Tied records are put in random order, not by drawing but in expectation: the true
+(:math:`T`, tied, including the true one). Tied records are put in random order, not by drawing but in expectation: the true
 record's rank is uniform over :math:`L + 1, \dots, L + T`, so
 
 .. math:: P(\text{rank } 1) = \frac{[L = 0]}{T}, \qquad P(\text{rank } 2) = \frac{[L \le 1 \text{ and } L + T \ge 2]}{T} .

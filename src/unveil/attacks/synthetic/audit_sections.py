@@ -51,7 +51,7 @@ class NoRisk(Figures):
 
     @classmethod
     def because(cls, reason: str) -> NoRisk:
-        """Return no risk, and why."""
+        """Return the section without a risk, with the reason."""
         return cls(None, None, None, None, None, reason)
 
 
@@ -88,7 +88,7 @@ class RiskFigures(Figures):
 
     @classmethod
     def unmeasured(cls, reason: str) -> Self:
-        """Return no risk of an attack that the tables do not allow, and why."""
+        """Return the section of an attack that the tables do not allow: no risk, and the reason."""
         return cls(risk=None, low=None, high=None, residual=None, control=None, baseline=None, reason=reason)
 
 

@@ -41,7 +41,7 @@ class Predicates:
     codes: NDArray[np.int64]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of predicates."""
         return len(self.columns)
 
     def counted(self, side: Side) -> NDArray[np.int64]:
@@ -49,7 +49,7 @@ class Predicates:
         return np.asarray(_counted(self.columns, self.operators, self.codes, side.codes))
 
     def chosen(self, rows: NDArray[Any]) -> Predicates:
-        """Return some of them."""
+        """Return some of the predicates."""
         return Predicates(self.columns[rows], self.operators[rows], self.codes[rows])
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _AttackedOptions:
-    """The original and the release that an intruder sees, and what is meant by their columns."""
+    """The original and the release that an intruder sees, and what their columns mean."""
 
     original: Annotated[str, typer.Argument(help="The original table.", show_default=False)]
     release: Annotated[str, typer.Argument(help="The release that an intruder sees.", show_default=False)]

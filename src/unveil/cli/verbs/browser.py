@@ -51,4 +51,6 @@ def _password(path: Path | None) -> str:
     try:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
     except OSError as error:
-        raise DataNotFoundError(f"{shown(path)} cannot be read: {(error.strerror or 'no reason').lower()}.") from None
+        raise DataNotFoundError(
+            f"{shown(path)} cannot be read: {(error.strerror or 'the system gives no reason').lower()}."
+        ) from None

@@ -81,7 +81,7 @@ class _ScaleOptions:
     ] = None
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
-        """Return the arguments of the call; the project's needs come first, and its policy holds where none is named."""
+        """Return the arguments of the call; the project's needs come first, and its policy holds if none is named."""
         from unveil.project import Need
         from unveil.utility.tasks import Task
 
@@ -98,7 +98,7 @@ class _ScaleOptions:
 
 @dataclass(frozen=True, slots=True)
 class _TablesOptions:
-    """What the releases are, where they are tables and not records."""
+    """What the releases are, if they are tables and not records."""
 
     by: Annotated[
         list[str] | None,

@@ -52,7 +52,7 @@ class FrontOptions:
         return {"prefer": self.prefer, "max_identity": self.max_identity, "max_homogeneity": self.max_homogeneity}
 
     def bounded_limits(self) -> dict[str, Any]:
-        """Return the same for mechanisms, with what values may be."""
+        """Return the same for mechanisms, with the declared bounds of values."""
         return {**self.limits(), "bounds": bounds_of(self.bounds)}
 
 

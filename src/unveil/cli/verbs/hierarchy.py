@@ -48,7 +48,7 @@ class _FileOptions:
     missing: Missing = None
 
     def source(self, place: str | None, text: list[str] | None = None) -> Source | None:
-        """Open a table, where one is named."""
+        """Open a table, if one is named."""
         return ReadingOptions(None, self.separator, self.encoding, self.missing, text).source_if_named(place, "data")
 
 
@@ -155,7 +155,7 @@ class _Product(Protocol):
 
 
 def _give(report: Result, product: _Product, *, as_json: bool, out: Path | None) -> None:
-    """Write the product where it was requested, and the report as JSON or, without a product, on the terminal."""
+    """Write the product if that was requested, and the report as JSON or, if no product is written, on the terminal."""
     if out is not None:
         product.write(out)
         sys.stderr.write(f"written: {without_credentials(out)}\n")

@@ -23,7 +23,7 @@ def scan(
     options: StudyOptions,
     answer: AnswerOptions,
     max_size: Annotated[int | None, typer.Option("--max-size", help="The largest subsets to look at; default: all.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; default: two where they help.", min=1)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads; default: two if they help.", min=1)] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FILE", help="Keep finished subsets in a file, so that a stopped scan can resume."),

@@ -31,7 +31,7 @@ Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
 """laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
 
 WHOLE = ("geometric", "staircase")
-"""Noise of whole numbers."""
+"""The kinds of noise that are whole numbers."""
 FOR_ONE_NUMBER = ("laplace", "geometric", "staircase", "gaussian", "auto")
 """The noise that a single number may have: staircase noise too, and, with auto, the one with the least error."""
 
