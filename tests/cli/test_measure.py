@@ -75,7 +75,7 @@ def test_hierarchy_order_population_and_reference_come_from_files(tmp_path: Path
     ("arguments", "words"),
     [
         (("--l", "entropi:3"), "distinct:L, entropy:L, grassberger:L or recursive:C:L"),
-        (("--l", "distinct:2.5"), "whole one"),
+        (("--l", "distinct:2.5"), "must be whole"),
         (("--t", "1.5"), "between 0 and 1"),
         (("--t", "0.2:hierarchical"), "needs a hierarchy"),
         (("--t", "0.2:rank"), "have no order"),
