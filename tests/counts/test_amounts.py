@@ -85,7 +85,7 @@ def test_what_amounts_cannot_do_is_said() -> None:
         counts - counts
     with pytest.raises(CountsError, match="different amounts"):
         counts + bare
-    with pytest.raises(ArgumentError, match="not an amount"):
+    with pytest.raises(ArgumentError, match="cannot be an amount"):
         unveil.count(frame([("a", "x", 3)]), "town", amounts="town")
     with pytest.raises(TableError, match="holds text"):
         unveil.count(frame([("a", "x", 3)]), "town", amounts="trade")

@@ -119,7 +119,7 @@ def test_weights_are_a_reason_for_none_and_the_person_is_told() -> None:
     frame = pl.DataFrame({"y": [1, 2] * 60, "x": ["a", "b", "b"] * 40, "w": [1.0, 2.0, 3.0, 4.0] * 30})
     result = unveil.discrimination_rate(frame, "y", "x", weights="w", interval=True)
     assert result.interval is None
-    assert "no simple random sample" in (result.interval_reason or "")
+    assert "not a simple random sample" in (result.interval_reason or "")
     assert any(note.startswith("No interval: with weights") for note in result.view().notes)
     assert unveil.discrimination_rate(frame, "y", "x", weights="w").interval_reason is None
 

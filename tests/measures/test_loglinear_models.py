@@ -166,7 +166,7 @@ def test_formulas_that_mean_nothing_are_refused() -> None:
     for formula in ("a * ", "+", "", "(a + b", "a + b)", "a^b", "a^0", "a ^", ":a", "a (b)"):
         with pytest.raises(ArgumentError, match="formula"):
             unveil.measure(frame, list("abcd"), sampling_fraction=0.1, loglinear=formula)
-    with pytest.raises(ArgumentError, match="pml goes by sampling weights"):
+    with pytest.raises(ArgumentError, match="pml needs sampling weights"):
         unveil.measure(frame, list("abcd"), sampling_fraction=0.1, loglinear="pml: a * b")
     with pytest.raises(ArgumentError, match="sampling fraction, or sampling weights"):
         unveil.measure(frame, list("abcd"), loglinear="a * b")

@@ -153,7 +153,7 @@ def test_grassbergers_entropy_is_required_of_every_class(rows: list[tuple[int, s
 
 def test_classes_that_meet_grassbergers_model_may_fail_as_one_so_finer_recodings_refuse_it() -> None:
     assert grassberger([1, 1]) > math.log(2.0) > grassberger([2, 2])
-    with pytest.raises(ArgumentError, match="may fail if classes that meet it become one"):
+    with pytest.raises(ArgumentError, match="may fail when classes that meet it are joined"):
         unveil.mondrian(frame_of([(1, "p", "u"), (2, "q", "v")]), ["age", "town"], [GrassbergerLDiversity("job", 1.5)])
 
 
@@ -190,7 +190,7 @@ def test_classes_that_lack_a_value_meet_delta_of_those_present_until_they_become
     assert found["met"] is True
     assert parse_delta("present:1.5:job", ["job"]) == PresentDeltaDisclosure("job", 1.5)
     assert "present_delta_disclosure" not in unveil.measure(frame, "town", "job").to_dict()["models"]
-    with pytest.raises(ArgumentError, match="may fail if classes that meet it become one"):
+    with pytest.raises(ArgumentError, match="may fail when classes that meet it are joined"):
         unveil.mondrian(frame, ["age", "town"], asked)
 
 

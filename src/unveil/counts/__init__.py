@@ -1,6 +1,6 @@
 """How often does each combination of values occur? The joint count table, from which every measure follows.
 
-A `Counts` holds the combinations that occur (the cells), in a fixed order, with the number of records in each and, where
+A `Counts` holds the combinations that occur (the cells), in a fixed order, with the number of records in each and, if
 sampling weights are given, their weight. Marginals, recodings, sums and differences are count tables again.
 """
 
@@ -67,7 +67,7 @@ class Classes:
 
     @property
     def values(self) -> list[Any]:
-        """What each class holds: a value, or a tuple of them where there are several columns."""
+        """What each class holds: a value, or a tuple of them if there are several columns."""
         pairs = zip(self.columns, self.codes, strict=True)
         held = [[column.values[code] for code in codes.tolist()] for column, codes in pairs]
         return held[0] if len(held) == 1 else list(zip(*held, strict=True))
@@ -75,7 +75,7 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A count table with its classes by what is known and by what is hidden; None: what is hidden is which record it is."""
+    """A count table with its classes by what is known and by what is hidden; None: hidden is which record it is."""
 
     counts: Counts
     known: Classes
@@ -95,7 +95,7 @@ class Counts:
     n
         The records in each cell, all above zero.
     weight
-        The sampling weight in each cell; None where every record counts one.
+        The sampling weight in each cell; None if every record counts one.
     amounts
         What named columns of numbers amount to in each cell: the sum and the largest contributions.
 
@@ -129,7 +129,7 @@ class Counts:
 
     @property
     def mass(self) -> NDArray[np.float64]:
-        """Each cell's share before division by the total: its weight, or its records where there are no weights."""
+        """Each cell's share before division by the total: its weight, or its records if there are no weights."""
         return self.n.astype(np.float64) if self.weight is None else self.weight
 
     def __len__(self) -> int:
@@ -157,7 +157,7 @@ class Counts:
         )
 
     def in_order(self) -> Counts:
-        """Return the table with the values of every column in order, where blocks are in the order of their partition."""
+        """Return the table with the values of every column in order, and blocks in the order of their partition."""
         columns, codes = [], []
         for column, old in zip(self.columns, self.codes, strict=True):
             values, place, _ = united(column.values, ())
@@ -217,7 +217,7 @@ class Counts:
         return [self.over([*known, *hidden]).split(known, hidden) for known, hidden in pairs]
 
     def distinct(self, names: Sequence[str], owner: str) -> Counts:
-        """Return the table over some columns that counts the distinct values of another one, such as persons, and no records."""
+        """Return the table over some columns that counts the distinct values of another column, such as persons, not records."""
         pairs = self.over([*names, owner])
         return replace(pairs, n=np.ones(len(pairs), dtype=np.int64), weight=None, amounts={}).over(names)
 
@@ -230,7 +230,7 @@ class Counts:
         return self._combined(other, sign=-1)
 
     def as_source(self) -> Source:
-        """Return the table as data that can be counted: every measure of counts takes it instead of data."""
+        """Return the table as data that can be counted: every measure that works on counts takes it in place of data."""
         if self.weight is not None:
             raise CountsError("a weighted count table cannot be counted again: the weights of single records are lost.")
         pairs = zip(self.columns, self.codes, strict=True)
@@ -260,7 +260,7 @@ class Counts:
         return [place[name] for name in wanted]
 
     def regrouped(self, columns: Sequence[Column], codes: Sequence[Codes]) -> Counts:
-        """Return the table with other columns and codes for its cells; equal cells merge, values that no cell holds go."""
+        """Return the table with other columns and codes for its cells; equal cells merge, and unused values are dropped."""
         of_cell, kept = group(codes, [len(column.values) for column in columns])
         number = len(kept[0])
         weight = None if self.weight is None else summed(of_cell, self.weight, number)
@@ -285,7 +285,7 @@ class Counts:
         both = replace(self, n=n, weight=weight, amounts=amounts).regrouped(columns, codes)
         if int(both.n.min(initial=0)) < 0:
             short = int(np.count_nonzero(both.n < 0))
-            raise CountsError(f"cannot subtract: {short:,} cells would hold less than no records.")
+            raise CountsError(f"cannot subtract: {short:,} cells would hold fewer than zero records.")
         return both.where(both.n > 0)
 
     def _amounts_with(self, other: Counts, sign: int) -> dict[str, Amounts]:
@@ -322,7 +322,7 @@ def count(
         The null policy, and a column of sampling weights.
     amounts
         Columns of numbers whose sum and largest contributions are kept for each cell, as a table of values needs them
-        (`unveil.table`). They add: the counts of two files are those of both together.
+        (`unveil.table`). They can be added: the sum of the counts of two files is the count of both together.
     top
         How many of the largest contributions are kept.
 
@@ -356,11 +356,11 @@ def _with_amounts(
     top: int,
     partitions: Mapping[str, Any] | None,
 ) -> Counts:
-    """Count combinations of columns with what columns of numbers amount to."""
+    """Count combinations of columns, and add up columns of numbers in each."""
     if weights is not None:
         raise ArgumentError("amounts of weighted records are not kept; count without weights, or tabulate the records.")
     if twice := [name for name in values if name in names]:
-        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it is not an amount; name it once.")
+        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it cannot be an amount too; name it once.")
     known: dict[str, Amounts] = {}
     for name in values:
         table, amounts = amounts_of(data, names, name, nulls=nulls, top=top)
@@ -397,7 +397,7 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
 
 
 def _is_whole(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
-    """Whether rows are the values of one column, in order, so that they are counted already."""
+    """Whether the rows are the values of a single column, each once and in order: then nothing has to be counted."""
     return len(codes) == 1 and len(codes[0]) == sizes[0] and bool((codes[0] == np.arange(sizes[0])).all())
 
 
@@ -409,7 +409,7 @@ def count_each(tables: Iterable[CodedTable]) -> list[Counts]:
 def split_each(
     questions: Iterable[tuple[CodedTable, Sequence[str], Sequence[str]]], partitions: Mapping[str, Partition]
 ) -> list[Split]:
-    """Count what is known and what is hidden of several tables; columns with a partition by its blocks."""
+    """Count what is known and what is hidden in several tables; a column with a partition is counted by its blocks."""
     splits = []
     for table, known, hidden in questions:
         by_name = {column.name: column for column in table.columns}

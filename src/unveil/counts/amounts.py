@@ -27,9 +27,9 @@ class Amounts:
     Attributes
     ----------
     total, size
-        The sum of the contributions, and of their sizes: the two differ where some are negative.
+        The sum of the contributions, and of their sizes: the two differ if some are negative.
     top
-        The largest contributions by their size, largest first, zeros where there are no more.
+        The largest contributions by size, largest first, filled up with zeros.
     """
 
     total: NDArray[np.float64]
@@ -37,7 +37,7 @@ class Amounts:
     top: NDArray[np.float64]
 
     def merged(self, of_cell: NDArray[np.int64], number: int) -> Amounts:
-        """Return the amounts of the cells that these cells make up."""
+        """Return the amounts of the larger cells that these cells are merged into."""
         kept = self.top.shape[1]
         top = ranked(np.repeat(of_cell, kept), self.top.ravel(), number, kept)
         return Amounts(summed(of_cell, self.total, number), summed(of_cell, self.size, number), top)
@@ -47,13 +47,13 @@ class Amounts:
         return Amounts(self.total[kept], self.size[kept], self.top[kept])
 
     def followed_by(self, other: Amounts) -> Amounts:
-        """Return the amounts of these cells and then of others; as many contributions are kept as both know."""
+        """Return the amounts of these cells followed by those of others; only as many contributions are kept as both hold."""
         kept = min(self.top.shape[1], other.top.shape[1])
         top = np.concatenate([self.top[:, :kept], other.top[:, :kept]])
         return Amounts(np.concatenate([self.total, other.total]), np.concatenate([self.size, other.size]), top)
 
     def same(self, other: Amounts) -> bool:
-        """Return whether both are alike, but for the order in which numbers were added."""
+        """Return whether both are alike, apart from rounding due to the order in which numbers were added."""
         pairs = ((self.total, other.total), (self.size, other.size), (self.top, other.top))
         return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in pairs)
 
@@ -63,9 +63,9 @@ class Amounts:
 
 
 def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, top: int) -> tuple[CodedTable, Amounts]:
-    """Return combinations of columns, of which one may occur several times, and what each amounts to.
+    """Return combinations of columns, among which the same one may occur several times, and what each amounts to.
 
-    An engine computes both where the data is; of other data records are read.
+    An engine computes both where the data is; other data is read record by record.
     """
     source = open_source(data)
     there = amounts_there(source, columns, Contribution(value), top) if nulls == "category" else None
@@ -80,7 +80,7 @@ def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, to
 
 
 def ranked(cell: NDArray[np.int64], size: NDArray[np.float64], cells: int, top: int) -> NDArray[np.float64]:
-    """Return the largest sizes in each cell, largest first, zeros where there are no more."""
+    """Return the largest sizes in each cell, largest first, filled up with zeros."""
     order = np.lexsort((-size, cell))
     cell, size = cell[order], size[order]
     rank = np.arange(len(cell)) - np.searchsorted(cell, cell)
@@ -100,5 +100,5 @@ def numbers_of(column: Coded) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise TableError(f"column {shown(column.name)} holds text, and the values of a table are numbers.") from None
     if any(isinstance(value, str) for value in values) or not np.isfinite(numbers).all():
-        raise TableError(f"column {shown(column.name)} holds values that are no finite numbers.")
+        raise TableError(f"column {shown(column.name)} holds values that are not finite numbers.")
     return np.asarray(numbers[column.codes])

@@ -24,7 +24,7 @@ _MOST_RUNS = 256
 
 
 class Expiry(Protocol):
-    """What a window keeps of its records, so that it can let them go."""
+    """What a window remembers of its records, so that it can drop the old ones."""
 
     counts: MovingCounts
 
@@ -35,10 +35,10 @@ class Expiry(Protocol):
     def add(
         self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None, amounts: NDArray[np.int64] | None = None
     ) -> None:
-        """Let records in, each with its time and as often as `amounts` says, and the oldest out."""
+        """Let records in, each with its time and as often as `amounts` says, and let the oldest out."""
 
     def take_out(self, places: NDArray[np.int64]) -> None:
-        """Take records out whose places are given, the latest of those that look alike."""
+        """Take out the records at the given places, the latest of those that look alike."""
 
     def renumber(self, new: NDArray[np.int64]) -> None:
         """Take note of the new place of each old place."""
@@ -111,7 +111,7 @@ class ByNumber:
         """Let records in, and the oldest out."""
         if amounts is not None:
             raise CountsError(
-                "records that were counted have no order, so a window by number cannot hold them; take one by time."
+                "records that were counted have no order, so a window by number cannot hold them; use a window by time."
             )
         self._oldest, self._held = self.counts.slide(codes, self._ring, self._oldest, self._held)
 
@@ -184,7 +184,7 @@ class ByTime:
             self._runs = [self._in_order()]
 
     def reach(self, end: int) -> None:
-        """Let go what is older than the duration when the window ends, which is just before `end`."""
+        """Let go the records that are older than the duration once the window ends, just before `end`."""
         kept = []
         for run in self._runs:
             gone = int(np.searchsorted(run.times, end - self._duration, side="left"))
@@ -225,7 +225,7 @@ class ByTime:
 
 
 def hold_to_limit(expiry: Expiry, waiting: Sequence[NDArray[np.uint32]]) -> None:
-    """Forget what no record holds where the count table is above its limit, and keep a sample where that is not enough."""
+    """If the count table is above its limit, forget what no record holds; if that is not enough, keep a sample."""
     counts = expiry.counts
     if counts.crowded:
         expiry.renumber(counts.forget(waiting))
@@ -242,7 +242,7 @@ def _require_held(counts: MovingCounts, places: NDArray[np.int64]) -> None:
 
 
 def _latest(held: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark, for each place as often as it is named, the latest records that are there."""
+    """Mark the latest records at each place, as many as the number of times the place is named."""
     wanted = dict(zip(*(array.tolist() for array in np.unique(places, return_counts=True)), strict=True))
     marked = np.zeros(len(held), dtype=bool)
     for at in np.flatnonzero(np.isin(held, places))[::-1].tolist():

@@ -1,7 +1,7 @@
 """Which records, or cells, hold the same combination of codes? The arithmetic under every count table.
 
 Codes of several columns are packed into one integer key, in mixed radix, so the order of keys is the order of the code
-combinations. Where the product of the cardinalities is small, a table over all of them is filled (dense); otherwise the
+combinations. If the product of the cardinalities is small, a table over all of them is filled (dense); otherwise the
 keys are sorted. Nothing of the size rows x cardinality is ever allocated.
 """
 
@@ -26,7 +26,7 @@ _LARGEST_KEY = 1 << 62
 _LARGEST = (1 << 63) - 1
 _COMPILE_FROM = 1 << 26
 _CHUNK = 1 << 17
-"""Rows are worked on in pieces of this many."""
+"""How many rows are worked on at a time."""
 
 
 def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], NDArray[np.int64]]:
@@ -35,9 +35,9 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
     Parameters
     ----------
     codes
-        One array of codes a column, all of one length.
+        One array of codes per column, all of the same length.
     sizes
-        Each column's number of values, so a code is below it.
+        Each column's number of values; every code is below it.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def class_sizes(
 
 
 def in_strict_order(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
-    """Whether the code combinations rise from row to row, so that each is a group; False where they do not fit into a key."""
+    """Whether the code combinations rise from row to row, so that each is a group; False if they do not fit into a key."""
     if math.prod(sizes) >= _LARGEST_KEY:
         return False
     for piece in _pieces(len(codes[0])):
@@ -107,7 +107,7 @@ def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDAr
 
 
 def _counted(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
-    """Return how often each key occurs; compiled where the loop is kept, or compiling it pays."""
+    """Return how often each key occurs; in a compiled loop if that is already compiled, or if compiling it pays."""
     if len(key) >= _COMPILE_FROM or (len(key) >= domain and _PACE.pays(len(key))):
         return count_keys(key, domain)
     return np.bincount(key, minlength=domain).astype(np.int64, copy=False)
@@ -143,9 +143,9 @@ def _first_of_run(ordered: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each row's rank among the keys that occur, and those keys in order; the memory of `key` is used up.
+    """Return each row's rank among the keys that occur, and those keys in order; `key` is overwritten.
 
-    Where a key and a row number fit into one integer together they are sorted as one, in place: less memory, and faster
+    If a key and a row number fit into one integer together they are sorted as one, in place: less memory, and faster
     than sorting an index.
     """
     rows = len(key)
@@ -179,7 +179,7 @@ def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.
 class _Keys:
     """Packed keys of some columns, and how to get the columns' codes back from a key.
 
-    A key that holds all columns gives their codes as its digits. Where the columns did not fit into one key, those packed so
+    A key that holds all columns gives their codes as its digits. If the columns did not fit into one key, those packed so
     far were replaced by their ranks, and codes are looked up in a row that holds the key.
     """
 
@@ -212,9 +212,9 @@ class _Keys:
         return self.domain <= max(1 << 16, len(self.key))
 
     def ranked(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return each row's rank among the keys that occur, and those keys in order; the keys are used up.
+        """Return each row's rank among the keys that occur, and those keys in order; the keys are overwritten.
 
-        Where codes cannot be read off a key, the ranks themselves stand for the keys.
+        If codes cannot be read off a key, the ranks themselves stand for the keys.
         """
         if self.is_dense():
             occurs = np.zeros(self.domain, dtype=bool)

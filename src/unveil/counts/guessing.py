@@ -1,4 +1,4 @@
-"""What is the best guess of one column's value where another's is known? The most frequent one, and how often it is right."""
+"""What is the best guess of one column's value when another's is known? The most frequent one, and how often it is right."""
 
 from __future__ import annotations
 

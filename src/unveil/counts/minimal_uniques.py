@@ -1,7 +1,7 @@
 """On which smallest sets of columns is a record unique? A search over all of them, compiled.
 
 A minimal sample unique of a record is a set of columns on which no other record shares its values, while on every smaller
-set within it some other does. Columns are numbered by rising cardinality, a set of them is a binary number, and the walk
+set within it some other record does. Columns are numbered by rising cardinality, a set of them is a binary number, and the walk
 goes up through the numbers, so that every set comes before those that contain it. Each set splits the classes of the set
 without its lowest column. A cell that becomes unique leaves the classes; if it holds one record and none of its
 minimal uniques found so far lies within the set, the set is one more.
@@ -41,7 +41,7 @@ _BLOCK = 8
 """Minimal uniques are listed in blocks: the number of the next block, then sets of columns, 0 where the block is not yet full."""
 
 _CROWD = 0x80000000
-"""Set in a cell's number where it stands for several records, so that it can never be unique."""
+"""Set in a cell's number if it stands for several records, so that it can never be unique."""
 
 _CELL = 0x7FFFFFFF
 """The rest of the number."""
@@ -150,7 +150,7 @@ class _Walk:
 
     @property
     def done(self) -> int:
-        """How many sets of columns are done, those that need no look among them."""
+        """How many sets of columns are done, including those that need not be looked at."""
         return int(self._state[_DONE])
 
     def advance(self) -> None:
@@ -193,7 +193,7 @@ def _grown(array: NDArray[Any], *, most: int | None = None) -> NDArray[Any]:
 def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state of the walk, array by array
     rows, max_size, below, frames, state, cells, starts, tally, touched, lists, heads, budget,  # noqa: ANN001
 ):  # fmt: skip
-    """Go on until the budget is spent, room is short, or all is done; say which."""
+    """Continue until the budget is spent, room is short, or all is done; return which."""
     depth, used, done = state[_DEPTH], state[_USED], state[_DONE]
     spent = 0
     stopped = _PAUSED
@@ -302,7 +302,7 @@ def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - on
 def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one loop, kept whole for speed
     row, subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used,  # noqa: ANN001
 ):  # fmt: skip
-    """Split the classes by a column: note the cells that become unique, keep the classes that others may yet leave."""
+    """Split the classes by a column: note the cells that become unique, and keep the classes in which others still may."""
     kept = 0
     new_runs = 0
     starts[free] = 0

@@ -32,7 +32,7 @@ class Owners:
     number
         The owners that have a record in a class.
     every
-        All owners of the table, those among them whose records are in no class.
+        All owners of the table, including those whose records are in no class.
     """
 
     of_class: NDArray[np.int64]
@@ -71,7 +71,7 @@ class Owners:
         Parameters
         ----------
         alike
-            For each class how many an intruder has to choose among.
+            For each class, among how many an intruder has to choose.
         """
         order = np.lexsort((self.of_class, alike[self.of_class], self.who))
         first = np.diff(self.who[order], prepend=-1) > 0

@@ -2,7 +2,7 @@
 
 The classes of a set of columns are kept as runs of cells; a class of a single cell cannot split any more and is stripped,
 its part carried along as two sums. Splitting by a column costs what the cells that are left cost, whatever the column's
-cardinality: the counters have one entry a value and are cleared through the list of entries touched.
+cardinality: the counters have one entry per value, and only the entries that were touched are cleared.
 
 A column that will not be added any more is summed out: within a class, cells that agree in all columns before it become one. The
 cells stand in the order of their codes, first columns first, and splitting keeps that order, so that such cells are neighbours.
@@ -31,9 +31,9 @@ _LOGS = 1 << 16
 """n log2 n is looked up below this."""
 _ALL = (1 << 64) - 1
 _SUM_FROM = 1 << 10
-"""Fewer cells are not worth summing a column out."""
+"""With fewer cells, summing out a column is not worth it."""
 _WORTH = 0.9
-"""The share of the cells that may be left where a column is summed out, at most."""
+"""A column is summed out only if at most this share of the cells is left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class Refinement:
     ----------
     cells, starts
         The cells of the classes that can still split, run by run, and where each run starts (one entry more than runs); both
-        are empty where nothing will be split any more.
+        are empty if nothing will be split any more.
     runs
         Classes of several cells.
     settled, settled_multiple, settled_single
@@ -85,9 +85,9 @@ class Refiner:
     codes, sizes
         For every column the code of each cell, and its number of values.
     n, weight
-        The records of every cell, and its weight, or None where every record counts one.
+        The records of every cell, and its weight, or None if every record counts one.
     secret, secret_sizes
-        The code of every cell's sensitive value, and the records of each value (one value where none is named).
+        The code of every cell's sensitive value, and the records of each value (one value if none is named).
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Refiner:
     def split(self, parent: Refinement, at: int) -> Refinement:
         """Return the classes of the parent's columns and one more, given by its number.
 
-        Columns are added from the last to the first, so that of those by the first one the sums may be all.
+        Columns are added from the last to the first, so after the first one only the sums may be needed.
         """
         if at == 0 and self._in_order:
             return self._last(parent)
@@ -140,7 +140,7 @@ class Refiner:
         return _refined(parent, parent.cells[:0], parent.starts[:1], sums)
 
     def gathered(self, parent: Refinement) -> tuple[Refiner, Refinement]:
-        """Return the parent's classes with the cells of each side by side: to go through one is no leaping through memory."""
+        """Return the parent's classes with the cells of each side by side, so that going through one does not jump in memory."""
         made, cells = copy.copy(self), parent.cells
         parts = {"_keys": self._keys[cells], "_n": self._n[cells], "_secret": self._secret[cells]}
         weight = None if self._weight is None else self._weight[cells]
@@ -148,15 +148,15 @@ class Refiner:
         return made, replace(parent, cells=np.arange(len(cells), dtype=np.uint32))
 
     def without(self, parent: Refinement, at: int) -> tuple[Refiner, Refinement] | None:
-        """Return the parent's classes with a column, and those behind it, summed out; None where that saves little.
+        """Return the parent's classes with a column, and those behind it, summed out; None if that saves little.
 
-        It saves most where the cells stand in the order of their codes.
+        It saves most when the cells stand in the order of their codes.
         """
         cells = len(parent.cells)
         if cells < _SUM_FROM or at > len(self._shifts):
             return None
         counters, shift = self._workspace()[-3:], np.uint64(self._shifts[at - 1])
-        room = cells + 1  # a cell more is written than kept
+        room = cells + 1  # one more cell is written than kept
         keys, n, secret = np.empty(room, np.uint64), np.empty(room, self._n.dtype), np.empty(room, self._secret.dtype)
         weight = None if self._weight is None else np.empty(cells)
         starts = np.empty(len(parent.starts), dtype=np.uint32)
@@ -204,7 +204,7 @@ class Refiner:
 
 
 def _refined(parent: Refinement, cells: NDArray[np.uint32], starts: NDArray[np.uint32], sums: tuple[Any, ...]) -> Refinement:
-    """Return classes with the sums that a kernel took of them; those settled before stay so."""
+    """Return the classes with the sums that a kernel computed; those that were settled before stay settled."""
     runs, multiple, single, mixed, balanced, settled_sum, class_sum, uncertainty = sums
     settled_sum += parent.settled_sum
     multiple += parent.settled_multiple

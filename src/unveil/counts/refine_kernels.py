@@ -17,7 +17,7 @@ __all__ = ["split_classes", "split_in_order", "sum_out"]
 
 @compiled_in_place
 def _term(n, logs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return n log2 n, from the table where n is small."""
+    """Return n log2 n, from the table if n is small."""
     if n < logs.shape[0]:
         return logs[n]
     return n * math.log2(n)
@@ -29,7 +29,7 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
     value_count, slot, joint, touched, secret_n, secret_mass, secret_touched,  # noqa: ANN001
     out_cells, out_starts,  # noqa: ANN001
 ):  # fmt: skip
-    """Split every class by a column: cells go where those of their value begin; one that is alone with its own is stripped."""
+    """Split every class by a column: cells go where those of their value begin; a cell alone with its value is stripped."""
     kept = runs = total = 0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
@@ -183,7 +183,7 @@ def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR09
     cells, starts, keys, shift, most_pairs, n, weight, secret, secret_sizes, logs,  # noqa: ANN001
     secret_n, secret_mass, secret_touched,  # noqa: ANN001
 ):  # fmt: skip
-    """Take the sums of classes split by the column that keys begin with: within a class, cells of one value are neighbours."""
+    """Sum classes that are split by the first column of the keys: within a class, cells of one value are neighbours."""
     runs = total = 0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
@@ -303,7 +303,7 @@ def sum_out(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
     cells, starts, keys, shift, n, weight, secret, logs, secret_n, secret_mass, secret_touched,  # noqa: ANN001
     out_keys, out_n, out_weight, out_secret, out_starts,  # noqa: ANN001
 ):  # fmt: skip
-    """Make one cell of neighbours whose keys begin alike and that hold one sensitive value; runs of one cell are stripped."""
+    """Merge neighbouring cells whose keys begin alike and that hold one sensitive value; runs of one cell are stripped."""
     kept = runs = multiple = single = 0
     settled_sum = 0.0
     out_starts[0] = 0
@@ -311,7 +311,7 @@ def sum_out(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
     for run in range(starts.shape[0] - 1):
         at, end, begin = starts[run], starts[run + 1], kept
         if few:
-            # one cell or two for every key, without a branch: nobody knows where the next one begins
+            # one cell or two for every key, without a branch: where the next one begins cannot be predicted
             key, own, n_own, n_rest, place = keys[cells[at]], np.int64(secret[cells[at]]), np.int64(0), np.int64(0), kept
             for here in range(at, end):
                 cell = cells[here]

@@ -1,7 +1,7 @@
-"""Values of two count tables matched, and put in one order.
+"""The values of two count tables, matched and put into one order.
 
-Python takes 1, True and 1.0 for equal, and 1.10 for 1.1; a column of mixed objects holds each of them as a value of its own. So
-where a table has values that are equal to Python, they are matched by type and text; all others are matched as Python does.
+To Python, 1, True and 1.0 are equal, and so are 1.10 and 1.1; in a column of mixed objects each of them is a value of its own.
+So if a table has values that are equal to Python, they are matched by type and text; all others are matched as Python does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["places_among", "united"]
 
 
 def places_among(known: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int64]:
-    """Return where each value is among the known ones; -1 where it is none of them.
+    """Return where each value is among the known ones; -1 if it is none of them.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def places_among(known: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int6
 
 
 def united(mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[Sequence[Any], NDArray[Any], NDArray[Any]]:
-    """Return the values of two columns in the order of one column that holds both, and where each one's are in it."""
+    """Return the values of two columns in the order of one column that holds both, and where the values of each are in it."""
     equal = len(set(mine)) < len(mine) or len(set(theirs)) < len(theirs)
     both = encode_values([*mine, *theirs], as_objects=equal)
     return both.values, both.codes[: len(mine)], both.codes[len(mine) :]

@@ -4,10 +4,10 @@ Every column has a dictionary that grows as values come; a record is a row of th
 with their records as integers, so a record that expires leaves exactly what was there before it came, however many came and went.
 What no record holds any more is forgotten from time to time, so memory follows the window, not the stream.
 
-Beyond a limit of combinations the table becomes a sample (`thin`): of the combinations of some columns the most frequent ones of
-that moment stay for certain, and of the others those whose hash falls into a share of all hashes, with all their records. Of the
-other records some columns only are counted still, the rest is blank. A hash follows from the values alone, so which combinations
-stay does not depend on the order of records.
+Beyond a limit of combinations the table becomes a sample (`thin`): of the combinations of some columns, the most frequent ones at
+that moment stay for certain, and of the others those whose hash falls into a share of all hashes, with all their records. For
+the other records only some columns are still counted; the rest is blank. A hash follows from the values alone, so the order of
+records does not affect which combinations stay.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FORGET_FROM = 1 << 12
 LARGEST_TABLE = 50_000_000
 """Combinations held at once, unless another limit is chosen."""
 _BLANK = 0xFFFFFFFF
-"""The code of whatever a record outside of the sample holds in a column."""
+"""The code that stands for whatever a record outside the sample holds in a column."""
 _MOST_HALVINGS = 48
 _CERTAIN = 4
 """The combinations that stay for certain take up a quarter of the limit at most."""
@@ -58,12 +58,12 @@ class _Dictionary:
         self._hashes: list[int] = []
 
     def hashes(self) -> NDArray[np.uint64]:
-        """Return the hash of every value: the same for the same value in whatever stream it comes, as a number or as a text."""
+        """Return the hash of every value: the same for a value in every stream, whether it comes as a number or as text."""
         self._hashes += [_hashed(value) for value in self.values[len(self._hashes) :]]
         return np.array(self._hashes, dtype=np.uint64)
 
     def codes(self, column: Coded) -> NDArray[np.uint32]:
-        """Return the code of every record; values that are new get the next ones."""
+        """Return the code of every record; new values get the next codes."""
         known, values = self._codes, self.values
         places = np.empty(len(column.values), dtype=np.uint32)
         for at, value in enumerate(column.values):
@@ -117,13 +117,13 @@ def _known_as(value: Any) -> Hashable:
 
 
 def _texts(values: Sequence[Any]) -> bool | None:
-    """Whether values are texts; None where there is nothing but a null."""
+    """Whether values are texts; None if there is nothing but a null."""
     first = next((value for value in values if value is not None), None)
     return None if first is None else isinstance(first, str)
 
 
 def _mixed(values: Sequence[Any]) -> bool:
-    """Whether truth values are among others."""
+    """Whether there are truth values beside other values."""
     return len({isinstance(value, bool) for value in values if value is not None}) > 1
 
 
@@ -137,11 +137,11 @@ class MovingCounts:
     limit
         The most combinations to hold, after which the table is `crowded`.
     ranks
-        For columns whose values are not in the order of values, such as blocks of a partition, what gives each value its place.
+        For columns whose values have an order of their own, such as blocks of a partition, what gives each value its place.
     sampled
-        The columns by whose combinations a crowded table is thinned; none: it cannot be.
+        The columns by whose combinations a crowded table is thinned; none: it cannot be thinned.
     kept
-        The columns whose values are counted for records outside of the sample too.
+        The columns whose values are also counted for records outside the sample.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class MovingCounts:
 
     @property
     def share(self) -> float:
-        """The share of all combinations of the sampled columns that is kept; 1: all are."""
+        """The share of all combinations of the sampled columns that is kept; 1 means all."""
         return float(0.5**self.halvings)
 
     @property
@@ -211,7 +211,7 @@ class MovingCounts:
         return self._renumbered(np.flatnonzero(self._n[: self._used]))
 
     def in_sample(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return rows of codes with blanks in those that are not in the sample."""
+        """Return rows of codes, with blanks in the rows that are not in the sample."""
         if not self.halvings:
             return codes
         whole, out = np.flatnonzero(self._whole(codes)), codes.copy()
@@ -298,7 +298,7 @@ class MovingCounts:
             subtract_counted(places, amounts, self._n)
 
     def places_of(self, columns: Sequence[Coded]) -> NDArray[np.int64]:
-        """Return where the combinations of some records stand; -1 where no record like it is held."""
+        """Return where the combinations of some records stand; -1 if no such record is held."""
         from unveil.counts.window_kernels import find_rows
 
         codes = self.in_sample(self.coded(columns))
@@ -311,21 +311,21 @@ class MovingCounts:
         return np.where(places < 0, 0, self._n[places])
 
     def table(self) -> Counts:
-        """Return the joint count table, as counting the same records in a table would give it; of a sample, its own."""
+        """Return the joint count table, as if the same records were counted in a table; for a sample, the table of the sample."""
         live = self._live()
         if not len(live):
             raise CountsError("the window holds no records.")
         return self._table_of(live)
 
     def strata(self) -> tuple[Counts | None, Counts | None]:
-        """Return the count tables of what stays for certain and of what was drawn; None where there is nothing."""
+        """Return the count tables of what stays for certain and of what was drawn; None if there is nothing."""
         live = self._live()
         certain = np.isin(self._hashes(self._rows[live]), self.certain)
         certainly, drawn = (self._table_of(part) if len(part) else None for part in (live[certain], live[~certain]))
         return certainly, drawn
 
     def _live(self) -> NDArray[np.int64]:
-        """Return the places of combinations that some record holds and that are no blanks."""
+        """Return the places of combinations that some record holds and that are not blank."""
         return np.flatnonzero((self._n[: self._used] > 0) & self._whole(self._rows[: self._used]))
 
     def _table_of(self, live: NDArray[np.int64]) -> Counts:
@@ -346,7 +346,7 @@ class MovingCounts:
         ]
 
     def as_text(self, name: str, waiting: Sequence[NDArray[np.uint32]] = ()) -> NDArray[np.int64]:
-        """Turn the values of a column into texts, because texts have come; rows of codes that wait are changed in place.
+        """Turn the values of a column into texts, because texts have come; waiting rows of codes are changed in place.
 
         Returns the new place of each old place: a number and its text are one value now, as in a table that holds both.
         """
@@ -425,7 +425,7 @@ class MovingCounts:
     def restore(self, values: Sequence[Sequence[Any]], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Put back what `state` gave, places included."""
         if len(values) != len(self.names) or arrays["rows"].shape[1:] != (len(self.names),):
-            raise ArgumentError("the state kept is of other columns than those counted.")
+            raise ArgumentError("the state that was kept belongs to other columns than those counted.")
         self._dictionaries = [_Dictionary(known, self._ranks.get(name)) for name, known in zip(self.names, values, strict=True)]
         used = len(arrays["rows"])
         room = max(_LEAST_ROOM, 1 << used.bit_length())

@@ -1,10 +1,10 @@
 """Compiled loops of counts that grow and expire: combinations of codes found in a hash table, and their records counted.
 
 A combination is a row of codes; its number (its place) is the order in which it first came. `slots` is a table of places with
-open addressing, twice as long as the rows at least, and -1 where it is empty. A loop that finds no room for a new combination
-stops, says how far it has come, and goes on when the caller has made room.
+open addressing, at least twice as long as the rows; an empty slot is -1. A loop that finds no room for a new combination
+stops, says how far it has come, and continues when the caller has made room.
 
-numba is imported with this module; import it where a window begins, not before.
+numba is imported with this module; import it when a window begins, not before.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def subtract_counted(places: Any, amounts: Any, n: Any) -> None:
 
 @compiled
 def find_rows(codes: Any, rows: Any, slots: Any, places: Any) -> None:
-    """Note the place of each row of codes; -1 where it never came."""
+    """Note the place of each row of codes; -1 if it has never occurred."""
     for at in range(len(codes)):
         places[at] = slots[_slot_of(codes, at, rows, slots)]
 

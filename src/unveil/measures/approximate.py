@@ -1,9 +1,9 @@
-"""How far does a key refine a sensitive attribute, where there are too many combinations to hold? An estimate with its error.
+"""How far does a key refine a sensitive attribute, if there are too many combinations to hold? An estimate with its error.
 
 A large file, or a table of an engine, is read twice: first to find the largest classes of the key, from records drawn at random,
 then to keep all records of these and of a random share of the other classes. Such a class is in or out by a hash of its values,
-so the share is a random sample, and what it says about the others carries a standard error. Nothing is estimated where the limit
-is not reached, and an estimate always says so.
+so the share is a random sample, and what it says about the others carries a standard error. Nothing is estimated if the limit is
+not reached, and an estimate always says that it is one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["ApproximateRate", "SampleEstimate", "approximate_rate"]
 
 _FEWEST = 30
-"""Classes below which a sample says too little of its own error."""
+"""With fewer classes than this, a sample says too little about its own error."""
 _NORMAL_95 = 1.959963984540054
 
 
@@ -158,7 +158,7 @@ def approximate_rate(
 ) -> DiscriminationRate | ApproximateRate:
     r"""Measure the Discrimination Rate of a large file or table while holding a limited number of combinations.
 
-    Of the classes :math:`y` of the key all large ones (:math:`L`) are kept, and a random share :math:`q` of the others
+    Of the classes :math:`y` of the key, all large ones (:math:`L`) are kept, and a random share :math:`q` of the others
     (:math:`S`). With :math:`m_y` the records of a class and :math:`g_y = \sum_x m_{xy} \log_2 (m_y / m_{xy})`,
 
     .. math:: \widehat{DR} = 1 - \frac{\sum_{y \in L} g_y + \hat R (N - \sum_{y \in L} m_y)}{N H(X)}, \qquad
@@ -171,8 +171,8 @@ def approximate_rate(
     Parameters
     ----------
     data
-        A path, what an engine holds, or a data frame. What comes in batches is sampled, large files and tables of an engine; of
-        others all combinations are held anyway.
+        A path, a table in an engine, or a data frame. Data that comes in batches is sampled: large files and tables in an
+        engine. Of other data all combinations are held anyway.
     key, sensitive
         As in `discrimination_rate`.
     max_distinct
@@ -210,7 +210,7 @@ def approximate_rate(
 
 
 def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:
-    """SampleEstimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
+    """Estimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
     share, records = 2.0**-sampled.level, sampled.records
     entropy = (
         math.log2(records) if sampled.sensitive is None or sampled.sensitive.n is None else entropy_bits(sampled.sensitive.n)
@@ -241,7 +241,7 @@ def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> Approxi
 
 
 def _uncertain(tally: Tally, keys: Sequence[str], sensitive: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return of every class the records, and these times the uncertainty that stays among them."""
+    """Return the records of every class, and the same multiplied by the uncertainty left among them."""
     if tally.frame.is_empty():
         return np.empty(0), np.empty(0)
     counts = count(TallySource("the data", tally), [*keys, *sensitive])

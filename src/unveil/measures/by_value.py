@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "telling_classes", "telling_values"]
 
 CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
-"""The share of a class that gives a value away, the share that is enough for a rare value, and what rare means."""
+"""The share of a class that gives away a value, the share that suffices for a rare value, and how rare that is."""
 
 _ROUNDING = 1e-12
 
@@ -38,7 +38,7 @@ class ByValue:
     posterior
         :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
     telling
-        Whether the value gives a sensitive value of those who hold it away (`disclosing`); not said about record identity.
+        Whether the value gives away a sensitive value of those who hold it (`disclosing`); not judged for record identity.
     hidden, small
         Which values are masked, and below how many records the count is given nevertheless; None: nothing is masked.
     """
@@ -51,7 +51,7 @@ class ByValue:
     small: int = 0
 
     def masked(self, small: int) -> ByValue:
-        """Return the same without the values that are small or telling, and one more, so that none follows from the others."""
+        """Return the same without the values that are rare or telling, and one more, so that none follows from the others."""
         if self.hidden is not None or not small:
             return self
         whole = hashlib.blake2b(b"".join(part.tobytes() for part in (*self.classes.codes, self.classes.n, self.posterior)))
@@ -64,7 +64,7 @@ class ByValue:
     def to_columns(self, order: NDArray[np.int64] | None = None) -> dict[str, list[Any]]:
         """Return key values, count, dr and posterior by column, in the order given.
 
-        Of what is masked for another reason than being small, the count is left out, and dr, which would tell it.
+        For values masked for another reason than being rare, the count is left out, and so is dr, which would reveal it.
         """
         rows = np.arange(len(self.dr)) if order is None else order
         hidden = np.zeros(len(rows), dtype=bool) if self.hidden is None else self.hidden[rows]
@@ -89,8 +89,8 @@ class ByValue:
 def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return for each pair of a class and a sensitive value whether the class gives away that its members hold the value.
 
-    It does where all records of the class hold it, or all but one (who then knows about all others); where at least `CERTAIN` of
-    them do, and a guess is wrong at most half as often as without the key; or where at least `LIKELY` of them do, `TIMES` times
+    It does if all records of the class hold it, or all but one (whose owner then knows about all others); if at least `CERTAIN`
+    of them do, and a guess is wrong at most half as often as without the key; or if at least `LIKELY` of them do, `TIMES` times
     its share in the whole table.
 
     Parameters
@@ -122,8 +122,8 @@ def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> 
 def telling_values(counts: Counts, keys: Sequence[str], sensitive: str) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column.
 
-    They are values of a key attribute that give a sensitive value away, and sensitive values that few hold besides those of whom
-    they are given away, by a key attribute alone or by all of them.
+    These are the values of a key attribute that give away a sensitive value, and the sensitive values that few hold besides the
+    people of whom they are given away, by one key attribute or by all of them together.
     """
     values: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
     for split in counts.splits([(key, [sensitive]) for key in {*((name,) for name in keys), tuple(keys)}]):
@@ -151,7 +151,7 @@ def _called(name: str) -> str:
 
 
 def _without(values: list[Any], which: NDArray[np.bool_], instead: Any) -> list[Any]:
-    """Return values with something else in place of some."""
+    """Return the values, some of them replaced."""
     for at in np.flatnonzero(which).tolist():
         values[at] = instead
     return values

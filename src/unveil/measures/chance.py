@@ -1,8 +1,8 @@
 """How much of a Discrimination Rate is chance? Its expected value under random relabelling.
 
-The plug-in rate rises with the number of classes even when the key is noise. From the adjusted rate, the rate expected of a
-randomly relabelled key of the same class sizes is removed. It means nothing against record identity, where every relabelling
-is alike.
+The plug-in rate rises with the number of classes even when the key is noise. The adjusted rate is what is left after
+removing the rate expected of a randomly relabelled key of the same class sizes. It means nothing against record identity, for
+which all relabellings are alike.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TAIL = 50.0
 def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], sensitive: NDArray[np.int64]) -> float | None:
     r"""Return :math:`(DR - E[DR]) / (1 - E[DR])`, with the expectation over random relabellings of the records.
 
-    0: no more than chance. 1: the key determines the sensitive attribute. Below 0: less than chance. None where a random
+    0: no more than chance. 1: the key determines the sensitive attribute. Below 0: less than chance. None if a random
     key of these class sizes would determine the sensitive attribute too (every record in a class of its own), so
     nothing can be said.
 
@@ -37,7 +37,7 @@ def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], sensitiv
     ----------
     rate, entropy
         The plug-in rate and H(X), in bits.
-    keys, secrets
+    keys, sensitive
         The sizes of the classes of the key, and the counts of the sensitive values.
 
     References
@@ -51,7 +51,7 @@ def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], sensitiv
 
 
 def beyond_chance(adjusted: float | None) -> float:
-    """Return what a threshold is compared with: the adjusted rate, 0 where it is below chance or nothing can be said."""
+    """Return what a threshold is compared with: the adjusted rate, 0 if it is below chance or nothing can be said."""
     return 0.0 if adjusted is None else max(adjusted, 0.0)
 
 
@@ -61,7 +61,7 @@ def expected_information_bits(a: NDArray[np.int64], b: NDArray[np.int64]) -> flo
     .. math:: \sum_{i,j} \sum_n P(n) \frac{n}{N} \log_2 \frac{N n}{a_i b_j}, \qquad n \sim \mathrm{Hypergeometric}(N, a_i, b_j)
 
     Classes of equal size share their term. The probabilities are built from their ratios around the most likely n and
-    sum to one, which keeps their digits where differences of log-factorials of millions would lose them.
+    sum to one; this keeps digits that differences of log-factorials of millions would lose.
     """
     total = int(a.sum())
     sizes_a, times_a = np.unique(a, return_counts=True)
@@ -94,7 +94,7 @@ def _expected_terms(a: NDArray[np.int64], b: NDArray[np.int64], total: int) -> N
 
 
 def _reach(draws: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how far from the most likely number terms count: by Hoeffding's bound, or by Bernstein's where that is nearer.
+    """Return how far from the most likely number terms count: by Hoeffding's bound, or by Bernstein's if that is nearer.
 
     A distance t is passed with a probability of at most exp(-2 t^2 / draws), and of at most exp(-t^2 / (2 v + 2 t / 3)) with a
     variance v below the mean.
@@ -109,7 +109,7 @@ def _expected_piece(
 ) -> NDArray[np.float64]:
     """Return the terms of some pairs, each a row over the n around its most likely one, which has the weight 1.
 
-    Where n can be no larger, or no smaller, the ratio of its probability to its neighbour's is 0, and so is all beyond.
+    If n can be no larger, or no smaller, the ratio of its probability to its neighbour's is 0, and so is all beyond.
     """
     rest = total - a - b
     below, above = mode - np.arange(1.0, width[0] + 1.0), mode + np.arange(1.0, width[1] + 1.0)

@@ -18,16 +18,16 @@ __all__ = ["ColumnExposure", "column_exposure", "column_exposures"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnExposure:
-    """What one column gives away of who is who.
+    """How far one column gives away who is who.
 
     Attributes
     ----------
     distinct
-        How many different values it holds, a null among them.
+        How many different values it holds, null included.
     uniques
         How many records have a value that no other has.
     rate
-        Its Discrimination Rate against record identity, from 0 to 1; 0 where there is one record.
+        Its Discrimination Rate against record identity, from 0 to 1; 0 if there is one record.
     """
 
     distinct: int

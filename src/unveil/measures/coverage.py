@@ -2,7 +2,7 @@ r"""How many released records may belong to someone whose true values are known?
 
 A released record covers a true one if each of its values that is not null is the true value: a null says nothing, so it fits
 everybody. Unlike the matching of `unveil.measures.wildcard`, which compares the release with itself, this is how an intruder
-compares who knows the person: a null helps the person whose record fits it, not the one whose record holds it.
+who knows the person compares: a null helps the person whose record fits it, not the one whose record holds it.
 
 .. math:: c_t = |\{ r : r_j = t_j \text{ or } r_j \text{ is null, for every key attribute } j \}|, \qquad k_{known} = \min_t c_t
 

@@ -65,7 +65,7 @@ class DiscriminationRate(Result):
     adjusted
         The rate with what chance would give removed; None against record identity, and with weights (`adjusted_reason`).
     interval
-        A confidence interval of the population's rate, where one was requested and can be trusted.
+        A confidence interval of the population's rate, if one was requested and can be trusted.
     interval_reason
         Why there is no interval although one was requested; None otherwise.
     table
@@ -242,7 +242,7 @@ def discrimination_rate(
         A column of sampling weights: each record's share of the population. Kinds are still decided on records.
     interval, confidence
         Whether to give an interval for the rate in the population that the records are a random sample of, and its confidence.
-        Where none can be trusted, the result says why.
+        If none can be trusted, the result says why.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def discrimination_rate(
 
     Notes
     -----
-    One pass to count, then linear in the non-empty cells. The plug-in rate is biased upwards where classes hold few records:
+    One pass to count, then linear in the non-empty cells. The plug-in rate is biased upwards when classes hold few records:
     compare it with `adjusted`.
 
     References
@@ -287,7 +287,7 @@ def discrimination_rate(
 def counted_rate(
     study: Study, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Partition] | None = None
 ) -> tuple[Counts, Provenance]:
-    """Return the count table that a rate follows from, and how it was made; no partitions are given: the study's."""
+    """Return the count table that a rate follows from, and how it was made; the study's partitions are used if none are given."""
     columns = [*keys, *sensitive]
     blocks = study.blocks(columns) if partitions is None else partitions
     table = study.table(columns, weights=study.weights)
@@ -312,12 +312,12 @@ def counted_rate(
 def rate_of(
     counts: Counts, keys: Sequence[str], sensitive: Sequence[str], made: Provenance, *, adjust: bool = True
 ) -> DiscriminationRate:
-    """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records where there are none."""
+    """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records if there are none."""
     return split_rate(counts.split(keys, sensitive), made, adjust=adjust)
 
 
 def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: bool = True) -> DiscriminationRate:
-    """Measure what is known against what is hidden; which values disclose is said only where `values` are wanted."""
+    """Measure what is known against what is hidden; which values disclose is said only if `values` are wanted."""
     counts, classes, hidden = split.counts, split.known, split.hidden
     if reason := undefined_reason(counts, () if hidden is None else [column.name for column in hidden.columns]):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
@@ -339,7 +339,7 @@ def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: b
 
 
 def undefined_reason(counts: Counts, sensitive: Sequence[str]) -> str | None:
-    """Return why H(X) is zero, or None where it is not."""
+    """Return why H(X) is zero, or None if it is not."""
     if not sensitive:
         one = "there is one record only, an anonymity set of one: anyone who knows it is there has identified it directly"
         return one if counts.records == 1 else None
@@ -366,8 +366,8 @@ def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[s
 
 
 def _rate_against_records(counts: Counts, classes: Classes, made: Provenance) -> DiscriminationRate:
-    """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares where they have weights."""
-    share = counts.mass / counts.n  # of one record: cells of weighted records hold one weight each
+    """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares if they have weights."""
+    share = counts.mass / counts.n  # the weight of one record: all records of a cell have the same weight
     per_class = np.bincount(classes.of_cell, weights=counts.mass * np.log2(share), minlength=len(classes))
     by_class = np.log2(classes.mass) - per_class / classes.mass
     total = float(counts.mass.sum())
@@ -407,8 +407,7 @@ def _check_interval(confidence: float, *, interval: bool, against_records: bool)
         raise ArgumentError(f"confidence lies between 0 and 1, so it is not {shown_number(confidence)}.")
     if interval and against_records:
         raise ArgumentError(
-            "an interval has no meaning against record identity: in a larger sample every record is another; "
-            "name a sensitive attribute."
+            "an interval has no meaning against record identity: a larger sample has other records; name a sensitive attribute."
         )
 
 

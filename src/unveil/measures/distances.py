@@ -1,6 +1,6 @@
-"""How far apart are two distributions of a sensitive attribute? Earth mover distances, from 0 (equal) to 1 (as far as can be).
+"""How far apart are two distributions of a sensitive attribute? Earth mover distances, from 0 (equal) to 1 (farthest).
 
-`p` and `q` are distributions over the same values, the last axis running over the values, so that `p` may hold one row per class.
+`p` and `q` are distributions over the same values, which the last axis runs over, so `p` may hold one row per class.
 Larger is more disclosure.
 """
 

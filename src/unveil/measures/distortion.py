@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["Distortion", "distortion_of"]
 
 _NO_NUMBERS = "the sensitive attribute does not hold numbers only"
-"""Numbers that are too large to be squared count as none."""
+"""Numbers too large to be squared do not count as numbers."""
 _SEVERAL = "several sensitive attributes have no squared error together"
 _LARGEST = 1e150
-"""From here on squares leave floating point."""
+"""From this number on, squares no longer fit into floating point."""
 _IDENTITY = "it has no meaning against record identity"
 
 
@@ -44,9 +44,9 @@ class Distortion:
         The Kullback-Leibler divergence, in bits, of the class farthest from the whole table; None against record identity. Its
         mean over the records is the mutual information.
     squared_error, variance
-        The mean squared error of the best guess of X once the key is known, and before, where X holds numbers.
+        The mean squared error of the best guess of X once the key is known, and before, if X holds numbers.
     reason
-        Why there is no squared error; None where there is one.
+        Why there is no squared error; None if there is one.
     """
 
     largest_divergence: float | None
@@ -80,7 +80,7 @@ def distortion_of(split: Split) -> Distortion:
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return the values where all of them are numbers whose squares floating point holds."""
+    """Return the values if all of them are numbers whose squares floating point holds."""
     if not all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
         return None
     if not all(abs(value) < _LARGEST for value in values):  # NaN is not

@@ -1,6 +1,6 @@
 """How varied, and how different from the whole table, are the sensitive values within each class? One figure per class.
 
-Every function takes a `Spread` and gives an array with one entry a class. p is the share of a value in the class, q its
+Every function takes a `Spread` and gives an array with one entry per class. p is the share of a value in the class, q its
 share in the whole table (or a reference table).
 """
 
@@ -67,7 +67,7 @@ def basic_beta(spread: Spread) -> NDArray[np.float64]:
 def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
     r"""Return the least beta with :math:`(p - q) / q \le \min(\beta, -\ln q)` for every value of a class.
 
-    Where a gain exceeds :math:`-\ln q`, no beta will do: it is infinite.
+    If a gain exceeds :math:`-\ln q`, no beta will do: it is infinite.
     """
     whole = spread.whole[spread.value]
     gain = np.maximum(_quotient(spread.share - whole, whole), 0.0)
@@ -77,7 +77,7 @@ def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
 
 
 def delta_disclosure(spread: Spread) -> NDArray[np.float64]:
-    r"""Return :math:`\max_x |\ln (p / q)|` of each class over all values of the whole table; infinite where one is absent."""
+    r"""Return :math:`\max_x |\ln (p / q)|` of each class over all values of the whole table; infinite if one is absent."""
     held = summed(spread.of_class, spread.whole[spread.value] > 0, len(spread.starts))
     return np.where(held == np.count_nonzero(spread.whole), present_disclosure(spread), np.inf)
 
@@ -88,7 +88,7 @@ def present_disclosure(spread: Spread) -> NDArray[np.float64]:
 
 
 def variational_closeness(spread: Spread) -> NDArray[np.float64]:
-    r"""Return :math:`\frac12 \sum_x |p - q|`: what a class holds more of is what it lacks elsewhere, so one side is enough."""
+    r"""Return :math:`\frac12 \sum_x |p - q|`: an excess of some values in a class is a lack of others, so one side suffices."""
     return spread.total(np.maximum(spread.share - spread.whole[spread.value], 0.0))
 
 
@@ -114,7 +114,7 @@ def js_divergence(spread: Spread) -> NDArray[np.float64]:
 def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Return the earth mover distance over ordered values: :math:`\sum_i g_i |P_i - Q_i|` with cumulative shares P and Q.
 
-    Between two values that a class holds, P is constant while Q rises, so each stretch is settled by where Q passes P:
+    Between two values that a class holds, P is constant while Q rises, so each stretch is determined by where Q passes P:
     the cost follows the cells, not classes times values.
 
     Parameters
@@ -122,7 +122,7 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
     spread
         A spread whose values are in their order.
     gaps
-        The distance of each value to the next, one entry less than values, summing to 1.
+        The distance of each value to the next, one entry fewer than values, summing to 1.
     """
     below = np.cumsum(spread.whole)[:-1]
     gap_sums, area_sums = (np.concatenate([[0.0], np.cumsum(amounts)]) for amounts in (gaps, gaps * below))
@@ -163,5 +163,5 @@ def _merged(spread: Spread, groups: NDArray[np.int64]) -> Spread:
 
 
 def _quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide; what has no share in the reference gives infinity."""
+    """Divide; a value without a share in the reference gives infinity."""
     return np.asarray(np.divide(one, other, out=np.full(len(one), np.inf), where=other > 0))

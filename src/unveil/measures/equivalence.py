@@ -1,6 +1,6 @@
 """Who looks alike, and which sensitive values do they hold? Equivalence classes with the spread of each sensitive attribute.
 
-A class is a combination of values of the key; its records look alike to an intruder. Where a column says whose record it is, the
+A class is a combination of values of the key; its records look alike to an intruder. If a column says whose record it is, the
 size of a class is the number of persons in it: somebody with three records there is in it once, and may be in others as well.
 Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted
 separately and form no class unless requested. With nulls as wildcards a class holds every record whose key matches, so classes
@@ -50,7 +50,7 @@ class Spread:
     values
         The values present in the whole table, in order; for a joint attribute tuples of them.
     of_class, value, n
-        One entry a pair of a class and a value that occurs in it, by class and then value: class, value, records.
+        One entry per pair of a class and a value that occurs in it, by class and then value: class, value, records.
     starts
         Where each class begins in these.
     whole
@@ -98,7 +98,7 @@ class Spread:
         return np.asarray((self.distinct == 1) & missing[self.value[self.starts]])
 
     def certain(self, *, missing_is_sensitive: bool = False) -> NDArray[np.bool_]:
-        """Return which classes hold one value only, or none where a missing value is sensitive."""
+        """Return which classes hold one value only, or none if a missing value is sensitive."""
         alone = self.distinct == 1
         return np.asarray(alone if missing_is_sensitive else alone & ~self.valueless)
 
@@ -120,14 +120,14 @@ class Equivalence:
     classes
         The key's combinations; `classes.n` are the records that hold each, each record once.
     size, mass
-        The records that look alike to an intruder, or the persons where they are distinguished, and the weight of the records:
+        The records that look alike to an intruder, or the persons if they are distinguished, and the weight of the records:
         those of the class, or all that match (wildcard).
     spreads
         The sensitive attributes by name, several also jointly.
     records, suppressed
         All records, and those whose key is suppressed throughout and that form no class.
     owners
-        The persons in each class; None: every record is taken for another person's.
+        The persons in each class; None: every record is taken to be of a different person.
     """
 
     classes: Classes
@@ -149,7 +149,7 @@ class Equivalence:
 
     @property
     def unit(self) -> Unit:
-        """What is counted: persons where they are distinguished, else records."""
+        """What is counted: persons if they are distinguished, else records."""
         return "records" if self.owners is None else "persons"
 
     @property
@@ -159,7 +159,7 @@ class Equivalence:
 
     @property
     def every(self) -> int:
-        """All records, or persons, those among them that are in no class."""
+        """All records, or persons, including those in no class."""
         return self.records if self.owners is None else self.owners.every
 
     def among(self, which: NDArray[np.bool_]) -> int:
@@ -167,16 +167,16 @@ class Equivalence:
         return int(self.own[which].sum()) if self.owners is None else self.owners.among(which)
 
     def certain(self, name: str, *, missing_is_sensitive: bool = False) -> tuple[int, int]:
-        """Count the records, or persons, whose class holds one value of a sensitive attribute; and those in classes of none."""
+        """Count the records, or persons, whose class holds one value of a sensitive attribute, and those whose class has none."""
         spread = self.spreads[name]
         return self.among(spread.certain(missing_is_sensitive=missing_is_sensitive)), self.among(spread.valueless)
 
     def worst(self, alike: NDArray[Any]) -> NDArray[np.int64]:
-        """Count every record in its class, or every person once, in the class of theirs in which the fewest look alike."""
+        """Count every record in its class, or every person once, in the one of their classes in which the fewest look alike."""
         return self.own if self.owners is None else self.owners.worst(alike)
 
     def describe(self, at: int) -> DecidingClass:
-        """Return a class's key values and size, and, where there are any, the sensitive attributes that it discloses."""
+        """Return a class's key values and size, and, if there are any, the sensitive attributes that it discloses."""
         pairs = zip(self.classes.columns, self.classes.codes, strict=True)
         key = jsonable({column.name: column.values[int(codes[at])] for column, codes in pairs})
         size = float(self.size[at])
@@ -200,16 +200,16 @@ def equivalence(
     ----------
     counts
         A count table over the keys and the sensitive attributes.
-    keys, secrets
+    keys, sensitive
         Key attributes and sensitive attributes.
     wildcard
         None: a null is a value. A number from 0 to 1: a null matches any value, with this weight.
     suppressed
         "apart" or "class": what becomes of records whose key is suppressed throughout.
     reference
-        A count table whose distributions of the sensitive attributes classes are compared with; none: `counts`.
+        The count table with whose distributions of the sensitive attributes the classes are compared; none: `counts`.
     person
-        The column of `counts` that says whose record it is; none: every record is of another person.
+        The column of `counts` that says whose record it is; none: every record is of a different person.
     """
     if suppressed not in ("apart", "class"):
         raise ArgumentError.not_one_of("suppressed", suppressed, ("apart", "class"))
@@ -253,7 +253,7 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[np.float64]:
-    """Count the persons whose records match each class; one counts as much as the best of their records that do."""
+    """Count the persons whose records match each class; each counts as much as their best matching record."""
     matches = wildcard_matches(classes, alpha=alpha)
     pair, lengths = _expanded(matches.other, owners.of_class, len(classes))
     rows, share = np.repeat(matches.of_class, lengths), np.repeat(matches.share, lengths)
@@ -266,7 +266,7 @@ def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[
 def _expanded(
     wanted: NDArray[np.int64], of_class: NDArray[np.int64], classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for classes that are wanted one after the other, the places of each one's entries, and how many these are."""
+    """Return, for a sequence of classes, the places of the entries of each, and how many there are."""
     starts = np.searchsorted(of_class, np.arange(classes + 1))
     lengths = np.diff(starts)[wanted]
     before = np.repeat(np.cumsum(lengths) - lengths - starts[wanted], lengths)
@@ -307,11 +307,11 @@ def _with_matches(
 
 
 def _whole(hidden: Classes, reference: Counts) -> tuple[list[Any], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the values of the whole table in order, where those of the classes are among them, and their shares."""
+    """Return the values of the whole table in order, the places of the classes' values among them, and their shares."""
     whole = reference.classes(_names(hidden))
     mine, theirs = hidden.values, whole.values
     place = places_among(theirs, mine)
-    new = np.flatnonzero(place < 0)  # a reference table need not know every value; such a one has no share in it
+    new = np.flatnonzero(place < 0)  # a reference table may lack a value, which then has no share in it
     place[new] = len(theirs) + np.arange(len(new))
     share = np.concatenate([whole.n / whole.n.sum(), np.zeros(len(new))])
     return [*theirs, *(mine[at] for at in new)], place, share

@@ -1,8 +1,8 @@
 r"""How safe is a household? Anyone who finds one member has found them all.
 
-The risk of a household is that at least one member is re-identified, :math:`1 - \prod_i (1 - r_i)`, its members being found
+The risk of a household is that at least one member is re-identified, :math:`1 - \prod_i (1 - r_i)`, if its members are found
 independently of each other (Franconi and Polettini 2004). The risk of a member is that of the prosecutor, or with sampling
-weights the individual risk. Members are persons where they are distinguished, else records.
+weights the individual risk. Members are persons if they are distinguished, else records.
 
 k for households has two readings, and both are given. `k`: the fewest households that a class of the key spreads over, for an
 intruder who knows one member. `k_whole`: the fewest households that are alike as a whole, having the same number of members in
@@ -42,10 +42,10 @@ class HouseholdRisks(Figures):
     households
         How many there are.
     highest, rate, expected, note
-        The risk of the household that is worst off, the mean, how many an intruder gets right, and the notes on them.
+        The risk of the household that is worst off, the mean, how many an intruder is expected to get right, and the notes.
     k, k_whole, unique_households
-        The households in the smallest class, one member being known; that look alike, all members being known; and those alike no
-        other.
+        The fewest households in a class (one member is known), the fewest that look alike (all members are known), and how many
+        look like no other.
     """
 
     households: int
@@ -65,7 +65,7 @@ class Homes:
     Attributes
     ----------
     of_class, home, member
-        One entry for each class, household and member with a record there: all three as numbers; members are numbered where
+        One entry for each class, household and member with a record there: all three as numbers; members are numbered if
         persons are distinguished.
     n
         The records of each entry.
@@ -81,7 +81,7 @@ class Homes:
 
     @classmethod
     def of(cls, counts: Counts, keys: Sequence[str], household: str, person: str | None) -> Homes:
-        """Sort the cells of a count table by class, household and, where they are distinguished, person."""
+        """Sort the cells of a count table by class, household and, if they are distinguished, person."""
         classes, names = counts.classes(keys), [household, *([] if person is None else [person])]
         places = [counts.names.index(name) for name in names]
         codes: list[Codes] = [classes.of_cell, *(counts.codes[at] for at in places)]
@@ -110,7 +110,7 @@ class Homes:
         note
             The notes on it.
         by_record
-            Whether every record is a member, though persons may be distinguished, as where weights estimate the risk of a record.
+            Whether every record is a member, though persons may be distinguished, as when weights estimate the risk of a record.
         """
         if by_record or self.member is None:
             together = household_risk(np.repeat(risk, self.n), np.repeat(self.home, self.n))
@@ -130,7 +130,7 @@ class Homes:
         )
 
     def _alike(self) -> NDArray[np.int64]:
-        """Return, for each household, how many have the same number of members in the same classes, itself among them."""
+        """Return, for each household, how many, itself included, have the same number of members in the same classes."""
         of_pair, (home, of_class) = group([self.home, self.of_class], [int(self.home.max()) + 1, self.classes])
         members = np.bincount(of_pair, weights=self.n if self.member is None else None, minlength=len(home)).astype(np.int64)
         rows = np.ascontiguousarray(np.column_stack([of_class.astype(np.int64), members]))

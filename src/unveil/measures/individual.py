@@ -1,7 +1,7 @@
 """How likely is it that a given record is matched with its owner? The risk of a class of records, a record, a household.
 
-A class of records that share their key holds f records of the sample and F of the population. Where F is known, f / F is
-counted; where only sampling weights are, their sum estimates F and the risk is an expectation over what F may be.
+A class of records that share their key holds f records of the sample and F of the population. If F is known, f / F is
+counted; if only sampling weights are, their sum estimates F and the risk is an expectation over what F may be.
 More is more disclosure; every risk lies between 0 and 1.
 """
 
@@ -41,7 +41,7 @@ UNDERSTATES = (
     "understates: for samples of 2, 10 and 30 % of Adult by age, education, sex, race and native country it gave 0.29, 0.52 "
     "and 0.73 of the true number of correct matches, the log-linear model 1.04, 1.05 and 1.02"
 )
-"""What was measured of the individual risk from weights, and of what follows from it."""
+"""How far the individual risk from weights, and what follows from it, was measured to be off."""
 
 RiskMethod: TypeAlias = Literal["exact", "approximate"]
 
@@ -49,10 +49,10 @@ _METHODS: tuple[RiskMethod, ...] = ("exact", "approximate")
 _CLOSED_UP_TO = 3
 """Up to this class size the approximate method uses the closed form, which is exact."""
 _LARGE_CLASS, _LARGE_FRACTION = 32, 0.5
-"""From this class size, or this p, on the series needs few terms; for the others the recurrence is stable."""
+"""From this class size or this p on, the series needs few terms; below, the recurrence is stable."""
 _NEGLIGIBLE = 1e-17
 _ROUNDING = 1e-9
-"""A sum of weights may fall this much short of the records, in relative terms, by rounding."""
+"""By rounding, a sum of weights may fall short of the records by this relative amount."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,9 +72,9 @@ class IndividualRisk:
     expected
         The expected number of re-identifications: the sum of the records' risks.
     rate
-        The same as a share of the records; None where there are none.
+        The same as a share of the records; None if there are none.
     highest
-        The highest risk of a record; None where there are none.
+        The highest risk of a record; None if there are none.
     """
 
     sample: NDArray[np.int64]
@@ -111,11 +111,11 @@ class HouseholdRisk:
     records, households
         How many of each.
     expected
-        The expected number of records in a household of which a member is re-identified.
+        The expected number of records in households of which a member is re-identified.
     rate
-        The same as a share of the records; None where there are none.
+        The same as a share of the records; None if there are none.
     highest
-        The highest risk of a household; None where there are none.
+        The highest risk of a household; None if there are none.
     """
 
     risk: NDArray[np.float64]
@@ -154,7 +154,7 @@ class SimpleUniqueness:
     population_uniques
         Those among them that hold one record in the population too, F = 1.
     share
-        The share of the sample uniques that are population uniques; None where there are no sample uniques.
+        The share of the sample uniques that are population uniques; None if there are no sample uniques.
     """
 
     sample: NDArray[np.int64]
@@ -192,9 +192,9 @@ def individual_risk(sample: ArrayLike, population: ArrayLike, *, method: RiskMet
 
     .. math:: r_1 = o L, \qquad r_2 = o (1 - r_1), \qquad r_3 = o (\tfrac12 - r_2), \qquad r_f = o (\tfrac1{f-1} - r_{f-1})
 
-    The exact method sums the second form's series, of positive terms, where it is short (p at least 1/2, or f large) and
+    The exact method sums the second form's series, of positive terms, when it is short (p at least 1/2, or f large) and
     uses the recurrence elsewhere, where it loses no digits. The approximate method uses, as is usual, the closed forms up to
-    f = 3 and :math:`p / (f - (1 - p))` above, which is at least the exact value.
+    f = 3 and :math:`p / (f - (1 - p))` above, which is never below the exact value.
 
     Parameters
     ----------
@@ -318,8 +318,8 @@ def household_risk(risk: ArrayLike, household: ArrayLike) -> HouseholdRisk:
 def simple_uniqueness(sample: ArrayLike, population: ArrayLike) -> SimpleUniqueness:
     r"""Count the sample uniques, those of them that are unique in the population, and f / F, in a population that is known.
 
-    A record is a sample unique where :math:`f_k = 1` and a population unique where :math:`F_k = 1`. The probability to
-    re-identify by pattern k is :math:`f_k / F_k`: of the people who fit the pattern, those who are in the sample.
+    A record is a sample unique if :math:`f_k = 1` and a population unique if :math:`F_k = 1`. The probability of
+    re-identification by pattern k is :math:`f_k / F_k`: of the people who fit the pattern, those who are in the sample.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def simple_uniqueness(sample: ArrayLike, population: ArrayLike) -> SimpleUniquen
 
 
 def population_sizes(sample: Counts, population: Counts) -> NDArray[np.int64]:
-    """Return F, the records of the population in each cell of the sample's count table; zero where there are none.
+    """Return F, the records of the population in each cell of the sample's count table; zero if there are none.
 
     The population may be counted over more columns than the sample.
 
@@ -388,7 +388,7 @@ def population_sizes(sample: Counts, population: Counts) -> NDArray[np.int64]:
 
 
 def _placed(known: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
-    """Return where each value is among the known ones, new ones after them, and how many there are in all."""
+    """Return the place of each value among the known ones, new values following them, and how many there are in all."""
     codes = places_among(known, values)
     new = np.flatnonzero(codes < 0)
     codes[new] = len(known) + np.arange(len(new))
@@ -427,7 +427,7 @@ def _recurrence(f: NDArray[np.int64], p: NDArray[np.float64], q: NDArray[np.floa
 def _require_same_length(one: NDArray[Any], other: NDArray[Any]) -> None:
     if one.ndim != 1 or one.shape != other.shape:
         raise ArgumentError(
-            f"two lists of one length are needed, one entry a class or record; {one.shape} and {other.shape} are not."
+            f"two lists of one length are needed, with one entry per class or record; {one.shape} and {other.shape} differ."
         )
 
 

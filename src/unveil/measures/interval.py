@@ -5,10 +5,10 @@ above it by a bias b: classes of few records look purer than they are. How large
 the dependence, which a sparse table does not show. But it has bounds. If the key tells nothing, b is known: the rate that random
 relabelling gives, :math:`b_0`. Among populations of the same rate,
 
-- b is largest where every class leaves the same uncertainty (each mixes a common distribution with one value of its
-  own), or where the small classes leave all of it. It follows from the binomial distribution, class size by class size.
-- b is smallest where some classes tell nothing and the others everything, :math:`b = (1 - \theta) b_0`, or less if the small
-  classes tell everything; or where a class leaves few values, equally likely, whose bias is small for what they leave uncertain.
+- b is largest if every class leaves the same uncertainty (each mixes a common distribution with one value of its
+  own), or if the small classes leave all of it. It follows from the binomial distribution, class size by class size.
+- b is smallest if some classes tell nothing and the others everything, :math:`b = (1 - \theta) b_0`, or less if the small
+  classes tell everything; or if a class leaves few values, equally likely, whose bias is small for what they leave uncertain.
 
 So the interval runs from the :math:`\theta` that explains :math:`D - z s` with the largest bias to the one that explains
 :math:`D + z s` with the smallest, s being the standard error by the delta method. Nothing is resampled or drawn.
@@ -41,9 +41,9 @@ _FEWEST_PER_VALUE = 20
 _LARGE_CLASS = 200
 """From this size on the bias of a class is that of Miller and Madow."""
 _MOST_GROUPS = 24
-"""Class sizes, and shares of sensitive values, are put together into this many groups at most, on a logarithmic scale."""
+"""Class sizes, and shares of sensitive values, are put into at most this many groups, on a logarithmic scale."""
 _MIXTURES = np.linspace(0.0, 1.0, 9)
-"""How much of its own value a class has, in the populations with the largest bias."""
+"""The share of a class that holds the class's own value, in the populations with the largest bias."""
 _RATES = 201
 """The rates between which the bias is taken as linear."""
 _TINY = 1e-300
@@ -61,7 +61,7 @@ class Interval(Figures):
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """Values put together: the mean of each group, and how many it holds."""
+    """Values in groups: the mean of each group, and how many values it holds."""
 
     mean: NDArray[np.float64]
     times: NDArray[np.float64]
@@ -79,9 +79,9 @@ class _Groups:
 
 
 def refused_interval(counts: Counts, keys: Classes, sensitive: Classes) -> str | None:
-    """Return why no interval is given that could be trusted, or None where one is."""
+    """Return why no interval could be trusted, or None if one can."""
     if counts.weight is not None:
-        return "with weights the records are no simple random sample, and how far the weights are from one is not known"
+        return "with weights the records are not a simple random sample, and how far they are from one is not known"
     if counts.records < _FEWEST_PER_CLASS * len(keys):
         return _too_few(
             counts.records, len(keys), "classes of the key", _FEWEST_PER_CLASS, "name fewer or coarser key attributes"
@@ -98,14 +98,14 @@ def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, ra
 
     Parameters
     ----------
-    keys, secrets
+    keys, sensitive
         The classes of the key and of the sensitive attribute over the same cells.
     n
         The records of each cell.
     rate
         The measured rate.
     confidence
-        The share of samples whose interval holds the population's rate, at least; as far as that was measured.
+        The least share of samples whose interval holds the population's rate, as far as that was measured.
 
     References
     ----------
@@ -118,7 +118,7 @@ def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, ra
     shares = sensitive.n / sensitive.n.sum()
     theta = np.linspace(0.0, 1.0, _RATES)
     most = np.maximum(_even_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=False))
-    scale = by_chance / max(float(most[0]), _TINY)  # of records drawn without replacement; the curves are with
+    scale = by_chance / max(float(most[0]), _TINY)  # b_0 is for records drawn without replacement; the curves are with
     most = np.maximum(most, _even_bias(theta, keys.n, np.full_like(shares, 1.0 / len(shares)), entropy))
     least = np.minimum(
         _few_values_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=True)
@@ -138,9 +138,10 @@ def _too_few(records: int, count: int, what: str, fewest: int, hint: str) -> str
 def _standard_error(keys: Classes, sensitive: Classes, n: NDArray[np.int64], rate: float) -> float:
     r"""Return the standard error of the rate by the delta method.
 
-    A record (x, y) moves the rate by :math:`(\log_2 p(x|y) - (1 - DR) \log_2 p(x)) / H(X)`, of which this is the standard
-    deviation over the root of the records. So that a pure class does not count as certain, :math:`p(x|y)` has one record
-    more in every class, spread as the sensitive values are. Values absent from a class follow from those of the whole.
+    A record (x, y) moves the rate by :math:`(\log_2 p(x|y) - (1 - DR) \log_2 p(x)) / H(X)`, and the standard error is the
+    standard deviation of that, divided by the root of the number of records. So that a pure class does not count as certain,
+    :math:`p(x|y)` has one record more in every class, spread as the sensitive values are. Values absent from a class follow from
+    those of the whole.
     """
     share = sensitive.n / sensitive.n.sum()
     bits = -np.log2(share)
@@ -172,7 +173,7 @@ def _even_bias(
     groups = _Groups.of(shares)
     others = np.outer(1.0 - _MIXTURES, groups.mean)
     own = np.minimum(1.0, others + _MIXTURES[:, None])
-    # a class of the own value v has the terms of `others`, but that of `own` for v; v is drawn as the sensitive values are
+    # a class whose own value is v has the terms of `others`, but for v that of `own`; v is drawn as the sensitive values are
     weight = groups.times * groups.mean
     uncertain = _term_bits(others) @ groups.times + (_term_bits(own) - _term_bits(others)) @ weight
     bias_of_others = _missing_bits(sizes, others.ravel()).reshape(others.shape)
@@ -187,7 +188,7 @@ def _uneven_bias(
     """Return the bias of populations in which some classes tell everything, the smallest or the largest, and the others nothing.
 
     Bias is a matter of small classes. But that a class is small may be chance: sizes that vary no more than chance makes them
-    vary say nothing of which classes are small in the population, and all are taken as alike.
+    vary say nothing about which classes are small in the population; all are then taken as alike.
     """
     groups, held = _Groups.of(sizes), _Groups.of(shares)
     order = np.argsort(groups.mean) if smallest else np.argsort(-groups.mean)

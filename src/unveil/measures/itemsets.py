@@ -1,6 +1,6 @@
 """How many records hold some items together? Supports of small sets of items, in a column of sets.
 
-A set is written as a list, or as a text whose items are between separators. An item held twice is held once.
+A set is written as a list, or as a text whose items are between separators. An item that is listed twice counts once.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Items: TypeAlias = tuple[str, ...]
 
 MOST_KNOWN = 10
 _MOST_SUBSETS = 30_000_000
-"""More than these are not counted: they take gigabytes."""
+"""More subsets than this are not counted: they would take gigabytes."""
 
 
 def checked_separator(separator: Any) -> str:
-    """Return what is between items, or refuse it."""
+    """Return the separator of items, or refuse it if it is not a text."""
     if not isinstance(separator, str) or not separator:
         raise ArgumentError("the separator is the text between items, such as ';'.")
     return separator
 
 
 def items_of(value: Any, separator: str) -> Items:
-    """Return the items of a set: of a list its entries, of a text what is between separators; of a null none.
+    """Return the items of a set: the entries of a list, the parts of a text between separators, none for a null.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counte
     sets, records
         The sets that occur, and how many records hold each.
     most
-        The most items of a set that is counted.
+        Sets of at most this many items are counted.
     """
     checked_count("m", most, least=1, most=MOST_KNOWN)
     cost = sum(math.comb(len(items), size) for items in sets for size in range(1, most + 1))
@@ -86,9 +86,9 @@ def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counte
 
 
 def least_supports(sets: Sequence[Items], records: Sequence[int], most: int) -> NDArray[np.int64]:
-    """Return for each set how few records hold what somebody may know about it: at most this many of its items.
+    """Return for each set the fewest records that fit what somebody may know about it: at most this many of its items.
 
-    Anyone who knows more leaves fewer records, so the largest subsets decide. Of an empty set nothing can be known: all are left.
+    Knowing more leaves fewer records, so the largest subsets decide. Nothing can be known about an empty set: all records fit.
 
     Examples
     --------

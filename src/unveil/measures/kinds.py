@@ -7,7 +7,7 @@ zero-identifier
 partial-identifier
     neither, but at least one class holds one value only;
 sketchy-identifier
-    none of the above: the key narrows the sensitive attribute down without settling it for anyone.
+    none of the above: the key narrows the sensitive attribute down without determining it for anyone.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def kind_against_records(class_sizes: NDArray[np.int64]) -> IdentifierKind:
 
 
 def _independent(keys: Classes, sensitive: Classes, n: NDArray[np.int64]) -> bool:
-    """Whether n_xy * N == n_x * n_y for every pair; all pairs are known to occur, so none is absent."""
+    """Whether n_xy * N == n_x * n_y for every pair; all pairs are known to occur."""
     total = int(n.sum())
     if total < 1 << 31:
         return bool(np.array_equal(n * total, sensitive.n[sensitive.of_cell] * keys.n[keys.of_cell]))

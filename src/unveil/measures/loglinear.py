@@ -1,8 +1,8 @@
 """How many of a sample's uniques are unique in the population? A log-linear model of the table they are in.
 
-A cell that holds one record is safe where its neighbours are full and at risk where they are empty. A log-linear model
-borrows that from the margins of the table: it expects lambda_k records of the sample in cell k, so lambda_k / pi people of
-the population, and the rest is the Poisson distribution.
+A cell that holds one record is safe if its neighbours are full and at risk if they are empty. A log-linear model
+infers that from the margins of the table: it expects lambda_k records of the sample in cell k, so lambda_k / pi people of
+the population; the rest follows from the Poisson distribution.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ ModelOrder: TypeAlias = Literal[1, 2]
 WeightUse: TypeAlias = Literal["cells", "pml", "ce"]
 
 _BLOCK = 2**20
-"""The cells of a table that are looked at together."""
+"""How many cells of a table are looked at together."""
 _FEW, _NODES = 200.0, 64
-"""Up to this many people E(1/F) is an integral over this many nodes; above, its expansion is as good."""
+"""Up to this many people, E(1/F) is an integral over this many nodes; above, its expansion is as accurate."""
 _BY_OFFSET = (
     "empty cells are taken to be sampled at the rate of the whole, so their residuals do not say how far the model is off; "
     "use pml: without interactions, which is checked"
@@ -68,21 +68,21 @@ class LoglinearUniqueness:
         tau 2: the expected number of correct matches when every sample unique is matched at random with one of the people
         of its cell.
     expected
-        The expected number of correct matches when every record is matched so, those that are not unique as well.
+        The expected number of correct matches when every record is matched like this, also those that are not unique.
     highest
-        The highest E(1/F) of a record; None where there are none.
+        The highest E(1/F) of a record; None if there are none.
     interval, interval_reason
         A confidence interval of `population_uniques`, or why there is none that could be trusted.
     fit, fit_reason
         How far the model is off, by the diagnostics of Skinner and Shlomo, or why that was not computed.
     population_unique_share, correct_match_share
-        Both as shares of the sample uniques; None where there are none.
+        Both as shares of the sample uniques; None if there are none.
     unique_cells
         Where the sample uniques are among the cells given.
     uniqueness, match
         For each of them, P(F = 1 | f = 1) and E(1/F | f = 1).
     converged, cycles, deviation
-        Whether the fit reached its margins, in how many cycles, and how many records the worst margin is off.
+        Whether the fit reached its margins, in how many cycles, and by how many records the worst margin is off.
     """
 
     records: int
@@ -199,16 +199,16 @@ def loglinear_uniqueness(
         sample's cells only. 2: all two-way interactions, by iterative proportional fitting of the whole table, of at most
         5,000,000 cells.
     terms
-        A model of one's own in place of an order: the columns, by their places, that interact with each other. Every column
-        has its own effect, and what interacts has all interactions within. None: as `order` says.
+        A model of your own in place of an order: the columns, by their places, that interact with each other. Every column
+        has its own effect, and columns that interact have all interactions among them. None: as `order` says.
     weights
-        The sampling weights of the cells, where records stand for different numbers of people: then the people of a cell outside
-        the sample are lambda times its mean weight less one, or, where lambda is fitted to weights, lambda over pi times one less
+        The sampling weights of the cells, if records stand for different numbers of people: then the people of a cell outside
+        the sample are lambda (w - 1), w being its mean weight, or, if lambda is fitted to weights, lambda / pi times one minus
         the cell's own rate [2]_ [3]_. None: every record stands for 1 / pi.
     confidence
-        Of the interval of tau 1. It is given where the model's fit can be checked (tables of at most 5,000,000 cells) and
+        Of the interval of tau 1. It is given if the model's fit can be checked (tables of at most 5,000,000 cells) and
         is not found to be far off; then it held the truth in over 95 % of simulated samples. With weights that differ it is
-        given of "pml" without interactions only, in samples of at most 15 %.
+        given for "pml" without interactions only, in samples of at most 15 %.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def loglinear_uniqueness(
     cells that are empty in truth and leaves too few for the others, which overstates the risk; one with too many
     interactions follows the sample, lambda nears one in every unique's cell, and understates it. In small, full tables
     independence may err either way. Combinations that cannot occur (structural zeros) are not known to the model: order 1
-    gives them records, order 2 gives them none where a pair of their values never occurs in the sample. Two columns at
+    gives them records, order 2 gives them none if a pair of their values never occurs in the sample. Two columns at
     order 2 are the saturated model, in which lambda is the count itself. With a sampling fraction of one both figures are
     the number of sample uniques. A fit that ends before its margins are reached says so in `converged` and `deviation`.
     sdcMicro's `modRisk` leaves out the division of lambda by pi.
@@ -308,7 +308,7 @@ def expected_counts(
 
 
 def _unchecked(table_cells: int, weights: CellWeights | None, *, interactions: bool) -> str | None:
-    """Return why the fit of a model, with weights that differ or without, is not checked; None where it is."""
+    """Return why the fit of a model, with weights that differ or without, is not checked; None if it is."""
     if table_cells > MOST_CELLS:
         return f"the table has {table_cells:,} cells, more than {MOST_CELLS:,}; use fewer or coarser columns"
     if weights is not None and weights.use == "ce":
@@ -317,7 +317,7 @@ def _unchecked(table_cells: int, weights: CellWeights | None, *, interactions: b
 
 
 def _untold(weights: CellWeights | None, pi: float) -> str | None:
-    """Return why the check of a model, with weights that differ or without, does not lead to an interval; None where it does."""
+    """Return why the check of a model, with weights that differ or without, does not lead to an interval; None if it does."""
     if weights is None:
         return None
     if weights.use != "pml":
@@ -370,7 +370,7 @@ def _expected_match(f: NDArray[np.int64], unsampled: NDArray[np.float64]) -> NDA
 
 @cache
 def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the nodes and weights of the integral, which take longer to find than to use."""
+    """Return the nodes and weights of the integral; they are kept, as they take longer to compute than to use."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return nodes, weights
 
@@ -388,7 +388,7 @@ def _weighted(
     terms: Sequence[Sequence[int]],
     weights: CellWeights,
 ) -> tuple[FittedTable, NDArray[np.float64]]:
-    """Return a model that goes by weights, and the people whom it expects outside the sample."""
+    """Return a model that uses weights, and the people whom it expects outside the sample."""
     each, mean = weights.people(n), max(1.0, float(weights.sums.sum()) / max(1, int(n.sum())))
     if weights.use == "pml":
         model = fitted_table(columns, sizes, weights.sums / mean, terms)

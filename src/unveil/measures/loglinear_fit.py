@@ -7,12 +7,12 @@ expected in the population, a measure :math:`\tau = \sum_k I(f_k = 1) h(\lambda_
 .. math:: B = \sum_k \lambda_k e^{-\mu_k} \left( -h'(\lambda_k) (f_k - \mu_k)
     + h''(\lambda_k) \frac{(f_k - \mu_k)^2 - f_k}{2 \pi} \right)
 
-the expected value of the second-order difference between the h of the model and that of the truth, over all cells, the empty ones
-too. If the model holds, B is zero but for chance, and over its standard deviation about standard normal. Above zero the model
-overstates, below it understates.
+the expected value of the second-order difference between the h of the model and that of the truth, over all cells, including
+the empty ones. If the model holds, B is zero but for chance, and divided by its standard deviation it is about standard normal.
+If B is above zero, the model overstates; if below, it understates.
 
-Where cells are sampled at rates of their own, pi is that of the cell. A cell that holds records has the rate of its weights, one
-over their mean. The rates of empty cells are nowhere in the sample; a model that is fitted to the counts and to the weights alike
+If cells are sampled at rates of their own, pi is that of the cell. A cell that holds records has the rate of its weights, one
+over their mean. The sample does not show the rates of empty cells; a model that is fitted to the counts and to the weights alike
 gives both the records and the people to expect in a cell, and so their rate.
 """
 
@@ -38,7 +38,7 @@ Verdict: TypeAlias = Literal["fits", "overstates", "understates"]
 
 _SIGNIFICANT = NormalDist().inv_cdf(0.975)
 _SERIES_BELOW = 0.02
-"""Where mu is smaller, the derivatives of (1 - exp(-mu)) / mu come from their series."""
+"""If mu is smaller, the derivatives of (1 - exp(-mu)) / mu come from their series."""
 _OVER = (
     "the estimated error is larger than the estimate, so the model is too far from the table; use the model of all two-way "
     "interactions, or fewer columns"
@@ -60,7 +60,7 @@ class ModelFit:
     uniques_error, matches_error
         B for tau 1 and tau 2: by how much the model is estimated to overstate them; below zero it understates.
     uniques_z, matches_z
-        The same over their standard deviations: within about 2 the model fits.
+        The same divided by their standard deviations: the model fits if they are within about 2 of zero.
     verdict
         fits, overstates or understates, at the level of 5 %.
     spread
@@ -94,7 +94,7 @@ class Expected:
 
 
 def with_rates(people: NDArray[np.float64], records: NDArray[np.float64], otherwise: float) -> Expected:
-    """Return what is expected in cells, given their people by one model and their records by another, which say their rate.
+    """Return what is expected in cells from their people by one model and their records by another, which give their rate.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def fit_of(blocks: Iterable[Expected], empty: Expected, held: Expected, n: NDArr
     blocks
         All cells of the table as if they were empty, in pieces of any length and order.
     empty, held, n
-        The cells that hold records as they are among `blocks`, with what is known of them, and how many they hold.
+        The cells that hold records: as they are among `blocks`, as they are known to be, and how many records they hold.
 
     References
     ----------
@@ -137,7 +137,7 @@ def uniques_interval(
 ) -> Interval | str:
     """Return the interval of the sample uniques that are population uniques, or why there is none that could be trusted.
 
-    It spans the estimate and the estimate less its error B, and beyond both what chance does: whether each sample unique is
+    It spans the estimate and the estimate minus its error B, and beyond both allows for chance: whether each sample unique is
     a population unique, and the standard deviation of B. A model that overstates on the whole may understate some cells, so
     half of B is allowed for on the other side.
     """

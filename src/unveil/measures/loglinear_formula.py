@@ -20,7 +20,7 @@ _SIGNS = r"[()+*:^]"
 
 
 def interactions(text: str, names: Sequence[str]) -> list[list[int]]:
-    """Return the columns that interact, by their places, from a formula; those of a larger term are left out.
+    """Return the terms of a formula, each as the places of columns that interact; terms within a larger one are left out.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class _Reader:
         self.tokens = tokens
 
     def sum(self) -> Terms:
-        """Read terms with + between."""
+        """Read terms joined by +."""
         terms = self._product()
         while self._taken("+"):
             terms |= self._product()

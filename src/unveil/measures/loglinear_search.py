@@ -1,7 +1,7 @@
-"""Which interactions does a log-linear model need? A formula of one's own, or a search from independence on.
+"""Which interactions does a log-linear model need? A formula of your own, or a search that starts from independence.
 
-The search adds one two-way interaction after the other: the one that brings the estimated error of the uniques nearest to zero,
-of those that do not understate them, as long as the model is found to overstate (Skinner and Shlomo 2008).
+As long as the model is found to overstate the uniques, the search adds a two-way interaction: of those that do not make it
+understate them, the one that brings their estimated error nearest to zero (Skinner and Shlomo 2008).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fitted_model(cells: Counts, model: int | str, sampling_fraction: float) -> t
         The count table of the key; its weights, if it has some, say how each cell is sampled.
     model
         1: independence. 2: all pairs. "search": as many pairs as are needed. Else a formula, such as "age * sex + race". With
-        "pml:" or "ce:" before, the model is fitted to the weights, or with the cells' rates as offset; a search is of the sample.
+        "pml:" or "ce:" in front, the model is fitted to the weights, or with the cells' rates as offset; a search fits to counts.
     sampling_fraction
         The share of the population that was sampled.
     """
@@ -52,7 +52,7 @@ def _use_of(model: str, cells: Counts) -> tuple[WeightUse, str]:
     if not colon or use.strip() not in _BY_WEIGHTS:
         return "cells", model.strip()
     if cells.weight is None:
-        raise ArgumentError(f"a log-linear model by {use.strip()} goes by sampling weights, and no column of `weights` is named.")
+        raise ArgumentError(f"a log-linear model by {use.strip()} needs sampling weights, and no column of `weights` is named.")
     return cast("WeightUse", use.strip()), text.strip()
 
 

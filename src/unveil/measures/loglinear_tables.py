@@ -21,9 +21,9 @@ __all__ = ["CLOSE_ENOUGH", "MOST_CELLS", "FittedTable", "fitted_table", "product
 MOST_CELLS = 5_000_000
 """The largest table that the model of all two-way interactions is fitted to, 40 MB, and that a fit is checked over."""
 _BLOCK = 2**20
-"""The cells of a table that are looked at together."""
+"""How many cells of a table are looked at together."""
 _MOST_CYCLES, CLOSE_ENOUGH = 200, 1e-6
-"""Iterative fitting ends when no margin is further than this from its count, in records, or after this many cycles."""
+"""Iterative fitting ends when no margin is off by more than this many records, or after this many cycles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def fitted_table(
 ) -> FittedTable:
     """Scale a table to the observed margins of all terms in turn, until it has them all.
 
-    It begins with ones, or with the rates of the cells that hold records and that of all others: the offset of the model.
+    It begins with ones, or with the offset of the model: the rates of the cells that hold records, and one rate for all others.
     """
     # a column of one value says nothing, and an axis of its own would only cost time
     varied = [axis for axis, size in enumerate(sizes) if size > 1]
@@ -90,7 +90,7 @@ def _independent(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDAr
 
 
 def products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
-    """Yield the products of the shares, one of each column, times the total: the largest columns together, the others in turn."""
+    """Yield the products of one share of each column, times the total: the largest columns together, the others in turn."""
     outer = sorted(shares, key=len)
     inner = total * outer.pop()
     while outer and len(inner) * len(outer[-1]) <= _BLOCK:
@@ -100,7 +100,7 @@ def products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArra
 
 
 def _largest(terms: Sequence[frozenset[int]], axes: int) -> list[frozenset[int]]:
-    """Return the terms that no other contains, every axis among them."""
+    """Return the terms that no other contains; every axis is in one of them."""
     known = dict.fromkeys([*terms, *(frozenset([axis]) for axis in range(axes))])
     return [term for term in known if term and not any(term < other for other in known)]
 

@@ -1,7 +1,7 @@
 """How many people would be alone in the population? Estimates from the class sizes of a sample.
 
-A record that is unique in a sample is unique in the population too only where nobody outside the sample shares its key.
-Three models of the population's class sizes answer how often that is so, and Dankar's rule chooses between them.
+A record that is unique in a sample is unique in the population too only if nobody outside the sample shares its key.
+Three models of the population's class sizes estimate how often that is so, and Dankar's rule chooses between them.
 
 Notation: a sample of n records, drawn at random from a population of N, falls into u classes; s_j of them hold j records.
 The sampling fraction is pi = n / N. S_1, the number of classes of one record in the population, is what is estimated.
@@ -103,7 +103,7 @@ def population_uniqueness(
 
     of which the exact form is used here; ARX gives the approximation, which is a little higher. An estimate above
     :math:`s_1 / \pi` contradicts the sample, in which every population unique that was drawn is alone, and is cut to it.
-    That happens where the classes are far more even than the formula knows.
+    That happens when the classes are far more even in size than the formula assumes.
 
     **Zayatz** [2]_. The shares :math:`p_j = s_j / u` of the class sizes are taken over from the sample, and Bayes' rule gives
     the probability that a sample unique is a population unique:
@@ -121,7 +121,7 @@ def population_uniqueness(
     are solved for alpha and beta, with K from the modified estimator of Shlosser [4]_; then :math:`S_1 = K \beta^\alpha`.
     There is one solution or none.
 
-    **Dankar's rule** [5]_. With a sampling fraction of at most 0.1, Pitman; above, the smaller of Zayatz and SNB. Where the
+    **Dankar's rule** [5]_. With a sampling fraction of at most 0.1, Pitman; above, the smaller of Zayatz and SNB. If the
     model it asks for has no answer, Zayatz is used instead, as in ARX.
 
     Parameters
@@ -134,7 +134,7 @@ def population_uniqueness(
     Returns
     -------
     PopulationUniqueness
-        An estimate a model. One without an answer has the value None and says why. With a sampling fraction of one nothing
+        One estimate per model. A model without an answer has the value None and says why. With a sampling fraction of one nothing
         is estimated: every model gives the sample's uniques.
 
     Raises
@@ -144,7 +144,7 @@ def population_uniqueness(
 
     Notes
     -----
-    More is more disclosure; shares lie between 0 and 1. The models suppose a simple random sample. They say little of a
+    More is more disclosure; shares lie between 0 and 1. The models suppose a simple random sample. They say little about a
     sample that was made k-anonymous: its class sizes are no longer those of a draw.
 
     References
@@ -192,13 +192,13 @@ def checked_sampling_fraction(sampling_fraction: float) -> float:
     """Return the sampling fraction, or refuse one that no sample can have."""
     if not 0.0 < sampling_fraction <= 1.0:
         raise ArgumentError(
-            "this sampling fraction is impossible; it lies above 0 and is at most 1, which is the whole population."
+            "this sampling fraction is impossible; it must be above 0 and at most 1, which is the whole population."
         )
     return float(sampling_fraction)
 
 
 def checked_sizes(sizes: ArrayLike, name: str) -> NDArray[np.int64]:
-    """Return class sizes as integers, or refuse them where one is below one or not whole."""
+    """Return class sizes as integers, or refuse them if one is below one or not whole."""
     given = np.asarray(sizes)
     if given.ndim != 1:
         raise ArgumentError(f"{name} must be a list of class sizes, not an array of {given.ndim} dimensions.")

@@ -1,4 +1,4 @@
-"""The Discrimination Rate of one coded table, again and again: a plain answer, with the reason where it is undefined."""
+"""The Discrimination Rate of one coded table, again and again: a plain answer, with the reason if it is undefined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Question", "RateFigures", "columns_of", "mean", "rate", "rates"]
 
 
 Question: TypeAlias = "tuple[CodedTable, Sequence[str], Sequence[str]]"
-"""A table, the columns that are known and those that are hidden; none: the identity of the record."""
+"""A table, the columns that are known and those that are hidden; none hidden: the identity of the record is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +29,13 @@ class RateFigures(Figures):
     Attributes
     ----------
     value, kind
-        The rate and the kind of identifier; None where it is undefined.
+        The rate and the kind of identifier; None if it is undefined.
     adjusted
         The rate with what chance would give removed.
     records
-        The records that were measured; None where nothing could be.
+        The records that were measured; None if none could be.
     by_value
-        The rate of each value of the key, where it was requested.
+        The rate of each value of the key, if it was requested.
     reason
         Why the rate is undefined.
     """
@@ -49,11 +49,11 @@ class RateFigures(Figures):
 
     @classmethod
     def unmeasured(cls, reason: str) -> RateFigures:
-        """Return no rate, and why."""
+        """Return the figures of a rate that cannot be measured, with the reason."""
         return cls(None, reason=reason)
 
     def _says(self, name: str, default: Any) -> bool:
-        """Whether a field has anything to say: of a rate that is undefined nothing is adjusted, and often there is no kind."""
+        """Whether a field has anything to say: an undefined rate is not adjusted, and often has no kind."""
         if name == "kind":
             return not self.reason or self.by_value is not None
         return not self.reason if name == "adjusted" else super(RateFigures, self)._says(name, default)
@@ -99,6 +99,6 @@ def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean of the figures that are defined; None where none is."""
+    """Return the mean of the figures that are defined; None if none is."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

@@ -5,8 +5,8 @@ journalist only knows that the target is in the population from which the file w
 population that look like it. The marketer wants to re-identify as many as possible: the share expected to be right.
 Higher is more risk.
 
-Where persons are distinguished, it is persons who look alike, and the intruder knows one record of a person, whichever tells
-most: the risk of a person is the highest over the classes that they have a record in.
+If persons are distinguished, it is persons who look alike, and the intruder knows one record of a person, whichever reveals
+most: the risk of a person is the highest over the classes in which they have a record.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Intruder(Figures):
     highest
         The risk of the record, or person, that is worst off.
     average
-        The mean over the records, which is the share of records that an intruder who links all is expected to get right; or the
+        The mean over the records, which is the share that an intruder who links all records is expected to get right; or the
         mean over the persons.
     above, threshold
         The share of records, or persons, whose risk exceeds the threshold.
@@ -55,7 +55,7 @@ class Intruder(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vulnerability(Figures):
-    """The chance that an intruder's best guess is right, before and after seeing the key, and the factor between both."""
+    """The chance that an intruder's best guess is right, before and after seeing the key, and the factor between the two."""
 
     prior: float
     posterior: float
@@ -108,7 +108,7 @@ class ClassRisks:
 
 
 def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
-    """Return the risk of an intruder who finds `alike` records that look like those of each class.
+    """Return the risk from an intruder who finds `alike` records that look like those of each class.
 
     Parameters
     ----------
@@ -125,13 +125,13 @@ def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: f
 
 
 def vulnerability_of_records(classes: Equivalence) -> Vulnerability:
-    """Return the chance to name the right record, or person: 1 / N before, of records classes / N after the key is known."""
+    """Return the chance of naming the right record, or person: 1 / N before the key is known; for records, classes / N after."""
     own = classes.worst(classes.size)
     return Vulnerability.of(1.0 / int(own.sum()), float((own / classes.size).sum() / int(own.sum())))
 
 
 def vulnerability_of_secret(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:
-    r"""Return the chance to name the right sensitive value: :math:`\max_x p(x)` before, :math:`\sum_y \max_x p(x, y)` after.
+    r"""Return the chance of naming the right sensitive value: :math:`\max_x p(x)` before, :math:`\sum_y \max_x p(x, y)` after.
 
     Examples
     --------

@@ -2,10 +2,10 @@
 
 Subsets are visited so that every subset comes before its supersets: attributes are numbered, a subset is a binary number,
 and the walk goes up through the numbers, each subset refining the classes of the one without its lowest attribute. So a
-superset of a known identifier is never computed, and at most one refinement a level is held in memory. The attribute that
-splits the cells furthest gets the highest number: half of all subsets then begin with classes that are nearly split up. What lies
-below a subset on the walk only adds lower numbers; attributes between that it does not have are summed out, so that the cells get
-fewer on the way down.
+superset of a known identifier is never computed, and at most one refinement per level is held in memory. The attribute that
+splits the cells furthest gets the highest number: half of all subsets then begin with classes that are nearly split up. Subsets
+below another on the walk only add lower numbers; attributes in between that it lacks are summed out, so there are fewer cells
+on the way down.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Scan(Result):
     Attributes
     ----------
     subsets
-        One entry a subset, by falling rate, then by size.
+        One entry per subset, by falling rate, then by size.
     minimal_identifiers
         The identifiers of which no smaller subset identifies.
     max_size
@@ -175,14 +175,15 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
         As in `discrimination_rate`. With nulls="drop" a record with a null in any of the columns is left out of all subsets,
         so that they stay comparable.
     threads
-        How many threads to use; none: two where they help.
+        How many threads to use; none: two if they help.
     progress
-        A run, or a function called with the name of a stage ("subsets"), the steps done and the number of all.
+        A run, or a function called with the name of a stage ("subsets"), the steps done and their total number.
     checkpoint
-        A file that keeps the subsets done, every few seconds, so that a scan that was stopped can go on; removed at the end.
+        A file that keeps the subsets done, every few seconds, so that a scan that was stopped can be continued; removed at the
+        end.
     resume
-        Whether to go on with the checkpoint, if it is there; where none is named, with the one beside the data's file. One that
-        was made for other data, or another question, is refused.
+        Whether to continue from the checkpoint, if it exists; if none is named, from the one beside the data's file. A
+        checkpoint that was made for other data, or another question, is refused.
 
     Returns
     -------
@@ -213,7 +214,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a scan goes about it: the largest subsets, threads, and what keeps what is done."""
+    """How a scan is carried out: the largest subsets, the threads, and the checkpoint."""
 
     largest: int
     threads: int | None = None
@@ -226,7 +227,7 @@ def scan_study(study: Study, max_size: int | None) -> Scan:
 
 
 def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
-    """Measure every subset of a study's key attributes, as large as the way says."""
+    """Measure every subset of a study's key attributes, up to the size stated."""
     keys, sensitive = study.key, study.sensitive
     counts, dropped, within = _counted(study)
     if reason := undefined_reason(counts, sensitive) or undefined_reason(counts, ()):
@@ -291,7 +292,7 @@ def _checked_size(attributes: int, max_size: int | None) -> int:
 
 
 def _minimal(subsets: Sequence[Subset], place: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-    """Return the identifiers of which no smaller subset identifies; those with one attribute less are enough to tell."""
+    """Return the identifiers of which no smaller subset identifies; it is enough to look at those with one attribute fewer."""
     identifying = {frozenset(subset.key) for subset in subsets if subset.kind == "identifier"}
     minimal = [members for members in identifying if not any(members - {name} in identifying for name in members)]
     in_order = [tuple(sorted(members, key=place.__getitem__)) for members in minimal]

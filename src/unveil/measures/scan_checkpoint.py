@@ -1,6 +1,7 @@
-"""Where was a scan that was stopped? A file of the subsets done so far, which fits the data and the question it was made for.
+"""How far had a scan come when it was stopped? A file of the subsets done so far, tied to its data and its question.
 
-The file is replaced whole, so a process that is killed leaves the one before. It holds column names and rates, no data values.
+The file is replaced as a whole, so a process that is killed leaves the previous one. It holds column names and rates, no data
+values.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from unveil.run import active_run
 __all__ = ["ScanCheckpoint", "default_place"]
 
 _SHARE = 20
-"""Writing takes at most one part in this many of the time."""
+"""Writing takes at most one in this many parts of the time."""
 _FORM = "unveil scan checkpoint 1"
 
 
@@ -34,9 +35,9 @@ class ScanCheckpoint:
     path
         The file.
     question
-        What the answer depends on besides the data's counts; a file made for another one is refused.
+        What the answer depends on besides the data's counts; a file made for another question is refused.
     resume
-        Whether to go on with a file that is there; otherwise such a file is refused, as it may be wanted still.
+        Whether to continue from a file that exists; otherwise such a file is refused, as it may still be needed.
     """
 
     path: Path
@@ -45,7 +46,7 @@ class ScanCheckpoint:
     _due: float = field(default_factory=lambda: time.monotonic() + active_run().limits.checkpoint_every)
 
     def __post_init__(self) -> None:
-        """Refuse, before any work is done, a place that cannot be written and a file that is not to be touched."""
+        """Before any work is done, refuse a place that cannot be written to and a file that must not be touched."""
         check_replaceable(self.path)
         if self.path.exists() and not self.resume:
             raise ArgumentError(
@@ -53,7 +54,7 @@ class ScanCheckpoint:
             )
 
     def load(self, counts: Counts) -> dict[int, list[Any]]:
-        """Return the figures of the subsets done, by their number; none where there is no file."""
+        """Return the figures of the subsets done, by their number; none if there is no file."""
         self.question = {**self.question, "counts": _digest(counts)}
         if not self.path.exists():
             return {}
@@ -68,7 +69,7 @@ class ScanCheckpoint:
         return {int(mask): figures for mask, *figures in held["subsets"]}
 
     def keep(self, rows: Mapping[int, list[Any]], *, now: bool = False) -> None:
-        """Write the subsets done, if it is time for it."""
+        """Write the subsets done, if enough time has passed since the last writing."""
         start = time.monotonic()
         if start < self._due and not now:
             return

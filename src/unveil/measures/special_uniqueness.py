@@ -1,9 +1,9 @@
 r"""Who stands out, and through how little? Special uniques (SUDA), and the risk of each (DIS-SUDA).
 
 A record is a *sample unique* on some key attributes if no other record shares its values there. A *minimal sample unique*
-(MSU) of a record is a set of key attributes on which it is unique, while it is unique on no smaller set within it; sets are
-not empty. A *special unique* is unique on all key attributes and already on fewer. The fewer attributes it takes, and the
-more ways there are, the higher the score, and the riskier the record.
+(MSU) of a record is a set of key attributes on which it is unique, while it is unique on no smaller set within it; the empty
+set does not count. A *special unique* is unique on all key attributes and already on fewer. The fewer attributes it takes, and
+the more ways there are, the higher the score, and the riskier the record.
 
 Uniqueness is a matter of records, not of sampling weights; a null is a value like any other.
 """
@@ -46,13 +46,13 @@ class SpecialUniques:
         The largest sets of attributes looked at.
     dis_fraction, dis
         The share of the population that was sampled, and the file's risk: the estimated probability that a unique match is
-        a correct one (0 where no record is unique).
+        a correct one (0 if no record is unique).
     found
         The minimal sample uniques themselves.
     msu, msu_by_size
         For each cell how many it has, and how many of one attribute, of two, and so on.
     score, dis_score
-        For each cell the SUDA and the DIS-SUDA score of its record; 0 where it has no minimal sample unique.
+        The SUDA and the DIS-SUDA score of each cell's record; 0 if it has no minimal sample unique.
     contribution
         For each key attribute the share of all scores that comes from minimal sample uniques it belongs to.
     """
@@ -96,7 +96,7 @@ class SpecialUniques:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Two results are equal when table, question and findings are; all else follows from them."""
+        """Two results are equal if their tables, questions and findings are; all else follows from these."""
         if not isinstance(other, SpecialUniques):
             return NotImplemented
         return (
@@ -203,7 +203,7 @@ def special_uniqueness(
     dis_fraction
         The share of the population that was sampled, above 0 and at most 1.
     progress
-        Called with the number of sets of attributes done and the number of all.
+        Called with the number of sets of attributes done and their total number.
 
     Returns
     -------
@@ -214,14 +214,14 @@ def special_uniqueness(
     -----
     The published score of a minimal sample unique is :math:`\prod_{i=|M|}^{L} (m - i)`, with :math:`L < m` the largest size
     looked for [2]_: the score here divided by the constant :math:`(m - 1 - L)!`. Ranks, contributions and DIS-SUDA
-    are the same, and here a record's score does not change with `max_size` except by what is not looked for. A set of all
+    are the same, and here `max_size` changes a record's score only by the sets that are not looked for. A set of all
     attributes counts :math:`0! = 1`, as in sdcMicro.
 
     How DIS is spread over the records is a heuristic, for which no derivation was found in print; the formula is that of
     sdcMicro's `suda2` (after a program of the IHSN), and gives the figures printed in the IHSN's guide. Up to 300,000 records,
-    sdcMicro 5.8.1 gives the same scores, and the same DIS-SUDA to the seven digits of its numbers. Departures: a null is a value,
-    where sdcMicro leaves missing values out; and :math:`q` stops at 0 (from 28 attributes on), below which higher scores would
-    mean lower risks. With `max_size` :math:`V` takes the place of sdcMicro's U, which knows no such limit. Without a single
+    sdcMicro 5.8.1 gives the same scores, and the same DIS-SUDA to the seven digits of its numbers. Differences: a null is a
+    value, while sdcMicro leaves missing values out; and :math:`q` stops at 0 (from 28 attributes on), below which higher scores
+    would mean lower risks. With `max_size` :math:`V` takes the place of sdcMicro's U, which knows no such limit. Without a single
     pair DIS is 1, and so is every risk.
 
     A contribution is the share of a score that comes from minimal sample uniques with that attribute, as in sdcMicro;
@@ -259,7 +259,7 @@ def special_uniqueness(
 
 
 def dis_risk(n: NDArray[np.int64], fraction: float) -> float:
-    """Return the probability that a unique match is correct, from the records of each class; 0 where none is unique."""
+    """Return the probability that a unique match is correct, from the records of each class; 0 if none is unique."""
     unique, paired = int(np.count_nonzero(n == 1)), 2 * int(np.count_nonzero(n == 2))  # noqa: PLR2004
     return unique * fraction / (unique * fraction + paired * (1.0 - fraction)) if unique else 0.0
 

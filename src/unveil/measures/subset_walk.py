@@ -26,15 +26,15 @@ _Figures: TypeAlias = list[Any]
 
 
 _FEW = 24
-"""Of up to this many attributes those not needed any more are summed out; of more, subsets are small and it does not pay."""
+"""With up to this many attributes, those no longer needed are summed out; with more, subsets are small and it does not pay."""
 
 
 _PAYS, _SHARED = 2, 5
-"""Attributes left from which on it pays to sum one out, and to let another thread go on or put classes side by side."""
+"""With this many attributes left it pays to sum one out, and to let another thread continue or put classes side by side."""
 
 
 _THREADS_PAY = 20_000_000
-"""Cells times subsets below which a second thread costs more than it brings."""
+"""Cells times subsets below which a second thread costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Subset:
     key
         The attributes, in the order they were named.
     dr, kind
-        The rate and the kind of identifier, against the sensitive attribute or, where none is named, the records.
+        The rate and the kind of identifier, against the sensitive attribute or, if none is named, the records.
     identity_dr
         The rate against record identity.
     classes
@@ -155,7 +155,7 @@ class Walk:
         self._waiting: set[Future[None]] = set()
 
     def run(self, threads: int | None) -> list[Subset]:
-        """Visit all subsets, with the requested threads, or two where they help."""
+        """Visit all subsets, with the requested threads, or two if they help."""
         if threads is None:
             cost = len(self._counts) * self._total
             threads = 2 if cost > _THREADS_PAY and (self._run.limits.threads or os.cpu_count() or 1) > 1 else 1
@@ -185,7 +185,7 @@ class Walk:
                 raise
 
     def _start(self) -> _Node:
-        """Return the subset without an attribute; nothing else refers to its cells, which are let go of as the walk goes on."""
+        """Return the empty subset; nothing else refers to its cells, so they are freed as the walk goes on."""
         whole = _cells_of(self._counts, self._order, self._rates)
         return _Node(whole, whole.whole(), 0, 0)
 
@@ -207,7 +207,7 @@ class Walk:
                 self._below(self._child(beginnings.pop(at), at), at)
 
     def _apart(self, node: _Node, lowest: int) -> None:
-        """Visit what lies below a node in a thread that had nothing to do."""
+        """Visit the subsets below a node in an idle thread."""
         try:
             self._below(node, lowest)
         finally:
@@ -220,7 +220,7 @@ class Walk:
             future.result()
 
     def _summed(self, parent: _Node, lowest: int) -> dict[int, _Node]:
-        """Return, for every attribute below `lowest`, the parent with those between both summed out.
+        """Return, for every attribute below `lowest`, the parent with the attributes in between summed out.
 
         No subset below needs them, and without them there are fewer cells to refine.
         """
@@ -233,9 +233,9 @@ class Walk:
         return found
 
     def _child(self, parent: _Node, at: int) -> _Node:
-        """Return the parent's subset with one attribute more; what is known to identify every record is not computed.
+        """Return the parent's subset with one more attribute; a subset known to identify every record is not computed.
 
-        Once the first attribute is known, the cells of each class are put side by side, where many subsets lie below.
+        Once the first attribute is known, the cells of each class are put side by side, if many subsets lie below.
         """
         self._run.check()
         mask = parent.mask | 1 << at
@@ -253,13 +253,13 @@ class Walk:
         return node.gathered() if node.size == 1 < self._largest and at >= _SHARED else node
 
     def _done(self, mask: int, lowest: int, size: int) -> bool:
-        """Whether a checkpoint held a subset and all that lie below it."""
+        """Whether a checkpoint holds a subset and all those below it."""
         return mask in self._known_below and self._known_below[mask] == 1 + subsets_up_to(
             lowest, min(lowest, self._largest - size)
         )
 
     def _contains_identifier(self, mask: int) -> bool:
-        """Whether one of the subsets with one attribute less identifies every record."""
+        """Whether one of the subsets with one attribute fewer identifies every record."""
         rest = mask
         while rest:
             lowest = rest & -rest
@@ -273,7 +273,7 @@ class Walk:
         return Subset(tuple(name for _, name in key), dr, kind, identity, classes)
 
     def _report(self) -> None:
-        """Tell how far the walk is, and keep what is done; in the calling thread, which may be interrupted."""
+        """Report how far the walk is, and save what is done; in the calling thread, which may be interrupted."""
         if threading.current_thread() is not self._thread:
             return
         if self._kept is not None:
@@ -282,7 +282,7 @@ class Walk:
 
 
 def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:
-    """Return the attributes by how far each splits the cells, least first, so that most subsets begin with small classes."""
+    """Return the attributes in the order of how far each splits the cells, so that most subsets begin with small classes."""
     spread = {}
     for column, codes in zip(counts.columns, counts.codes, strict=True):
         spread[column.name] = entropy_bits(np.bincount(codes, minlength=len(column.values)).astype(np.float64))

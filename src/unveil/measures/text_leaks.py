@@ -43,7 +43,7 @@ class TextLeaks(Result):
     known
         For each column of known identifiers the share of records in whose text its value, or a word of it, is still left.
     any_known
-        The share of records in whose text any of them occurs; None where no column is named.
+        The share of records in whose text any of them occurs; None if no column is named.
     distinctive
         The share of records whose text holds a word in the texts of one person (or record) only.
     words
@@ -101,9 +101,9 @@ def text_leaks(
         The column of texts.
     known
         Columns of the same record that say who it is about or what is known about them: name, town, date of birth. A value is in
-        the text where it occurs as it is, in another writing of a date, or by one of its words of three letters or more.
+        the text if it occurs as it is, as a date written another way, or by one of its words of three letters or more.
     person
-        The column that says whose record it is; none: every record is another person's.
+        The column that says whose record it is; none: every record is of a different person.
     original
         The table, with its records in the same order, that has the columns of known identifiers and of persons; none: `data`.
 
@@ -149,7 +149,7 @@ def leaks_of(
 
 
 def known_forms(value: Any) -> list[str]:
-    """Return how a known value may be in a text: as it is, by its words, or, of a date, as people write it.
+    """Return the forms a known value may have in a text: as it is, its words, or, for a date, the ways people write it.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def known_forms(value: Any) -> list[str]:
 
 
 def mark_or(forms: Sequence[str]) -> re.Pattern[str]:
-    """Return what finds a mark in brackets, or one of some forms as whole words; the marks are to be left alone."""
+    """Return a pattern that finds marks in brackets, which are to be left alone, or some forms as whole words."""
     longest = sorted(forms, key=len, reverse=True)
     return re.compile(rf"{_MARK.pattern}|(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)", re.IGNORECASE)
 
@@ -184,7 +184,7 @@ def _stands(text: str, value: Any) -> bool:
 
 
 def _own_words(texts: Sequence[str], owners: Sequence[int]) -> NDArray[np.int64]:
-    """Return how many words of each text are in the texts of its owner only."""
+    """Return how many words of each text occur in the texts of its owner only."""
     said = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in texts]
     by: dict[str, set[int]] = {}
     for words, owner in zip(said, owners, strict=True):

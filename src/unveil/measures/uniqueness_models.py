@@ -30,7 +30,7 @@ _STIRLING = 50.0
 
 
 _LOG_OF_NOTHING = -745.0
-"""exp of less than this is zero."""
+"""Below this, exp is zero in floating point."""
 
 
 _SERIES_FROM = 1e4
@@ -70,7 +70,7 @@ class UniquesEstimate:
     model
         The model: pitman, zayatz or snb.
     value
-        The estimated number of population uniques; None where the model has no answer.
+        The estimated number of population uniques; None if the model has no answer.
     share
         The same as a share of the population.
     sample_value
@@ -83,7 +83,7 @@ class UniquesEstimate:
     cut
         Whether the model saw more uniques than the sample leaves room for, so that `value` was cut to s_1 / pi.
     reason
-        Why there is no value; None where there is one.
+        Why there is no value; None if there is one.
     """
 
     model: UniquenessModel
@@ -171,7 +171,7 @@ def dankar_choice(
 
 
 def settled(sample: Sample, model: UniquenessModel) -> UniquesEstimate | None:
-    """Return the answer that needs no model: there are no records, or the sample is the population."""
+    """Return the answer if it needs no model: there are no records, or the sample is the population."""
     if sample.records == 0:
         return sample.without(model, _NO_RECORDS)
     return sample.estimate(model, float(sample.of_size(1))) if sample.records == sample.population else None
@@ -253,7 +253,7 @@ def _theta_of(alpha: float, n: int, u: int) -> float:
         classes = _harmonic_rise(start / alpha, u - 1) / alpha if alpha > 0.0 else (u - 1) / start
         return classes - _harmonic_rise(start - alpha + 1.0, n - 1)
 
-    # where theta > u n the slope is below zero, as sum 1/(theta + i alpha) < (u-1)/theta and sum 1/(theta + i) > (n-1)/(theta+n)
+    # if theta > u n the slope is below zero, as sum 1/(theta + i alpha) < (u-1)/theta and sum 1/(theta + i) > (n-1)/(theta+n)
     root = _root(slope, _LEAST_LOG_THETA, math.log(u * float(n) + 2.0))
     return math.nan if root is None else math.exp(root) - alpha
 
@@ -327,7 +327,7 @@ def _snb_parameters(singles: float, pairs: float, classes: float, pi: float) -> 
         return (target * (1.0 - x) / (half + root) if half > 0.0 else (root - half) / x), odds
 
     def excess(logit: float) -> float:
-        """Return the logarithm of the singles expected over those there are, which falls in the logit."""
+        """Return the logarithm of the ratio of expected to observed singles, which falls with the logit."""
         alpha, odds = parameters(logit)
         # D / beta = 1 + pi odds and x / D = (1 - pi) odds / (1 + pi odds)
         expected = math.log(classes * pi / singles) - alpha * math.log1p(pi * odds)
@@ -341,7 +341,7 @@ def _snb_parameters(singles: float, pairs: float, classes: float, pi: float) -> 
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float | None:
-    """Return where a function that is above zero at `low` and below at `high` is zero, or None where it is not so."""
+    """Return where a function is zero that is above zero at `low` and below at `high`; None if it is not."""
     from scipy.optimize import brentq
 
     if not (function(low) >= 0.0 >= function(high)):

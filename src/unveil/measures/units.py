@@ -1,4 +1,4 @@
-"""What figures count, and the words for it: people where a column says whose record it is, else records."""
+"""What figures count, and the words for it: people if a column says whose record it is, else records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Unit: TypeAlias = Literal["records", "persons"]
 
 
 def unit_of(person: str | None) -> Unit:
-    """Return what is counted, given the column that says whose record it is."""
+    """Return what is counted: persons if a column says whose record it is, else records."""
     return "records" if person is None else "persons"
 
 
@@ -31,7 +31,7 @@ def noun(unit: str, *, one: bool = False) -> str:
 
 
 def people(number: int, unit: str) -> str:
-    """Say how many: people where persons were counted, else records.
+    """Say how many: people if persons were counted, else records.
 
     Examples
     --------

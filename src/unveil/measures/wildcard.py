@@ -1,19 +1,19 @@
 r"""How many records may share a key, once some of its values are suppressed? A null that matches any value.
 
-After local suppression a null says "could be anything", so a class of the key (one combination of values, nulls among them)
-is matched by others than itself. Two classes match if on every key attribute their values are equal or at least one of them is
+After local suppression a null says "could be anything", so a class of the key (one combination of values, nulls included)
+matches others besides itself. Two classes match if on every key attribute their values are equal or at least one of them is
 null. Matching is symmetric but not transitive: (a, null) matches (a, b) and (a, c), which do not match each other. So there are
-no equivalence classes any more; each class has its own sum over those that match it,
+no longer any equivalence classes; each class has its own sum over those that match it,
 
 .. math:: f_k = n_k + \sum_{j \ne k,\ j \text{ matches } k} s_j n_j, \qquad
     s_j = \begin{cases} 1 & \text{if key } j \text{ is complete} \\ \alpha & \text{if key } j \text{ has a null} \end{cases}
 
-and :math:`F_k` alike, with sampling weights in place of the counts. A smaller :math:`f_k` is riskier.
+and :math:`F_k` likewise, with sampling weights in place of the counts. A smaller :math:`f_k` is riskier.
 
-**What alpha multiplies.** The share hangs on the class that is *counted*, not on the one that it is counted for:
+**What alpha multiplies.** The share depends on the class that is *counted*, not on the one it is counted for:
 
 - one with a null, counted for a complete one: alpha;
-- a complete one, counted for one with a null: 1, in full, even where alpha is 0;
+- a complete one, counted for one with a null: 1, in full, even if alpha is 0;
 - one with a null, counted for another with nulls elsewhere or with other values: alpha;
 - a class for itself: 1, in full, its nulls notwithstanding.
 
@@ -23,11 +23,11 @@ for its own class only.
 
 **Where this comes from.** The rule is that of sdcMicro's ``freqCalc`` [1]_, whose manual says that alpha is how much "keys that
 contain missing values" contribute; the guide [2]_ prints a table with alpha = 0.5 that agrees. Two things differ here, both
-about a key whose every attribute is null, where there are two attributes or more. ``freqCalc`` counts all records for it in
+about a key whose every attribute is null, if there are two attributes or more. ``freqCalc`` counts all records for it in
 full, whatever alpha, and counts it for no complete key, even with alpha = 1; its branch for a single attribute does neither.
 Here the rule above has no exceptions, so frequencies neither jump when one more attribute is suppressed nor depend on how
 many attributes the key has. Also, sdcMicro's manual of ``kAnon`` says that alpha = 0 makes nulls categories of their own; neither
-``freqCalc`` nor this module does that, since complete keys go on matching (for categories, count the classes plainly).
+``freqCalc`` nor this module does that, since complete keys still match (for categories, count the classes plainly).
 
 References
 ----------
@@ -67,7 +67,7 @@ _BLOCK = 1 << 20
 class Matches:
     """Which classes of the key match which, and how much each counts.
 
-    One entry a pair, ordered by `of_class`, then by `other`.
+    One entry per pair, ordered by `of_class`, then by `other`.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Matches:
     other
         A class that matches it; every class matches itself.
     share
-        How much of the other counts: alpha where it has a null and is not the class itself, otherwise 1.
+        How much of the other counts: alpha if it has a null and is not the class itself, otherwise 1.
     """
 
     of_class: NDArray[np.int64]
@@ -143,18 +143,18 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
     Returns
     -------
     numpy.ndarray
-        One sum a class, with its own amount in full. Amounts of complete classes and of those with a null are summed apart and
-        alpha multiplies once, so integers are summed exactly (below 2^53).
+        One sum per class, with its own amount in full. Amounts of complete classes and of those with a null are summed
+        separately and multiplied by alpha once, so integers are summed exactly (below 2^53).
 
     Raises
     ------
     ArgumentError
-        If alpha is not from 0 to 1, or the amounts are not one a class.
+        If alpha is not from 0 to 1, or there is not one amount per class.
 
     Notes
     -----
     The time grows with the number of classes times the number of null patterns (the different sets of columns that are null
-    together), not with the number of matching pairs. Where nothing is null it is a copy.
+    together), not with the number of matching pairs. If nothing is null it is a copy.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
 
 
 def _ordered_pairs(classes: Classes, patterns: _Patterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List every pair of classes that match, each with itself included, sorted as one number a pair."""
+    """List every pair of classes that match, each with itself included, sorted as one number per pair."""
     number = max(len(classes), 1)
     places = [np.arange(len(classes)) * (number + 1)]
     for block in _blocks(classes, patterns):
@@ -254,7 +254,7 @@ class _Block:
         return np.asarray(totals[self.target_as].sum(axis=0))
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the matches: each target, as often as it has matches, and those."""
+        """List the matches: each target, as often as it has matches, and its matches."""
         sizes = np.bincount(self.others_as, minlength=self.number)
         starts = np.cumsum(sizes) - sizes
         looked_up = self.target_as.ravel()
@@ -267,9 +267,9 @@ class _Block:
 def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
     """Bring the classes of each null pattern together with all classes of other patterns.
 
-    Two classes of one pattern match only if they are the same, so these are left out. Of the others only the columns count in
-    which the targets hold a value, and among those each of the others is null in some (its form). A target finds its
-    matches of one form by becoming null where that form is, and then being equal.
+    Two classes of one pattern match only if they are the same, so these are left out. Of the others, only the columns count in
+    which the targets hold a value; the set of these in which a class is null is its form. A target's matches of one form are
+    those that equal it once it is null in the same columns.
     """
     if not patterns.incomplete.any():
         return

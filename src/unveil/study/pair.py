@@ -56,7 +56,7 @@ class Pair:
     mapping
         Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
     id, link, same_order
-        How to know which record is which: a column of both, a correspondence file, or the row order; none: it is not known.
+        What says which record is which: a column of both, a correspondence file, or the row order; none: it is not known.
     hierarchies
         What a released value of an original column covers.
     nulls
@@ -67,7 +67,7 @@ class Pair:
     columns
         The key attributes, original and protected.
     alignment, correspondence
-        Which record belongs to which, None where that is not known; and the arguments that say so.
+        Which record belongs to which, None if that is not known; and the arguments that say so.
 
     Examples
     --------
@@ -165,7 +165,7 @@ class Pair:
 
     @property
     def whose(self) -> NDArray[np.int64] | None:
-        """The person of each original record, as a number; None where persons are not distinguished."""
+        """The person behind each original record, as a number; None if persons are not distinguished."""
         if self.original.person is None:
             return None
         coded = self.original.coded([self.original.person])[0]
@@ -174,10 +174,10 @@ class Pair:
         return coded.codes.astype(np.int64)
 
     def owned(self, columns: Sequence[str], nulls: str | None = None) -> tuple[CodedTable, str | None]:
-        """Return combinations of the release's columns and, last, whose they are, with the name of that; None: it is not known.
+        """Return combinations of the release's columns, with a last column of whose they are, and its name; None if not known.
 
-        The release says it itself, or the original does and it is known which record is which. A release record made from nobody
-        counts as another person's.
+        The release says it itself, or the original does and it is known which record is which. A released record that was made
+        from nobody's counts as a different person's.
         """
         if self.release.person is not None:
             return self.release.owned(columns, [self.release.person], nulls=nulls), self.release.person
@@ -192,21 +192,21 @@ class Pair:
         return _without_nulls((*coded, last), nulls or self.nulls), name
 
     def original_of(self, released: str) -> str | None:
-        """Return the original attribute that a released one stands for, where the original holds it."""
+        """Return the original attribute that a released one stands for, if the original holds it."""
         for one in self.columns:
             if one.release == released and one.original in self.original.names:
                 return one.original
         return released if released in self.original.names else None
 
     def hierarchy(self, original: str) -> Hierarchy | None:
-        """Return what labels of the release cover, of an original attribute."""
+        """Return the hierarchy that says what the labels of the release cover, for an original attribute."""
         return self.original.hierarchy(original)
 
     def aligned(self, columns: Sequence[ColumnPair]) -> CodedTable:
         """Return the original and released values of aligned records, coded: two columns per pair.
 
-        The original's columns are called after themselves and "of the original"; those of the release after themselves, and
-        several of them with "of the release".
+        A column of the original is named with "of the original" behind its name; one of the release keeps its name, followed by
+        "of the release" if it occurs several times.
         """
         return self.aligned_each([columns])[0]
 
@@ -235,7 +235,7 @@ class Pair:
         return coded_table(self.release.place, Tally(frame), frame.columns, self.nulls, None)
 
     def with_release(self) -> Study:
-        """Return the original, without the records that are known to have none in the release."""
+        """Return the original without the records that are known to have no counterpart in the release."""
         if self.alignment is None:
             return self.original
         released = np.unique(self.alignment.truth[self.alignment.truth >= 0])
@@ -253,7 +253,7 @@ class Pair:
 
 @contextmanager
 def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[Pair]:
-    """Give the pair that a public call is about, as long as it works: one connection serves all questions to a table."""
+    """Give the pair that a public call is about, for as long as the call runs: one connection serves all questions to a table."""
     with ExitStack() as held:
         if isinstance(original, Pair):
             _refuse_twice(release, arguments)
@@ -275,7 +275,7 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
 
 
 def _without_nulls(columns: tuple[Coded, ...], nulls: str) -> CodedTable:
-    """Return coded records, those with a null left out where the null policy drops them."""
+    """Return coded records, those with a null left out if the null policy drops them."""
     kept = np.ones(len(columns[0].codes), dtype=bool)
     for one in columns if nulls == "drop" else ():
         if len(one.values) and one.values[len(one.values) - 1] is None:
@@ -286,7 +286,7 @@ def _without_nulls(columns: tuple[Coded, ...], nulls: str) -> CodedTable:
 
 
 def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
-    """Refuse what a pair says already."""
+    """Refuse arguments that a pair already states itself."""
     said = [name for name in ("key", "sensitive", "mapping", "id", "link", "same_order", "person") if arguments.get(name)]
     if release is not None or said:
         raise ArgumentError(
@@ -295,7 +295,7 @@ def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
 
 
 def _explicit(mapping: Mapped, original: Study, release: Study) -> list[ColumnPair]:
-    """Return the pairs that the map says; a protected column may also be in the original itself."""
+    """Return the pairs that the map states; a protected column may also be in the original itself."""
     pairs = [ColumnPair(*pair) for pair in (mapping.items() if isinstance(mapping, Mapping) else mapping)]
     for pair in pairs:
         _require([pair.original], original, "the map names an original column that does not exist")

@@ -1,7 +1,7 @@
-"""What is meant by the columns: their roles and how their values are read, by a call and by the project.
+"""What the columns mean: their roles, and how their values are read, as a call and the project say.
 
-What is named wins. A column that is named in one role loses the one that the project gives it. Only `keep` goes with another
-role: a column of persons or households may be one that the user lets out.
+What the call names wins: a column that it names in one role loses the one that the project gives it. Only `keep` can go with
+another role: the user may also release a column of persons or households.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROLE_OF: Mapping[str, Role] = {
 }
 """The field of `Roles` and the word of a project file."""
 _SINGLE = frozenset({"weights", "person", "household"})
-"""Roles that one column has."""
+"""Roles that a single column holds."""
 ROLE_ARGUMENTS = (*_ROLE_OF, "only_roles")
 """The arguments of a study that say what columns are."""
 
@@ -46,7 +46,7 @@ class Roles:
     person, household
         The column that says whose record it is, and the one that says who lives together.
     keep
-        Columns that the user vouches for: a release has them though they may name people.
+        Columns that the user vouches for: a release keeps them although they may name people.
     only_roles
         Whether a release leaves out every column without a role.
     """
@@ -62,7 +62,7 @@ class Roles:
 
     @classmethod
     def of(cls, columns: Sequence[str], project: Project | None, said: Mapping[str, Any], *, partial: bool = False) -> Roles:
-        """Put together what is named and what the project says.
+        """Combine what is named and what the project says.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Roles:
         said
             What is named, by field; none: what the project says.
         partial
-            Whether the data may lack columns of the project, as a release does; otherwise a column that lacks is refused.
+            Whether the data may lack columns of the project, as a release does; otherwise a missing column is refused.
         """
         _require_apart(said)
         taken = _named(said)
@@ -89,7 +89,7 @@ class Roles:
         return roles
 
     def changed(self, said: Mapping[str, Any]) -> Roles:
-        """Return the roles with those named exchanged; a column that is named in one role loses its other one."""
+        """Return the roles with the named ones replaced; a column that is named in one role loses its other one."""
         _require_apart(said)
         taken, only = _named(said), said.get("only_roles")
 
@@ -101,7 +101,7 @@ class Roles:
         return _filled(fields, only_roles=self.only_roles if only is None else only)
 
     def require(self, columns: Sequence[str]) -> None:
-        """Refuse a named column that is not there; what names people, or is kept, may have gone already."""
+        """Refuse a named column that is not there; columns that name people, or are kept, may already be gone."""
         single = [name for name in (self.weights, self.person, self.household) if name is not None]
         require_columns([*self.key, *self.sensitive, *single], columns)
 
@@ -112,7 +112,7 @@ class Roles:
 
     @property
     def standing(self) -> Standing:
-        """What a release may have of the columns that no mechanism is given."""
+        """What a release may keep of the columns to which no mechanism applies."""
         single = [name for name in (self.household, self.weights) if name is not None]
         named = frozenset((*self.key, *self.sensitive, *single))
         return Standing(named, self.identifiers, self.person, self.keep, self.only_roles)
@@ -139,7 +139,7 @@ def _filled(fields: Mapping[str, Any], *, only_roles: bool) -> Roles:
 
 
 def _named(said: Mapping[str, Any]) -> set[str]:
-    """Return the columns that a call names in a role that no other goes with."""
+    """Return the columns that a call names in a role that excludes others."""
     return {name for field in _ROLE_OF if field != "keep" for name in names_of(said.get(field))}
 
 
@@ -160,7 +160,7 @@ def _require_apart(said: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """How the values of columns are to be read, checked."""
+    """How the values of columns are to be read, after checks."""
 
     kinds: dict[str, Kind]
     partitions: dict[str, Partition]

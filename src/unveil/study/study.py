@@ -1,4 +1,4 @@
-"""A study: data with what is meant by it, opened once and counted once for every set of columns."""
+"""A study: data and what it means, opened once and counted once for every set of columns."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 __all__ = ["Study", "studied"]
 
 _OWN = (*ROLE_ARGUMENTS, "kinds", "partitions", "hierarchies", "orders", "nulls", "population")
-"""What a study says itself, and a project does not change."""
+"""What a study states itself and a project does not change."""
 
 Views = Mapping[str, Mapping[str, Partition]]
-"""Semantic partitions by name, and under it by column."""
+"""Semantic partitions by name, and under each name by column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Study:
-    """Data with what is meant by it: the roles of its columns, how their values are read, and what a null means.
+    """Data and what it means: the roles of its columns, how their values are read, and what a null means.
 
-    Every public call takes a study instead of data; what is said in the call goes before what the study says. The data is
+    Every public call takes a study instead of data; what is said in the call takes precedence over the study. The data is
     opened once, and counted once for every set of columns, so that a second question costs next to nothing.
 
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, a data frame, a table in an engine, counts that were made, or a project. Never
+        A path, the name of a built-in data set, a data frame, a table in an engine, a count table, or a project. Never
         changed.
     key, sensitive, identifiers
         The key attributes, the sensitive attributes, and the columns that name people outright; none: those of the project.
@@ -59,7 +59,7 @@ class Study:
     person, household
         A column that says whose record it is, and one that says who lives together.
     keep
-        Columns that a release has though they may name people: you vouch for them, and its record says so.
+        Columns that a release keeps although they may name people: you vouch for them, and its record says so.
     only_roles
         Whether a release leaves out every column that has no role.
     population
@@ -134,7 +134,7 @@ class Study:
     @classmethod
     @checked_arguments
     def of(cls, project: Project | str | os.PathLike[str], **arguments: Any) -> Study:
-        """Return the study that a project file describes; arguments of `Study` go before what it says.
+        """Return the study that a project file describes; arguments of `Study` take precedence over it.
 
         Examples
         --------
@@ -236,7 +236,7 @@ class Study:
 
     @property
     def standing(self) -> Standing:
-        """What a release may have of the columns that no mechanism is given."""
+        """What a release may keep of the columns to which no mechanism applies."""
         return self.roles.standing
 
     @property
@@ -273,7 +273,7 @@ class Study:
         return self._copied({"roles": roles, **changes})
 
     def told_apart(self, person: str | None) -> Study:
-        """Return the study with a column that says whose record it is, where it has that column, as a release need not."""
+        """Return the study with a column that says whose record it is, if it has that column, which a release may lack."""
         return self.changed(person=person, keep=self.keep or None) if person is not None and person in self.names else self
 
     def _copied(self, changes: Mapping[str, Any]) -> Study:
@@ -283,7 +283,7 @@ class Study:
         return made
 
     def as_source(self) -> Source:
-        """Return where the data is: every call that knows no roles takes that."""
+        """Return the source of the data, which calls take that know no roles."""
         return self.source
 
     def table(self, columns: Sequence[str], *, nulls: str | None = None, weights: str | None = None) -> CodedTable:
@@ -293,7 +293,7 @@ class Study:
     def counts(
         self, columns: Sequence[str], *, nulls: str | None = None, partitions: Mapping[str, Partition] | None = None
     ) -> Counts:
-        """Return the count table over some columns, those with a partition by its blocks; none are given: the study's own."""
+        """Return the count table over some columns, by their blocks if they have a partition; none given: the study's own."""
         counts = self._tables.counts(columns, self._policy(nulls))
         for name, block in (self.partitions if partitions is None else partitions).items():
             counts = counts.recode(name, block) if name in columns else counts
@@ -302,10 +302,10 @@ class Study:
     def owned(
         self, columns: Sequence[str], owners: Sequence[str], *, nulls: str | None = None, weights: str | None = None
     ) -> CodedTable:
-        """Return the combinations of some columns and, last, of those that say whose records they are.
+        """Return the combinations of some columns and, last, of the columns that say whose records they are.
 
-        An engine sends numbers for the values of these, never the values. A record that is nobody's is refused, unless the null
-        policy drops it.
+        For the values of the latter an engine sends numbers, never the values themselves. A record of nobody is refused, unless
+        the null policy drops it.
         """
         return self._tables.owned(columns, owners, self._policy(nulls), weights)
 
@@ -313,12 +313,12 @@ class Study:
         """Return the values of every column with their counts, one row each; a null is a value.
 
         Last come the columns that say whose records they are (see `owned`). A column that holds no single values, such as lists,
-        is left out, or refused where that is strict.
+        is left out, or refused if the call is strict.
         """
         return self._tables.each(columns, owners, strict=strict)
 
     def counted(self, columns: Sequence[str]) -> dict[str, Counts]:
-        """Return the count table of every column by itself, those with a partition by its blocks; a null is a value."""
+        """Return the count table of every column by itself, by its blocks if it has a partition; a null is a value."""
         tables = self._tables.each_counted(columns)
         return {name: one.recode(name, self.partitions[name]) if name in self.partitions else one for name, one in tables.items()}
 
@@ -331,14 +331,14 @@ class Study:
         return self._tables.records.coded(columns)
 
     def complete(self, columns: Sequence[str]) -> Study:
-        """Return the study of the records that the null policy keeps with all these columns named: subsets stay comparable."""
+        """Return the study of the records that the null policy keeps for all these columns, so that subsets stay comparable."""
         if self.nulls != "drop":
             return self
         table = self.table(columns, weights=self.weights)
         return self._copied({"_tables": self._tables.only(table, self.nulls, self.weights)})
 
     def filled(self, like: Study, without: Sequence[str] = ()) -> Study:
-        """Return the study with the columns of another that it lacks, but some, as nulls: what is left out is suppressed."""
+        """Return the study with the columns that another has and it lacks, except some, as nulls: they count as suppressed."""
         lacking = [name for name in like.names if name not in self.names and name not in without]
         if not lacking:
             return self
@@ -360,25 +360,25 @@ class Study:
         return {name: block for name, block in self.partitions.items() if name in columns}
 
     def _policy(self, nulls: str | None) -> str:
-        """Return what a null means where it cannot match anything."""
+        """Return the null policy for calls in which a null cannot be a wildcard."""
         chosen = self.nulls if nulls is None else nulls
         return "category" if chosen == "wildcard" else chosen
 
 
 @contextmanager
 def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = False, **arguments: Any) -> Iterator[Study]:
-    """Give the study that a public call is about, as long as it works: one connection serves all its questions.
+    """Give the study that a public call is about, for as long as the call runs: one connection serves all its questions.
 
     Parameters
     ----------
     data
         What the call was given: a study, a project or its file, counts, or data.
     options
-        How a file is read, where that cannot be found out from it.
+        How a file is read, if that cannot be found out from it.
     partial
         Whether the data may lack columns that a project names, as a release does.
     arguments
-        What the call says itself; it goes before the study and the project.
+        What the call says itself; it takes precedence over the study and the project.
     """
     if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
         raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")

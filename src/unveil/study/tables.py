@@ -1,6 +1,6 @@
 """The tables of one source: every set of columns is counted once.
 
-A marginal is taken from a wider table where one is counted already and holds the same records. What is kept is bounded: a table
+A marginal is taken from a wider table if one is counted already and holds the same records. What is kept is bounded: a table
 that does not fit into the room left is made again when it is needed.
 """
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["Tables"]
 
 _ROOM = 128 << 20
-"""Bytes of tables that a study keeps."""
+"""The most bytes of tables that a study keeps."""
 _TOGETHER = 16
-"""So many columns are coded at once."""
+"""How many columns are coded at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What was counted: a set of columns, some by numbers for their values, under a null policy, with weights or without."""
+    """What was counted: a set of columns, some with numbers in place of values, under a null policy, with or without weights."""
 
     columns: frozenset[str]
     nulls: str
@@ -62,7 +62,7 @@ class Tables:
     ) -> CodedTable:
         """Return the combinations of some columns with their counts; with weights, each with the weight of its records.
 
-        Of columns that say whose records they are (`owners`), an engine sends numbers for the values.
+        For columns that say whose records they are (`owners`), an engine sends numbers in place of the values.
         """
         checked_nulls(nulls)
         require_columns(columns if weights is None else wanted_columns(columns, weights), self.source.names)
@@ -124,7 +124,7 @@ class Tables:
         return known if known.names == tuple(columns) else known.over(columns)
 
     def only(self, table: CodedTable, nulls: str, weights: str | None) -> Tables:
-        """Return the tables of some records alone: those of a table that was counted under a null policy."""
+        """Return the tables of only those records that are in a table counted under a null policy."""
         made = Tables(self.source)
         made.records = self.records
         columns, whole = frozenset(column.name for column in table.columns), replace(table, dropped=0)
@@ -134,7 +134,7 @@ class Tables:
         return made
 
     def _wider(self, question: _Question) -> CodedTable | None:
-        """Return the smallest table that answers a question, where there is one."""
+        """Return the smallest table that answers a question, if there is one."""
         answers = [table for known, table in self._tables.items() if question.within(known, table.dropped)]
         wider = min(answers, key=lambda table: len(table.columns[0].codes), default=None)
         return wider if wider is None or question.weights is not None else replace(wider, weights=None)
@@ -156,7 +156,7 @@ class Tables:
             self._tables[question], self._counts[question] = table, counts
 
     def _fits(self, size: int) -> bool:
-        """Take room, where so much of it is left."""
+        """Reserve room for a table, and return whether that much was left."""
         if size > self._room:
             return False
         self._room -= size
