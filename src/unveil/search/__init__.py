@@ -1,4 +1,4 @@
-"""The choice of a protection: lattice search, Mondrian, guided by the Discrimination Rate."""
+"""The choice of a protection: lattice search, Mondrian, local recoding and suppression, guided by the Discrimination Rate."""
 
 OPEN_MODULES = (
     "checks",

@@ -23,14 +23,14 @@ __all__ = ["hierarchies_of", "keys_of", "limit_of", "records_of", "require_apart
 
 
 def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the key attributes, named alone or with their hierarchies."""
+    """Return the key attributes, whether named alone or with their hierarchies."""
     return tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
 
 
 def hierarchies_of(
     attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
 ) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
-    """Return the key attributes, and all hierarchies given, read from their files where they are paths."""
+    """Return the key attributes and all given hierarchies, which are read from their files if they are paths."""
     by_name = dict(hierarchies or {})
     if isinstance(attributes, Mapping):
         by_name |= attributes
@@ -60,9 +60,9 @@ def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...
 
 
 def require_thresholds(models: Sequence[Model]) -> None:
-    """Refuse a model without a threshold: it would measure, and require nothing of the release."""
+    """Refuse a model without a threshold: it would only measure, and require nothing of the release."""
     for model in models:
-        if getattr(model, "requirement", "") is None:  # what is not a model at all is refused elsewhere
+        if getattr(model, "requirement", "") is None:  # anything that is not a model is refused elsewhere
             raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
 
 
@@ -75,7 +75,7 @@ def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Se
 def records_of(
     data: Data, keys: Sequence[str], sensitive: Sequence[str], identifiers: Sequence[str], nulls: str
 ) -> tuple[Microdata, NDArray[np.int64]]:
-    """Return the records to protect, without identifiers, and the rows of the data that they are."""
+    """Return the records to protect, without identifiers, and their rows in the data."""
     records = open_microdata(data)
     require_columns([*keys, *sensitive, *identifiers], records.names)
     require_apart(identifiers, keys, sensitive)
@@ -96,4 +96,4 @@ def records_of(
 def limit_of(suppression: float, records: int) -> int:
     """Return how many records may be suppressed."""
     share = checked_share("the share of records that may be suppressed", suppression)
-    return math.floor(share * records + TOLERANCE)  # 0.29 of 100 records are 29, though the product lies below
+    return math.floor(share * records + TOLERANCE)  # 0.29 of 100 records are 29, though the product is slightly less

@@ -33,7 +33,7 @@ _MOST_ROWS = 10
 
 @dataclass(frozen=True, slots=True)
 class HierarchyReport(Result):
-    """A hierarchy, how it was made and what its levels are like.
+    """A hierarchy, how it was made, and the groups at its levels.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class HierarchyReport(Result):
     rule, reason
         The rule that built it here, if one did, and, if it was proposed, why that rule.
     records
-        How many records hold each leaf's value, where data was given.
+        How many records hold each leaf's value, if data was given.
     nulls
         How many records hold a null that the hierarchy does not name. A null is on its own at level 0 and fully generalised
         above.
@@ -157,7 +157,7 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
     column
         The column.
     similar
-        Columns in which values are compared: those whose records look alike there are grouped; none: by the values themselves.
+        Columns by which values are compared: values whose records look alike there are grouped; none: by the values themselves.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
 
 @checked_arguments
 def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, column: str | None = None) -> HierarchyReport:
-    """Check that a hierarchy is a chain, and that it covers every value of a column where data is given.
+    """Check that a hierarchy is a chain, and that it covers every value of a column if data is given.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     Returns
     -------
     HierarchyReport
-        What the levels are like.
+        The groups at each level.
 
     Raises
     ------
@@ -258,7 +258,7 @@ _LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_re
 
 
 def _alike(source: Source, column: str, by: Sequence[str]) -> tuple[Similar, str]:
-    """Return the rule that groups values by what other columns look like beside them, and the reason."""
+    """Return the rule that groups values by what other columns hold beside them, and the reason."""
     if column in by or not by:
         raise ArgumentError("values are compared in columns other than their own; name one or more.")
     table = load(source, [column, *by])
@@ -276,13 +276,13 @@ def _within(source: Source, column: str) -> tuple[Nested, str] | None:
 
 
 def _counted(data: Data, column: str) -> tuple[list[Any], list[int]]:
-    """Return the distinct values of a column, the null among them, and how many records hold each."""
+    """Return the distinct values of a column, null included, and how many records hold each."""
     coded = load(data, [column]).columns[0]
     return [*coded.values], np.bincount(coded.codes, minlength=len(coded.values)).tolist()
 
 
 def _report(hierarchy: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:
-    """Count the records of each leaf, refusing values that have none."""
+    """Count the records of each leaf, refusing values without a leaf."""
     rows = rows_of(hierarchy, values)
     records = np.bincount(rows[rows >= 0], weights=np.array(counts)[rows >= 0], minlength=len(hierarchy.labels))
     nulls = int(np.array(counts)[rows < 0].sum())

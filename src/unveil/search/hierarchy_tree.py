@@ -28,7 +28,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class HierarchyTree:
-    """A hierarchy from its root down; the values are behind the groups of level 1, the first few of many."""
+    """A hierarchy from its root down; the values, or the first few of many, follow the groups of level 1."""
 
     hierarchy: Hierarchy
     records: tuple[int, ...] | None = None
@@ -58,7 +58,7 @@ class HierarchyTree:
         return lines
 
     def _lowest(self, label: str, rows: Sequence[int], level: int) -> int:
-        """Return the lowest level from 1 at which the group is whole and has the same label: it takes one line only."""
+        """Return the lowest level, from 1 on, at which the group is the same and has the same label: it takes only one line."""
         while level > 1 and all(self.hierarchy.labels[row][level - 1] == label for row in rows):
             level -= 1
         return level

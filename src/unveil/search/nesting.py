@@ -1,7 +1,7 @@
 """Which columns of places lie within each other? A town in its county in its state: a hierarchy that the table itself holds.
 
 Only columns whose names suggest a place are looked at. One lies within another if it determines the other in 99 of 100 records
-or more; the few exceptions, usually slips of the pen, follow the most frequent parent.
+or more; the few exceptions, usually typing errors, follow the most frequent parent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Nested", "PlaceColumn", "nested_places"]
 
 _NEARLY_ALWAYS = 0.99
 _OWN = 0.8
-"""Values per record from which nearly every record has its own: it lies within everything."""
+"""With this many values per record or more, nearly every record has its own value, which lies within everything."""
 _NONE = "(none)"
 
 
@@ -60,7 +60,7 @@ class Nested(Builder):
     places: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
-        """Return the values, in the order given, with the places that they lie in."""
+        """Return the values, in the order given, with the places in which they lie."""
         present = [value for value in values if value is not None]
         levels = zip(*(self.places[text_of(value)] for value in present), strict=True)
         return Hierarchy.from_levels(present, *levels, column=column).with_root()
@@ -71,7 +71,7 @@ class Nested(Builder):
 
 
 def nested_places(columns: Sequence[PlaceColumn], n: NDArray[np.int64] | None = None) -> dict[str, tuple[Nested, str]]:
-    """Return for each column of places that lies within others the rule that follows from them, and the reason.
+    """Return the rule, and its reason, for each column of places that lies within others.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _is_place(name: str) -> bool:
 
 
 def _chain(one: PlaceColumn, others: Sequence[PlaceColumn], n: NDArray[np.int64] | None) -> list[PlaceColumn]:
-    """Return the columns that the column lies in, each within the next."""
+    """Return the columns in which the column lies, each within the next."""
     chain = [one]
     for other in sorted(others, key=lambda other: -len(other.values)):
         if len(other.values) < len(chain[-1].values) and _lies_in(chain[-1], other, n) and _lies_in(one, other, n):

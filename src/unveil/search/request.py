@@ -61,7 +61,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class OtherColumns:
-    """Columns of a table that are neither key nor sensitive: those that name people and go, and those that count besides."""
+    """Columns that are neither key nor sensitive: those that name people, which are left out, and those counted as well."""
 
     identifiers: Names = ()
     further: Sequence[str] = ()
@@ -74,23 +74,23 @@ class Request:
     Attributes
     ----------
     keys, counted
-        The key attributes, and those counted besides: the sensitive ones that the models name, and the column of persons.
+        The key attributes, and those counted with them: the sensitive ones that the models name, and the column of persons.
     hierarchies
         The hierarchies given, by attribute.
     table, rows
-        The records to protect, in hand or streamed, and the rows of the data that they are.
+        The records to protect, in hand or streamed, and their rows in the data.
     coded
-        The columns of records in hand, coded; none of a stream.
+        The columns of records in hand, coded; none for a stream.
     cells
         The count table over key and sensitive attributes.
     models
-        The requirements by their place in the answer.
+        The requirements, by their place in the answer.
     left_out
         The columns that name people, which the release does not have.
     population
-        The count table of the population over the key, where there is one.
+        The count table of the population over the key, if there is one.
     further
-        Columns that are counted beside these, because the objective asks for them.
+        Columns that are counted as well, because the objective needs them.
     person
         The column that says whose record it is; if a size is required of classes, it is among the sensitive attributes, because
         persons are counted like sensitive values.
@@ -169,7 +169,7 @@ class Request:
         return [_placed(self.values(column.name), column) for column in self.coded.columns[: len(self.keys)]]
 
     def sorted_rows(self, chance: Chance) -> NDArray[np.int64]:
-        """Return the rows by their cells, equal ones in a random order: no position in the file decides what happens to them."""
+        """Return the rows sorted by cell, equal ones in random order: a record's position in the file decides nothing."""
         fingerprint = self.records.fingerprint() if chance.keyed else b""
         ties = chance.draws("ties", {"key": self.keys, "sensitive": self.counted}, fingerprint).random(len(self.of_row))
         return np.lexsort((ties, self.of_row))
@@ -188,7 +188,7 @@ class Request:
     def _classes(self, counts: Counts) -> Equivalence:
         try:
             return equivalence(counts, self.keys, self.counted)
-        except EmptyDataError:  # nothing is left of any key: one class
+        except EmptyDataError:  # no value of any key is left: one class
             return equivalence(counts, self.keys, self.counted, suppressed="class")
 
     def require_reachable(self) -> None:
@@ -220,9 +220,7 @@ def request_of(
     beside = others or OtherColumns()
     person, gone = person_of(data), names_of(beside.identifiers)
     if person is not None and person in gone:
-        raise ArgumentError(
-            f"column {shown(person)} is named as identifier and as person, which is left out as well; name it once."
-        )
+        raise ArgumentError(f"column {shown(person)} is named as identifier and as person, which is also left out; name it once.")
     models = in_persons(models, person)
     sensitive = sensitive_of(models, keys)
     also = tuple(name for name in beside.further if name not in sensitive)
@@ -248,7 +246,7 @@ def request_of(
 
 
 def person_of(data: Data | BatchedRecords) -> str | None:
-    """Return the column that says whose record it is, where a study or records in hand name one."""
+    """Return the column that says whose record it is, if a study or records in hand name one."""
     return None if isinstance(data, BatchedRecords) else getattr(getattr(data, "standing", None), "person", None)
 
 
@@ -265,9 +263,9 @@ def require_persons(cells: Counts, person: str | None) -> None:
 def unfit_for_finer(model: Model) -> str | None:
     """Return why no recoding without a lattice can be required to meet a model; None if one can."""
     if model.needs_population:
-        return f"{model.name} compares with a population, whose records have no finer recoding; use anonymize."
+        return f"{model.name} compares with a population, to whose records a finer recoding does not apply; use anonymize."
     if not model.closed and model.asked_of in ("class", "payoff"):
-        return f"{model.name} may fail if classes that meet it become one; use anonymize, without finer recodings."
+        return f"{model.name} may fail when classes that meet it are joined; use anonymize, without finer recodings."
     return None
 
 
@@ -281,7 +279,7 @@ def finer_request(
     identifiers: Names = (),
     nulls: str = "category",
 ) -> Request:
-    """Read a table for a recoding without a lattice, whose models are those of classes and can be met by one of them."""
+    """Read a table for a recoding without a lattice; its models must be about classes, and be met by a single class."""
     for model in models:
         if (reason := unfit_for_finer(model)) is not None:
             raise ArgumentError(reason)
@@ -292,7 +290,7 @@ def finer_request(
 
 
 def not_met(measured: Mapping[Place, Measured], where: str) -> ModelNotMetError | None:
-    """Say which model is not met, and by what figure; None where all are."""
+    """Say which model is not met, and by what figure; None if all are."""
     for place, one in measured.items():
         if one.met is False:
             value = "infinite" if one.value is None or math.isinf(one.value) else number(one.value)
@@ -302,7 +300,7 @@ def not_met(measured: Mapping[Place, Measured], where: str) -> ModelNotMetError 
 
 
 def _proposed(counts: Counts, name: str, nested: tuple[Nested, str] | None) -> Hierarchy:
-    """Propose a hierarchy for the values of a column that were counted: places by the wider ones, else by the values' form."""
+    """Propose a hierarchy for the counted values of a column: for places by wider places, else by the form of the values."""
     column = counts.over(name)
     if nested is not None:
         return nested[0].build(column.classes([name]).values, column=name)

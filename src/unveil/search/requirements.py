@@ -1,6 +1,6 @@
 r"""The requirements of a release, checked on the classes of a lattice's nodes, or of the parts that a table is split into.
 
-How many of a class's records violate in *every* node below, however the class is split? All of them, if a class
+How many of a class's records violate a requirement in *every* node below, however the class is split? All of them, if every class
 that contains one which meets the requirement meets it too: k-anonymity, k-map, distinct l-diversity and p-sensitivity. The other
 class models set a bound b on a figure f that is convex in the class's distribution. Let s be the share of a class's records that
 lie in parts which meet the model; those parts together meet it as well, and no part exceeds the largest figure m there can be. So
@@ -11,11 +11,11 @@ which is what a model's `lasting` says. If the records that violate in every nod
 of these nodes meets the requirements. If nothing may be suppressed, one violating class is enough.
 
 An average risk is not a property of a class. Once the other requirements are applied, the smallest classes are suppressed
-until it is met (`average`), and so are no fewer records in any node below.
+until it is met (`average`); in any node below, no fewer records are suppressed.
 
-Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that come out
-with equal labels, and are one class to a reader, do no harm. If one is not closed, only the lattice is searched, and nothing is
-said about the nodes below one that fails.
+Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that end up
+with equal labels, and are one class to a reader, do no harm. If a model is not closed, only the lattice is searched, and nothing
+is concluded about the nodes below one that fails.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "Requirements"]
 
 _SMALL_DOMAIN, _DENSE = 1 << 16, 4
-"""Pairs of a part and a value that are counted in a table over all of them: so many, or so many times the units."""
+"""Pairs of a part and a value are counted in a table over all of them up to this many, or this many times the units."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +59,9 @@ class NodeVerdict:
     Attributes
     ----------
     violating
-        Which classes are to be suppressed: those that violate one, and the smallest where the average risk is too high.
+        Which classes are to be suppressed: those that violate a requirement, and the smallest if the average risk is too high.
     lasting
-        How many records have to be suppressed in every node below, at least.
+        At least how many records have to be suppressed in every node below.
     fails
         Whether the table as a whole fails, whatever is suppressed.
     """
@@ -83,9 +83,9 @@ class Requirements:
     average
         The highest average risk.
     of_classes, of_sizes
-        The models that ask for the figure of every class, and for the sizes of all.
+        The models that depend on a figure of every class, and those that depend on the sizes of all classes.
     paying
-        The models that ask what every class pays its publisher.
+        The models that depend on what every class pays its publisher.
     closed
         Whether classes that meet all of them still do when joined.
     """
@@ -144,21 +144,21 @@ class NodeRequirements(Requirements):
 
     @cached_property
     def least(self) -> int | None:
-        """The smallest size of a class, where that is all that is required."""
+        """The smallest size of a class, if that is all that is required."""
         return self.size if self.only_small and not self.people else None
 
     @cached_property
     def most_classes(self) -> int | None:
-        """How many classes a node has at most that meets the requirements: small ones to suppress, and large ones.
+        """The most classes that a node can have if it meets the requirements: small ones to suppress, and large ones.
 
-        None where nothing is known, or small classes alone do not settle it.
+        None if nothing is known, or if small classes alone do not decide it.
         """
         if self.least is None or self._space.has_population:
             return None
         return self._limit + (self._space.records - self._limit) // max(self.size, 1)
 
     def verdict(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> NodeVerdict:
-        """Ask every requirement of a node's classes, where `small` are too small already."""
+        """Check every requirement on a node's classes, of which `small` are known to be too small."""
         violating, lasting = small.copy(), np.where(small, table.n, 0).astype(np.float64)
         fails = self._ask_presence(table, violating)
         if self.of_classes and not fails:
@@ -180,7 +180,7 @@ class NodeRequirements(Requirements):
         return NodeVerdict(violating, staying, fails or emptied)  # suppressed people are less present than a lower bound allows
 
     def fails_below(self, table: ClassTable) -> bool:
-        """Whether no node below classes meets the requirements where nothing may be suppressed; they need not be a node's own."""
+        """Whether no node below these classes, which need not be a node's, meets the requirements if nothing is suppressed."""
         violating = self.small(table)
         if violating.any() or not (self.closed and self._space.dense):
             return bool(violating.any())
@@ -188,7 +188,7 @@ class NodeRequirements(Requirements):
         return bool(violating.any())
 
     def _ask_presence(self, table: ClassTable, violating: NDArray[np.bool_]) -> bool:
-        """Mark the classes whose presence is out of bounds; return whether that of one is that holds no record to suppress."""
+        """Mark the classes whose presence is out of bounds; return whether one of them holds no record to suppress."""
         fails = False
         for model in self.presence:
             chance = table.n / self._space.population(table)
@@ -254,7 +254,7 @@ class PartRequirements(Requirements):
     request
         The table and its models.
     of_unit
-        The cell of each unit; units are cells, or records.
+        The cell of each unit; units are cells or records.
     n
         The records that each unit stands for.
     """
@@ -269,7 +269,7 @@ class PartRequirements(Requirements):
 
     @property
     def smallest(self) -> int:
-        """The fewest records of a part; two where the share of records that are alone is bounded."""
+        """The fewest records that a part may hold; two if the share of records that are alone is bounded."""
         return max(2 if self.of_sizes else 1, self.size)
 
     @property
@@ -278,7 +278,7 @@ class PartRequirements(Requirements):
         return not self.of_classes
 
     def most_parts(self, records: int) -> int:
-        """Return into how many parts this many records may fall, on average over all."""
+        """Return the most parts into which this many records may be split, by the average over all parts."""
         return math.floor(self.average * records + TOLERANCE)
 
     def violated(

@@ -1,4 +1,4 @@
-r"""Which values are used in the same way? They are grouped so that little is lost of what they say about other columns.
+r"""Which values are used in the same way? Groups of values that lose little of what the values say about other columns.
 
 Two values are alike if the records that hold them look alike in the other columns. With :math:`n_a` the records of a value and
 :math:`H_a(Z)` the entropy of another column among them, merging a and b loses
@@ -53,7 +53,7 @@ class Similar(Builder):
     groups: tuple[Mapping[str, str], ...] = field(repr=False)
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
-        """Return the values, those that are used alike one after the other, with their group at each level."""
+        """Return the values, similar ones next to each other, with their group at each level."""
         present = [value for value in values if value is not None]
         present.sort(key=lambda value: tuple(level[text_of(value)] for level in reversed(self.groups)))
         levels = [[level[text_of(value)] for value in present] for level in self.groups]
@@ -100,7 +100,7 @@ def _table(column: Coded, other: Coded) -> NDArray[np.float64]:
 
 
 def _classes(other: Coded) -> NDArray[np.int64]:
-    """Return the class of each value: itself, or of very many the tenth it lies in, or one for all but the most frequent."""
+    """Return the class of each value: itself, or, with very many values, its tenth, or one for all but the most frequent."""
     if len(other.values) <= _MOST_BINS:
         return np.arange(len(other.values))
     counts = np.bincount(other.codes, minlength=len(other.values))
@@ -138,7 +138,7 @@ def _merges(table: NDArray[np.float64], columns: int) -> list[tuple[int, int]]:
 
 
 def _known(rows: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    """Return minus the records times the entropies of the columns among them, in bits."""
+    """Return the negated sum of the entropies of the columns among the records, times the records, in bits."""
     held = rows.sum(axis=1) / columns
     return np.asarray(_plogp(rows).sum(axis=1) - columns * _plogp(held))
 

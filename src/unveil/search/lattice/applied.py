@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Applied", "SuppressedCells", "applied", "recoded", "recoded_cells", "suppressed_classes"]
 
 _PIECE = 1 << 18
-"""Records are worked on in pieces of this many, or of a few times as many as there are classes."""
+"""How many records are worked on at a time, or a few times as many as there are classes if that is more."""
 _FEWER = 8
-"""Cells are sorted by the classes of a node that has at most this part of their number."""
+"""Cells are sorted by the classes of a node if these are at most this fraction of the cells."""
 _MOST_SORTED = 1 << 26
-"""The most cells whose order is kept, over all nodes that they are sorted by."""
+"""The most cells whose order is kept, over all nodes by which they are sorted."""
 _CELLS = 1 << 21
-"""Cells of a count table that are recoded at once."""
+"""How many cells of a count table are recoded at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +39,8 @@ class Applied:
     Attributes
     ----------
     labels
-        For each key attribute, the label of every group at its level and, unless it is one of these, the label of suppressed
-        values.
+        For each key attribute, the label of every group at its level, and the label of suppressed values unless it is one of
+        these.
     codes
         For each key attribute the label that each record gets.
     suppressed
@@ -106,7 +106,7 @@ class SuppressedCells:
         self._sorted: OrderedDict[Node, _Sorted] = OrderedDict()
 
     def among(self, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the suppressed cells, in order, given the classes of a node in a table that lasts, and those suppressed."""
+        """Return the suppressed cells, in order, given the classes of a node (in a table that lasts) and which are suppressed."""
         finer = self._finer(node)
         groups = _groups(self._space, node, finer.codes)
         keys = packed(groups, self._space.fields, len(finer.codes[0]))
@@ -126,7 +126,7 @@ class SuppressedCells:
         return self._sorted[one]
 
     def _few_classes(self, node: Node) -> Node | None:
-        """Return a node on the way to this one that has far fewer classes than there are cells, its last step a low one."""
+        """Return a node on the way to this one, as low as possible in its last attribute, with far fewer classes than cells."""
         order = self._space.rolled.order
         for raised, at in enumerate(order, 1):
             one = tuple(level if other in order[:raised] else 0 for other, level in enumerate(node))
@@ -180,7 +180,7 @@ class _Sorted:
 def recoded_cells(
     space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], counts: Counts, codes: Sequence[NDArray[Any]]
 ) -> Counts:
-    """Return a count table whose cells became what a node makes of them; the arguments are those of `applied`.
+    """Return the count table of the cells as a node recodes them; the arguments are those of `applied`.
 
     Very many cells are recoded in pieces, each of which is much smaller afterwards.
     """
@@ -197,7 +197,7 @@ def recoded_cells(
 
 
 def recoded(counts: Counts, what: Applied) -> Counts:
-    """Return a count table whose cells became what `applied` says about them."""
+    """Return the count table of the cells as `applied` recodes them."""
     return counts.regrouped(*_as_recoded(counts, what))
 
 

@@ -1,4 +1,4 @@
-r"""What the attributes lose one by one where what is suppressed costs otherwise than full generalisation, joined to one figure.
+r"""What each attribute loses if suppression does not cost the same as full generalisation, joined to one figure.
 
 With :math:`n_v` records of an attribute's value, :math:`n_g` of its generalised value, and :math:`s_g` of the s suppressed ones,
 

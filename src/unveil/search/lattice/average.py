@@ -1,11 +1,12 @@
-r"""Which classes must go for an average risk, or for a share of uniques, to be met? The smallest, and as few as possible.
+r"""Which classes must be suppressed to meet an average risk, or a share of uniques? The smallest, and as few as possible.
 
 The average risk of the classes that are kept is their number over the number of their records. Of all sets of m classes the m
 smallest hold the fewest records and leave the lowest average, so no other choice of classes suppresses fewer records.
 
-What a generalisation has to suppress for it, finer ones have to suppress as well. Take what is kept in a finer one: each class
-lies in one of the coarser classes, and these are no more, and hold no fewer records. So keeping them meets the average, too. In
-the same way records that are alone there are alone in the finer one, so that the share of uniques in the sample is met as well.
+As many records as a generalisation has to suppress for it, finer ones have to suppress as well. Take the classes that a finer one
+keeps: each lies in one of the coarser classes, of which there are no more, and which hold no fewer records. So keeping those
+meets the average, too. In the same way, a record that is alone in a coarser class is alone in the finer one, so the share of
+uniques in the sample is met as well.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def gone_for_average(
     gone
         Which of them are suppressed in any case.
     highest
-        The highest average risk of what is kept. If no class is kept, there is none to exceed it.
+        The highest average risk of the classes kept; it is met if none is kept.
     """
     rows = np.flatnonzero(~gone & (table.n > 0))
     sizes = table.n[rows]
@@ -63,7 +64,7 @@ def gone_for_sizes(
 def _without_smallest(
     table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], rows: NDArray[np.int64], number: int
 ) -> NDArray[np.bool_]:
-    """Return the classes that are gone, with this many of the smallest of those left."""
+    """Return the suppressed classes together with this many of the smallest of those left."""
     sizes = table.n[rows]
     last = np.partition(sizes, number - 1)[number - 1]
     suppressed = gone.copy()

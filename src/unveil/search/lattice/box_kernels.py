@@ -1,6 +1,6 @@
-"""The compiled loops under `boxes`: classes are split by one more attribute, the cells of each standing side by side.
+"""The compiled loops under `boxes`: classes are split by one more attribute, the cells of each being side by side.
 
-A partition is an order of the cells, and where each class of it starts.
+A partition is an order of the cells, with the place where each class starts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["small_parts", "split"]
 
 @compiled
 def small_parts(cells, starts, codes, groups, n, k, allowed, records):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return how many records lie in classes below k once they are split; it stops counting above what is allowed."""
+    """Return how many records lie in classes below k once they are split; counting stops above the number allowed."""
     small = np.int64(0)
     for one in range(starts.shape[0] - 1):
         for at in range(starts[one], starts[one + 1]):

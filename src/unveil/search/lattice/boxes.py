@@ -1,10 +1,10 @@
-r"""Which part of a large lattice can hold the best node? Boxes of nodes, split until none that could is left.
+r"""Which part of a large lattice can hold the best node? Boxes of nodes, split until none is left that could.
 
 A box is all nodes between a lowest and a highest one. Attributes are settled one by one: one that is settled has the same level
 in both; the others may still have any level from the lowest on, so they are at the top in the highest node. Two facts decide.
 
-- What fails lastingly at the highest node fails in the whole box. So an open attribute is tried alone: any level of it that,
-  with all other open ones at the top, fails can be left out, and its lowest level rises.
+- What fails lastingly at the highest node fails in the whole box. So an open attribute is tried alone: a level that fails with
+  all other open attributes at the top can be left out, and the attribute's lowest level rises.
 - What generalisation costs at the lowest node bounds the whole box from below. A record in a class that is too small at the
   highest node is suppressed in every node of the box, so it counts as suppressed.
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["Boxes", "LookedAt", "Probe", "Sizes"]
 
 _MOST_KEPT = 1 << 27
-"""Bytes of partitions kept, together."""
+"""The most bytes of all partitions kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Some nodes: from the lowest to the highest, and the attributes that are settled, in the order in which they were."""
+    """The nodes between a lowest and a highest one, and the attributes that are settled, in the order of settling."""
 
     lowest: Node
     highest: Node
@@ -49,7 +49,7 @@ class Probe(Protocol):
     """What is known about a box without looking at its nodes."""
 
     def fails(self, box: Box, at: int, level: int) -> bool:
-        """Whether every node of a box fails that has no higher level of an open attribute."""
+        """Whether every node of a box fails in which an open attribute has at most this level."""
 
     def added(self, box: Box, objective: Separable) -> NDArray[np.float64]:
         """Return what the records that are suppressed in the whole box add to each attribute's sum at its lowest node."""
@@ -91,7 +91,7 @@ class _Partition:
 
 
 class Sizes:
-    """A probe for tables where the size of classes is all that is required: classes are split, and small ones left out for good.
+    """A probe for the case that only the size of classes is required: they are split, and small ones are left out for good.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Sizes:
         )
 
     def added(self, box: Box, objective: Separable) -> NDArray[np.float64]:
-        """Return what the records lost by now cost beyond what the lowest node costs them."""
+        """Return what the records lost so far cost beyond their cost at the lowest node."""
         known = self._of(tuple((one, box.highest[one]) for one in box.settled))
         kept = np.zeros(len(self._codes))
         n = self._n[known.gone]
@@ -166,7 +166,7 @@ class Boxes:
     probe
         What is known about a box.
     most
-        The score to stay below, as it is by now.
+        Returns the score to stay below at the moment.
     look
         Looks at a node.
     """
@@ -193,8 +193,8 @@ class Boxes:
         return self.bound >= self._most()
 
     def split(self) -> None:
-        """Split the box of the lowest bound, or look at its node if there is only one left."""
-        _, _, box = self._waiting[0]  # it waits until it is settled, so that the bound holds if the time is up meanwhile
+        """Split the box with the lowest bound, or look at its node if only one is left."""
+        _, _, box = self._waiting[0]  # it stays in the queue until it is settled, so that the bound holds if time runs out
         parts = self._parts(box)
         heapq.heappop(self._waiting)
         for bound, part in parts:
@@ -202,7 +202,7 @@ class Boxes:
             heapq.heappush(self._waiting, (bound, self._number, part))
 
     def _parts(self, box: Box) -> Sequence[tuple[float, Box]]:
-        """Raise the open attributes of a box as far as they fail, and split it by one of them."""
+        """Raise the open attributes of a box above the levels that fail, and split it by one of them."""
         most = self._most()
         for at in self._open(box):
             level = box.lowest[at]

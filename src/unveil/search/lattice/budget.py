@@ -12,17 +12,17 @@ __all__ = ["SearchBudget", "budget_of"]
 
 @dataclass(frozen=True, slots=True)
 class SearchBudget:
-    """How far a search may go: seconds, and nodes looked at; None: as far as it takes."""
+    """How far a search may go, in seconds and in nodes looked at; None: without a limit."""
 
     seconds: float | None = None
     nodes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is not a number of seconds."""
+        """Refuse a time limit that is not a number of seconds."""
         if self.seconds is not None and not self.seconds >= 0.0:
             raise ArgumentError(f"the time limit is a number of seconds from 0 on, not {shown_number(self.seconds)}.")
 
 
 def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
-    """Return how far a search may go, or refuse what is not a limit."""
+    """Return how far a search may go, or refuse a value that is no limit."""
     return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))

@@ -1,4 +1,4 @@
-"""A request as a lattice of generalisations, and the one of them that is chosen."""
+"""A request as a lattice of generalisations, and the generalisation that is chosen."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Lattice:
         )
 
     def _fails_at_the_top(self) -> ModelNotMetError | None:
-        """Say which model the table does not meet as one class, or as few as the levels allow, with nothing suppressed."""
+        """Say which model fails even at the highest levels, in one class or as few as they allow, with nothing suppressed."""
         classes = self.space.classes(self.space.top).copy()
         nothing = np.zeros(len(classes), dtype=bool)
         return not_met(self.measured(self.space.top, classes, nothing), "with every key attribute at its highest level")
@@ -119,7 +119,7 @@ class Lattice:
         return {**request.measured(counts, whole), **self._paid(node, classes, gone)}
 
     def _paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
-        """Return what the records of the worst class that is kept pay their publisher, given what they lose here."""
+        """Return what a record of the worst class kept pays its publisher, given what records lose at this node."""
         found: dict[Place, Measured] = {}
         kept = ~gone & (classes.n > 0)
         for model in self.requirements.paying:
@@ -164,7 +164,7 @@ class Choice:
 
     @property
     def request(self) -> Request:
-        """What was required of which table."""
+        """The table, and what was required of it."""
         return self.lattice.request
 
     @property

@@ -4,14 +4,15 @@ With :math:`n_C` the records of a class C, and n those of the table,
 
 - "discernibility" is :math:`\sum_C n_C^2` over the classes kept, and n for every suppressed record; "discernibility-monotone" is
   :math:`\sum_C n_C^2` over all classes, as if none were suppressed;
-- "class-size" is n by the number of classes, the suppressed ones being one; below a factor of 0.5 a class that is kept counts
+- "class-size" is n divided by the number of classes, the suppressed ones counting as one; below a factor of 0.5 a class that is
+kept counts
   2 x factor, above it the suppressed ones 2 - 2 x factor;
 - "kl" is the Kullback-Leibler divergence, in bits, of the table's cells from the release's, where the records of a class spread
   evenly over all leaves that it covers;
-- "ambiguity" is the sum over the records of how many combinations of leaves they may stand for, all of them where a record is
+- "ambiguity" is the sum over the records of how many combinations of leaves they may stand for, all of them if a record is
   suppressed (Goldberger and Tassa 2010);
 - "classification:COLUMN" is the share of records whose value of the column is not the most frequent of their class, all of them
-  where two values are; a suppressed record counts as the factor says (half of one unless set otherwise).
+  if two values are; a suppressed record counts as the factor says (half of one unless set otherwise).
 """
 
 from __future__ import annotations
@@ -78,12 +79,12 @@ def _all_pairs(_space: Space, _node: Node, table: ClassTable, _gone: NDArray[np.
 
 
 def surveyed_discernibility(sizes: LatticeSizes, records: int) -> NDArray[np.float64]:
-    """Return the discernibility of every node of a lattice, those of its classes suppressed that are too small."""
+    """Return the discernibility of every node of a lattice, with its classes that are too small suppressed."""
     return np.asarray(sizes.squares + sizes.small.astype(np.float64) * records)
 
 
 def class_size(factors: Factors) -> ClassCost:
-    """Return the mean size of the classes; the two factors change places, as more classes are better."""
+    """Return the mean size of the classes; the two factors swap places, as more classes are better."""
 
     def score(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
         n = table.n
@@ -119,7 +120,7 @@ def _ambiguity(space: Space, node: Node, table: ClassTable, gone: NDArray[np.boo
 
 
 def class_volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[np.float64], float]:
-    """Return the bits of how many combinations of leaves each class stands for, and of how many there are."""
+    """Return how many combinations of leaves each class stands for, and how many there are, as bits."""
     volume, everything = np.zeros(len(table.n)), 0.0
     for one, level, field in zip(space.attributes, node, space.fields, strict=True):
         volume += np.log2(one.levels.shares[one.lowest + level] * one.levels.leaves)[table.codes(field)]
@@ -128,7 +129,7 @@ def class_volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[
 
 
 def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return n log2 n, zero where n is."""
+    """Return n log2 n, zero if n is."""
     return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
@@ -140,9 +141,9 @@ def classification(target: str, factors: Factors, suppressed: float) -> ClassCos
     target
         The column.
     factors
-        What a record with another value than most of its class counts, and one of a class without a most frequent value.
+        How much a record counts whose value is not its class's most frequent one, and one in a class without such a value.
     suppressed
-        What a suppressed record counts.
+        How much a suppressed record counts.
     """
     most = max(factors.generalising, factors.suppressing, suppressed)
 
@@ -175,7 +176,7 @@ def key_classification(target: str, factors: Factors, suppressed: float) -> Clas
 
 
 def _blurred(space: Space, node: Node, at: int) -> float:
-    """Return how few of an attribute's values are left at its level: 0 where all are, 1 where there is one."""
+    """Return how few of an attribute's values are left at its level: 0 if all are, 1 if there is one."""
     one = space.attributes[at]
     values, left = len(one.levels.labels[0]), len(one.levels.labels[one.lowest + node[at]])
     return 0.0 if values == 1 else 1.0 - (left - 1) / (values - 1)
@@ -184,7 +185,7 @@ def _blurred(space: Space, node: Node, at: int) -> float:
 def _by_others(
     space: Space, table: ClassTable, at: int, kept: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return, for what agrees in all other attributes, its records in its largest class, in its second, and in all."""
+    """Return, for records that agree in all other attributes, how many are in their largest class, in the second, and in all."""
     others = [field for number, field in enumerate(space.fields) if number != at]
     if others:
         of_row, _ = classes_of(tuple(word[kept] for word in table.keys), others)

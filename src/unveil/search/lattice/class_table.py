@@ -15,7 +15,7 @@ __all__ = ["ClassTable", "CodeField", "fields_of", "packed"]
 
 _WORD = 64
 _PIECE = 1 << 17
-"""Rows are packed in pieces of this many."""
+"""How many rows are packed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ClassTable:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes it takes."""
+        """How many bytes the table takes."""
         return self.amounts.nbytes + sum(word.nbytes for word in self.keys)
 
     def codes(self, field: CodeField, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
@@ -61,7 +61,7 @@ class ClassTable:
         return ((self.keys[field.word][rows] >> np.uint64(field.shift)) & np.uint64(field.mask)).astype(np.int64)
 
     def copy(self) -> ClassTable:
-        """Return a table that lasts."""
+        """Return a copy that lasts when the table's memory is used again."""
         return ClassTable(tuple(word.copy() for word in self.keys), self.amounts.copy())
 
 

@@ -1,6 +1,6 @@
 r"""The compiled check of t-closeness under the earth mover distances, which stops as soon as the result is clear.
 
-Every earth mover distance of the field is a sum of absolute values of sums of differences. With p the class's shares and q the
+Every earth mover distance in use is a sum of absolute values of sums of differences. With p the class's shares and q the
 whole table's,
 
 .. math:: d(p) = \sum_k w_k \Bigl| \sum_{s \in G_k} (p_s - q_s) \Bigr| ,
@@ -30,18 +30,18 @@ __all__ = ["Ruler", "ruler_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ruler:
-    """A distance and how far it may go.
+    """A distance, and how large it may be.
 
     Attributes
     ----------
     threshold
-        The distance that a class may have.
+        The largest distance that is allowed.
     share
         The whole table's shares.
     groups
         For every level of a tree the group of each value; no level: the values are in an order.
     order, gaps
-        The values in their order, and from each to the next how far it is.
+        The values in their order, and the gap from each to the next.
     farthest
         The largest distance that any class could have: that of a single value.
     """
@@ -54,7 +54,7 @@ class Ruler:
     farthest: float = 0.0
 
     def with_farthest(self) -> Ruler:
-        """Return the ruler that knows how far a class can be from the whole; the distance is convex, so it is at a corner."""
+        """Return the ruler with the largest distance that a class can have; the distance is convex, so that is at a corner."""
         values = len(self.share)
         size, lasting = np.ones(values, dtype=np.int64), np.zeros(values)
         far = np.empty(values)
@@ -67,7 +67,7 @@ class Ruler:
     def mark(
         self, size: NDArray[Any], held: NDArray[Any], violating: NDArray[np.bool_], lasting: NDArray[np.float64], limit: float
     ) -> None:
-        """Mark the classes that are too far, and how many of their records stay so below, until these are too many."""
+        """Mark the classes that are too far, and count their records that stay so in nodes below, until these are too many."""
         _mark(
             size, held, self.share, self.groups, self.order, self.gaps, self.threshold, self.farthest, violating, lasting, limit,
             np.empty(0),

@@ -1,16 +1,16 @@
-"""Which generalisations are on the front? The lattice is searched as far as it takes to know every undominated release.
+"""Which generalisations are on the front? The lattice is searched as far as needed to know every undominated release.
 
-Where nothing is suppressed, rates never rise from a node to one above it (`node_rates` says when and why), and every model that
+If nothing is suppressed, rates never rise from a node to one above it (`node_rates` says when and why), and every model that
 fails at a node fails below it. So:
 
 - of the levels of an attribute that no need distinguishes, only the highest is looked at: it gives less away for the same use;
 - a node whose plain degree misses a need rules out all nodes above it (adjusted for chance it may rise, but not above the plain
   one, so each node left is checked for that); a node that breaks a model or gives too much away, all below it;
 - from the top down, a node's homogeneity risk is at least that of the nodes just above it, while its identity risk and its
-  degrees are known without its classes: if even so a release found is better, its classes are not looked at.
+  degrees are known without its classes: if a release already found is better even so, its classes are not looked at.
 
-Where something is suppressed, none of this holds, except that sizes and distinct values of classes only grow: every other node is
-looked at. What is suppressed there is little: its figures are those of the classes, less the cells that are suppressed.
+If something is suppressed, none of this holds, except that sizes and distinct values of classes only grow: every other node is
+looked at. Little is suppressed there, so a node's figures are those of its classes minus the suppressed cells.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Question:
     space, requirements, limit
         The lattice, the models, and how many records may be suppressed.
     cells
-        What finds the cells of the count table that are suppressed with classes.
+        Finds the cells of the count table that are suppressed with some classes.
     identity, homogeneity, needs
         The rates: of the original attributes, of each sensitive attribute, and of each need.
     loss
@@ -95,13 +95,13 @@ class Question:
         return {name: rate.adjusted(node, gone) for name, rate in self.needs.items()}
 
     def without_thresholds(self) -> Question:
-        """Return the same question, everything allowed."""
+        """Return the same question without any threshold."""
         return replace(self, thresholds=Thresholds())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frontier:
-    """The front, whether it is the whole of it, and how many nodes were looked at."""
+    """The front, whether it is complete, and how many nodes were looked at."""
 
     points: Sequence[FrontPoint]
     complete: bool
@@ -133,7 +133,7 @@ class _Search:
         if size > _MOST_NODES:
             raise ArgumentError(f"{size:,} generalisations are too many for a front; bound the levels of attributes.")
         self.closed = np.zeros(self.shape, dtype=bool)
-        self.risks = np.zeros((*self.shape, len(question.homogeneity)))  # at least so much is disclosed, as far as is known
+        self.risks = np.zeros((*self.shape, len(question.homogeneity)))  # a lower bound, so far, of what is disclosed
         self.found = Undominated()
         self.evaluated = 0
         self.began = time.monotonic()
@@ -155,7 +155,7 @@ class _Search:
         return Frontier(self.found.sorted(), complete=True, evaluated=self.evaluated)
 
     def _order(self) -> NDArray[np.int64]:
-        """Return the nodes, the most general first; where all are looked at that may do, by the attributes as they are rolled up.
+        """Return the nodes, the most general first; if all possible ones are looked at, in the order of rolling up attributes.
 
         Whether a node is ruled out by one above it is the same in both orders. In the second, neighbours share finer classes.
         """
@@ -237,7 +237,7 @@ class _Search:
         return ((at, level) for at, level in enumerate(place) if level + 1 < self.shape[at])
 
     def _close_above(self, name: str, place: Node) -> None:
-        """Look for the lowest node on a way up to this one that misses a need, too, and rule out all nodes above it."""
+        """Find the lowest node on a way up to this one that also misses a need, and rule out all nodes above it."""
         rate = self.ask.needs[name]
         if not rate.monotone:
             return
@@ -251,7 +251,7 @@ class _Search:
         self.closed[tuple(slice(level if at in rate.codings else 0, None) for at, level in enumerate(lowest))] = True
 
     def _suppressed(self, place: Node, node: Node, table: ClassTable) -> NDArray[np.bool_] | None:
-        """Return the classes to suppress; None where there is no release here, and then often none below."""
+        """Return the classes to suppress; None if there is no release here, and then often none below."""
         verdict = self.ask.requirements.verdict(node, table, self.ask.requirements.small(table))
         lost = int(table.n[verdict.violating].sum())
         if lost == self.ask.space.records:
@@ -263,9 +263,9 @@ class _Search:
         return None
 
     def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> tuple[FrontPoint, NDArray[np.int64] | None]:
-        """Return the figures of a node whose classes given are suppressed, and the rows of the cells in them.
+        """Return the figures of a node with the given classes suppressed, and the rows of the cells in them.
 
-        The homogeneity risks take most of the time; another thread works them out meanwhile.
+        The homogeneity risks take most of the time; another thread computes them meanwhile.
         """
         ask, lost = self.ask, int(table.n[classes].sum())
         if not lost:
@@ -289,7 +289,7 @@ class _Search:
         figure: Callable[[Rate | Identity], float | None],
         risks: Mapping[str, Future[float | None]],
     ) -> FrontPoint:
-        """Return a node with its figures, some of which may be under way."""
+        """Return a node with its figures, some of which may still be being computed."""
         ask = self.ask
         identity, degrees = figure(ask.identity), {name: figure(rate) for name, rate in ask.needs.items()}
         loss = ask.loss.score(ask.space, node, table, classes)

@@ -7,7 +7,7 @@ until none can be better: the solution is the optimum. If a lattice is too large
 (`wandering`) looks for better ones, in turn with boxes of nodes (`boxes`) that are split until none can hold one.
 
 Of nodes that cost the same, the one with the lowest levels is taken: that of the smallest sum, and of equal sums the one whose
-first attributes are lower. Where too many nodes may cost the same (generalisation costs nothing, say), or a lattice is too large
+first attributes are lower. If too many nodes may cost the same (generalisation costs nothing, say), or a lattice is too large
 to be held, only neighbours are compared in this way.
 """
 
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
 __all__ = ["Found", "search"]
 
 _MOST_NODES = 1 << 26
-"""Lattices up to this many nodes are held as a whole; of larger ones only what is looked at is."""
+"""Lattices up to this many nodes are held as a whole; of larger ones only the nodes looked at."""
 _MOST_IN_TIME = 1 << 22
-"""The same under a time limit, where the objective has boxes: to lay out and sort more takes seconds that a walk uses better."""
+"""The same under a time limit, if the objective has boxes: a walk makes better use of the seconds that more would take."""
 _PATIENCE = 60.0
-"""Seconds after which the search of a larger one stops where no limit is given."""
+"""Seconds after which the search of a larger one stops if no limit is given."""
 _MOST_FAILING = 4096
 _FIRST_ROUNDS = 256
 """Rounds of the walk before the first box is split."""
 _BOXES = 1
 """Boxes split for each further round; one takes about as long."""
 _STALE = 256
-"""Rounds in a row without anything better after which the walk ends, where no box can show that nothing is left."""
+"""After this many rounds in a row without a better node the walk ends, if no box can show that none is left."""
 _ROUNDING = 1e-6
 _ALIKE = 1e-12
-"""Scores that differ by no more, relative to them, are equal: the same costs may be summed in another order."""
+"""Scores with no larger relative difference are equal: the same costs may be summed in another order."""
 _MOST_TIED = 1 << 14
 """If more nodes than this may cost as much as the best one, only its neighbours are looked at."""
 _MOST_RAISED = 1 << 17
-"""Bounds of more nodes than this are not raised at once: it would take longer than looking at the nodes that it saves."""
+"""Bounds of more nodes than this are not raised at once: that would take longer than looking at the nodes it saves."""
 _BATCH = 256
-"""The nodes that need not be looked at are left out of this many nodes at a time."""
+"""Nodes that need not be looked at are removed from this many at a time."""
 _MOST_SURVEYED = 1 << 20
 """If there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory."""
 
@@ -70,7 +70,7 @@ class Found:
     Attributes
     ----------
     node
-        The best node; None where none meets the requirements.
+        The best node; None if none meets the requirements.
     score
         Its score.
     suppressed
@@ -78,7 +78,7 @@ class Found:
     bound
         No node has a score below this.
     optimal
-        Whether that is certain to be the best, or that there is none.
+        Whether it is certain that this is the best, or that there is none.
     lattice, evaluated
         The nodes there are, and those looked at.
     closest
@@ -103,9 +103,9 @@ class _Seen:
     node: Node | None = None
     suppressed: int = 0
     ranking: tuple[float, ...] = ()
-    """What its attributes lose, the largest first, if the objective distinguishes nodes of one score by it."""
+    """What the best node's attributes lose, the largest first, if the objective distinguishes equal scores by that."""
     costs: dict[Node, float] = field(default_factory=dict)
-    """What each node looked at costs, or at least; infinite where it does not meet the requirements."""
+    """What each node looked at costs, or a lower bound of that; infinite if it does not meet the requirements."""
     closest: tuple[Node, int] | None = None
 
 
@@ -149,10 +149,10 @@ class _Search:
         self.lowest = self._bottom_bound()
         self.bounds: NDArray[np.float64] = self._first_bounds()
         self.failing: NDArray[np.int64] = np.zeros((0, len(space.shape)), dtype=np.int64)
-        self.below: set[Node] = set()  # nodes that need not be looked at: they lie below those
+        self.below: set[Node] = set()  # all nodes below these need not be looked at
         self.boxes: Boxes | None = None
         self.first = space.bottom  # no node with a lower level of an attribute meets the requirements
-        self.most = math.inf  # what a node may cost at the most to be as good as the best so far
+        self.most = math.inf  # the most that a node may cost to be as good as the best so far
         self.tying = False  # whether the lowest cost is known, and only lower levels are looked for
 
     def run(self) -> Found:
@@ -182,7 +182,7 @@ class _Search:
         return Found(seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest)
 
     def _survey(self) -> Found | None:
-        """Settle all nodes in one pass, where class sizes are all that requirements and objective ask for."""
+        """Settle all nodes in one pass, if requirements and objective depend on nothing but class sizes."""
         least, survey = self.requirements.least, None if isinstance(self.objective, Separable) else self.objective.survey
         limited = self.budget.seconds is not None or self.budget.nodes is not None
         many = self.space.size > _MOST_RAISED or len(self.space.cells) > _MOST_SURVEYED
@@ -201,7 +201,7 @@ class _Search:
         return self._settled(node, float(costs[node]), int(sizes.small[node]), least_small)
 
     def _raise_lowest(self) -> None:
-        """Where nothing may be suppressed, leave out the levels of an attribute that fail even by themselves."""
+        """If nothing may be suppressed, leave out the levels of an attribute that fail even by themselves."""
         if self.limit or not self.whole or self.requirements.only_small:
             return
         self.first = self.space.rolled.raise_lowest(self.requirements.fails_below)
@@ -217,7 +217,7 @@ class _Search:
         return self._cost(node) < math.inf
 
     def _cost(self, node: Node) -> float:
-        """Return what a node costs, infinite where it does not meet the requirements; at least, where it cannot be the best."""
+        """Return what a node costs, infinite if it fails the requirements; a lower bound is enough if it cannot be the best."""
         if node in self.below:
             return math.inf
         if node not in self.seen.costs:
@@ -234,7 +234,7 @@ class _Search:
         return len(self.seen.costs) + (self.boxes.probes if self.boxes is not None else 0)
 
     def _spend(self) -> None:
-        """Stop where the run or the budget ends; a search without a budget of a large lattice ends, too."""
+        """Stop when the run or the budget ends; a search of a large lattice ends even without a budget."""
         self.active.check()
         nodes, seconds, passed = self.budget.nodes, self.budget.seconds, time.monotonic() - self.began
         if nodes is not None and self._evaluated() >= nodes:
@@ -246,7 +246,7 @@ class _Search:
 
     def _evaluate(self, node: Node) -> float:
         table = self.space.classes_within(node, self.requirements.most_classes)
-        if table is None:  # too many classes, so too many are small; in the top node there are no more of these
+        if table is None:  # too many classes, so too many small ones; at the top node they cannot be too many
             self._close_below(node, self.space.records)
             return math.inf
         small = self.requirements.small(table)
@@ -285,11 +285,11 @@ class _Search:
         return score
 
     def _hopeful(self, node: Node, bound: float) -> bool:
-        """Whether a node that costs so much, or more, may be better than the best so far, if only by lower levels."""
+        """Whether a node that costs at least this much may be better than the best so far, if only by lower levels."""
         return bound < self._ceiling() or (bound <= self.most and self._lower(node))
 
     def _ceiling(self) -> float:
-        """Return the score that a better node stays below; one that ties may be better where ties are distinguished further."""
+        """Return the score that a better node stays below; one that ties may be better if ties are distinguished further."""
         return math.nextafter(self.most, math.inf) if self.objective.ranked else self.seen.score
 
     def _lower(self, node: Node) -> bool:
@@ -297,11 +297,11 @@ class _Search:
         return self.seen.node is not None and lowest_first(node) < lowest_first(self.seen.node)
 
     def _slack(self, score: float) -> float:
-        """Return by how much scores differ that are equal; those of separable objectives add up to 1."""
+        """Return by how much scores that count as equal may differ; those of separable objectives add up to 1."""
         return _ALIKE * max(abs(score), 1.0 if isinstance(self.objective, Separable) else 0.0)
 
     def _close_below(self, node: Node | None, lost: int, looked_at: Node | None = None) -> None:
-        """Note that a node fails, and with it, where a lasting requirement does, all nodes below."""
+        """Note that a node fails and, if a lasting requirement does, that all nodes below it fail too."""
         at = node if node is not None else looked_at
         if at is not None and (self.seen.closest is None or lost < self.seen.closest[1]):
             self.seen.closest = (at, lost)
@@ -318,7 +318,7 @@ class _Search:
         return np.full(self.space.shape, self.lowest)
 
     def _floor(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> float:
-        """Return what a node costs at least, and raise the bounds of all nodes below: what is too small there is so in them."""
+        """Return a lower bound of a node's cost, and raise that of all nodes below: classes too small here are so there."""
         if not isinstance(self.objective, Separable):
             if self.objective.rises == "never":
                 return -math.inf
@@ -394,7 +394,7 @@ class _Search:
                 self.look(node)
 
     def _visit_boxes(self) -> bool:
-        """Walk over a lattice too large to hold, and split its boxes, in turn; whether no box is left that can be better."""
+        """Walk over a lattice too large to hold and split its boxes, in turn; return whether no box can hold a better node."""
         if isinstance(self.objective, Separable):
             k = self.requirements.least
             probe = LookedAt(self._fails_lastingly) if k is None else Sizes(self.space.rolled, k, self.limit)
@@ -420,11 +420,11 @@ class _Search:
             self.boxes.split()
 
     def _fails_lastingly(self, node: Node) -> bool:
-        """Whether a node and all below fail, for certain."""
+        """Whether a node and all nodes below it are certain to fail."""
         return not self.look(node) and bool((self.failing >= node).all(axis=1).any())
 
     def _lowest_left(self) -> float:
-        """Return a bound on the score of what was not looked at."""
+        """Return a lower bound of the scores of the nodes that were not looked at."""
         if not self.whole:
             return min(self.seen.score, self.lowest if self.boxes is None else self.boxes.bound)
         open_ = self.bounds[~self.closed]

@@ -27,7 +27,7 @@ class Searched(Protection):
     suppressed
         How many records are suppressed.
     models, before
-        The figure of each required model for the release, and of the data.
+        The figure of each required model, for the release and for the data.
     seconds
         How long the search took.
     """
@@ -43,7 +43,7 @@ class Searched(Protection):
         return (*release.settings["key"], *release.settings["sensitive"])
 
     def stated(self, release: Release[Any]) -> list[dict[str, Any]]:
-        """Return the models, each with its figure and with those against whom it holds."""
+        """Return the models, each with its figure and the intruders against whom it holds."""
         return [
             {
                 "model": place[0],
@@ -88,12 +88,12 @@ class Generalisation(Searched):
     objective
         What the score measures.
     optimal, bound
-        Whether no other generalisation costs less, and a cost below which none lies.
+        Whether no other generalisation costs less, and a lower bound of what any costs.
     lattice, evaluated
         The generalisations there are, and those looked at.
     lost
         The key attributes that have one value in all records left, although the data has several, each with the number of groups
-        that Mondrian would keep of it; None where the table is too large to try.
+        that Mondrian would keep of it; None if the table is too large to try.
     """
 
     transformation: Mapping[str, int]
@@ -158,7 +158,7 @@ def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str
 
 
 def _against(model: str, settings: Mapping[str, Any], *, population: bool) -> str:
-    """Say against whom a model holds; where nulls match anything, k is matched within the release alone."""
+    """Say against whom a model holds; if nulls match anything, records are matched within the release alone."""
     if model == "k_anonymity" and settings.get("nulls") == "wildcard":
         return "someone who has the release alone, and takes a null for any value"
     return against_key(settings["key"], population=population)

@@ -36,7 +36,7 @@ class LatticeSizes:
 
 
 def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
-    """Look at every node; None where the keys do not fit into one word."""
+    """Look at every node; None if the keys do not fit into one word."""
     base, order = rolled.base, rolled.order
     if len(base.keys) > 1 or len(base) >= _MOST_ROWS:
         return None
@@ -57,7 +57,7 @@ def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
 
 @compiled
 def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, last, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Fill in the figures of all nodes, in the order of the walk; stop where the flag says so."""
+    """Fill in the figures of all nodes, in the order of the walk; stop when the flag says so."""
     depths, rows = shape.shape[0], keys.shape[0]
     slots = np.zeros(_power(2 * rows), dtype=np.int32)
     all_keys, all_n = np.empty((depths, rows), dtype=np.uint64), np.empty((depths, rows), dtype=n.dtype)
@@ -74,7 +74,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, last, flag):  #
                 depth -= 1
             if depth < 0:
                 break
-            # raise it: the classes of the level below are merged into its table, where they may stand already
+            # raise it: the classes of the level below, which may already be in its table, are merged into it
             level[depth] += 1
             move = first[depth] + level[depth] - 1
             groups = maps[starts[move] : starts[move + 1]]
@@ -91,7 +91,7 @@ def _walk(keys, n, shape, fields, maps, starts, first, k, sizes, last, flag):  #
             table[depth + 1] = other
             depth += 1
         else:
-            # the attributes behind it begin at their lowest level again
+            # the attributes after it start again at their lowest level
             level[depth], table[depth + 1], size[depth + 1] = 0, table[depth], size[depth]
             depth += 1
 

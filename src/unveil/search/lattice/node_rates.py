@@ -9,13 +9,14 @@ at one above. Then Y' adds nothing to Y, and knowing more never raises entropy, 
 
 .. math:: H(X \mid Y') \ge H(X \mid Y', Y) = H(X \mid Y), \qquad\text{hence}\qquad DR_X(Y') \le DR_X(Y) ,
 
-as H(X) is the same (the data processing inequality). It takes three things, and `monotone` says whether they hold. X is not
+as H(X) is the same (the data processing inequality). This needs three things, and `monotone` says whether they hold. X is not
 generalised itself: a need whose target is a key attribute may rise. Y' is a function of Y: labels are, as a hierarchy is a chain;
-under a partition a label that straddles two blocks has a block of its own, so that what was one block may fall apart above. And
-nothing is suppressed: whether a record is suppressed depends on its class, which Y' does not know.
+under a partition a label that straddles two blocks has a block of its own, so one block may split into several at a node above.
+And nothing is suppressed: whether a record is suppressed depends on its class, which Y' does not determine.
 
 *Adjusted for chance* a rate may rise, as chance gives less to coarser values. It never exceeds the plain rate: with e the rate
-that chance gives, (r - e) / (1 - e) <= r. So what is above a node whose plain rate is too low is too low adjusted as well.
+that chance gives, (r - e) / (1 - e) <= r. So at every node above one whose plain rate is too low, the adjusted rate is too low as
+well.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ _Shown: TypeAlias = tuple[list["NDArray[Any]"], "NDArray[Any]"]
 """The codes of the attributes, column by column, and the records of each row."""
 
 Cells: TypeAlias = Callable[[], "NDArray[np.int64]"]
-"""What gives the rows of the cells that are suppressed, as soon as they are known."""
+"""Gives the rows of the suppressed cells as soon as they are known."""
 
 DECIMALS = 12
 """Rates that agree in this many decimals are equal: the same records may be summed in another order."""
 
 
 def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
-    r"""Return :math:`DR_X(Y) = 1 - H(X|Y) / H(X)` from rows of codes; None where X holds one value only.
+    r"""Return :math:`DR_X(Y) = 1 - H(X|Y) / H(X)` from rows of codes; None if X holds one value only.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray
 
 
 def adjusted_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
-    """Return the rate adjusted for chance; None where it is undefined, or cannot be distinguished from chance."""
+    """Return the rate adjusted for chance; None if it is undefined, or cannot be distinguished from chance."""
     joint = _Joint.of(known, hidden, n)
     if len(joint.totals) == 1:
         return None
@@ -81,7 +82,7 @@ def adjusted_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDA
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joint:
-    """The records of every class of Y and of every value of X, and those of both together, the class of each."""
+    """The records of every class of Y, of every value of X, and of every pair of these, and the class of each pair."""
 
     sizes: NDArray[Any]
     totals: NDArray[Any]
@@ -98,22 +99,22 @@ class _Joint:
         return cls(np.bincount(classes, weights=cells), totals[totals > 0.0], cells, classes.astype(np.int64))
 
     def rate(self) -> float:
-        """Return the rate, where X holds more than one value."""
+        """Return the rate, if X holds more than one value."""
         left = float((entropy_by_class(self.cells, self.of_cell, self.sizes) * self.sizes).sum() / self.sizes.sum())
         return max(0.0, 1.0 - left / entropy_bits(self.totals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
-    """What the values of a key attribute count as, level by level.
+    """What each value of a key attribute counts as, level by level.
 
     Attributes
     ----------
     groups
-        For each level allowed the group of every value.
+        For each allowed level, the group of every value.
     kept, starred
-        For each level the code of every group; where records are suppressed, behind them that of the suppressed value. None
-        where a partition does not cover the labels.
+        For each level, the code of every group; if records are suppressed, followed by the code of the suppressed value. None
+        if a partition does not cover the labels.
     nested
         Whether each level's code follows from that of the level before.
     """
@@ -137,7 +138,7 @@ class Coding:
         return cls(groups, kept, starred, all(_follows(coarse, fine) for fine, coarse in pairwise(codings)))
 
     def signature(self, level: int) -> bytes | None:
-        """Return what distinguishes two levels: which values count as one; None where that is not defined."""
+        """Return what tells levels apart: which values count as one; None if that is not defined."""
         codes = self.kept[level]
         return None if codes is None else np.unique(codes[self.groups[level]], return_inverse=True)[1].astype(np.int64).tobytes()
 
@@ -167,7 +168,7 @@ class Rate:
     counts
         The count table over all attributes.
     attributes
-        The key attributes; what else is named keeps its values.
+        The key attributes; other attributes keep their values.
     target, given
         The attribute to infer, and those to infer it from.
     partitions
@@ -201,7 +202,7 @@ class Rate:
         self._adjusted: dict[Node, float | None] = {}
 
     def _varies(self, fixed: bool) -> bool:  # noqa: FBT001
-        """Whether the target holds more than one value, at some level at least."""
+        """Whether the target holds more than one value at some level."""
         if fixed:
             return len(np.unique(self._fixed[self._target - len(self._used)])) > 1
         coding = self.codings[self._used[self._target]]
@@ -214,7 +215,7 @@ class Rate:
         return RollUp(cells, sizes, np.ascontiguousarray(n), [self.codings[at].groups for at in self._used])
 
     def at(self, node: Node) -> float | None:
-        """Return the rate at a node, nothing suppressed; None where it is undefined."""
+        """Return the rate at a node, nothing suppressed; None if it is undefined."""
         levels = tuple(node[at] for at in self._used)
         if levels not in self._seen:
             self._seen[levels] = self._of(rate_between, self._shown(levels))
@@ -225,7 +226,7 @@ class Rate:
         return self._of(rate_between, self._starred(node, gone))
 
     def adjusted(self, node: Node, gone: NDArray[np.int64] | None) -> float | None:
-        """Return the rate at a node, adjusted for chance; None where nothing can be said."""
+        """Return the rate at a node, adjusted for chance; None if nothing can be said."""
         if gone is not None:
             return self._of(adjusted_between, self._starred(node, lambda: gone))
         levels = tuple(node[at] for at in self._used)
@@ -234,7 +235,7 @@ class Rate:
         return self._adjusted[levels]
 
     def _shown(self, levels: Node) -> _Shown | None:
-        """Return what the release shows at some levels of the attributes used; None where a partition does not cover it."""
+        """Return what the release shows at some levels of the attributes used; None if a partition does not cover it."""
         codings = [self.codings[at].kept[level] for at, level in zip(self._used, levels, strict=True)]
         table = self._roll.table(levels)
         columns = [table.codes(field) for field in self._roll.fields]
@@ -242,7 +243,7 @@ class Rate:
         return ([*shown, *columns[len(codings) :]], table.n) if len(shown) == len(codings) else None
 
     def _starred(self, node: Node, cells: Cells) -> _Shown | None:
-        """Return what the release shows at a node where some cells are suppressed: what is left of the others, and stars."""
+        """Return what the release shows at a node where some cells are suppressed: the labels of the others, and stars."""
         levels = tuple(node[at] for at in self._used)
         codings = [self.codings[at].starred[level] for at, level in zip(self._used, levels, strict=True)]
         stars = [codes[-1] for codes in codings if codes is not None]
@@ -295,7 +296,7 @@ class Identity:
         ]
 
     def at(self, node: Node) -> float | None:
-        """Return the risk at a node, nothing suppressed; None where every attribute is constant."""
+        """Return the risk at a node, nothing suppressed; None if every attribute is constant."""
         return _mean([rates[level] for rates, level in zip(self.rates, node, strict=True)])
 
     def suppressed(self, node: Node, gone: Cells) -> float | None:

@@ -5,7 +5,7 @@ Suppressed records count as fully generalised. With :math:`s_j(r)` what record r
 
 .. math:: L_j = \frac{\sum_r s_j(r) - o_j}{c_j} ,
 
-to one figure, so that what generalisation alone costs follows from the attributes one by one, without any class: a bound on the
+into one figure. So what generalisation alone costs follows from the attributes one by one, without any class: a bound on the
 score of a node before it is looked at. `objective_of` says which s, o and c each objective takes.
 """
 
@@ -56,9 +56,9 @@ __all__ = [
 
 _SEPARABLE = ("loss", "precision", "entropy")
 OBJECTIVES: tuple[str, ...] = (*_SEPARABLE, *ATTRIBUTE_COSTS, *CLASS_COSTS, "class-size", "entropy-based")
-"""The objectives, each by its plain name."""
+"""The objectives, by their plain names."""
 JOINED_OBJECTIVES: tuple[str, ...] = tuple(f"{one}-{how}" for one in (*_SEPARABLE, *ATTRIBUTE_COSTS) for how in JOININGS[1:])
-"""Those that join the attributes otherwise than by their mean."""
+"""Objectives that combine the attributes in another way than by their mean."""
 _CLASSIFICATION, _PAYOFF = "classification:", "payoff:"
 _EVEN = 0.5
 """The factor that lets generalisation and suppression count in full."""
@@ -101,11 +101,11 @@ class Separable:
     costs
         For every attribute and level allowed, what a record in each group loses.
     tops, toll
-        What a record of which nothing is left loses in each attribute; the share of what is left to lose that suppression takes.
+        What a record of which nothing is left loses in each attribute; the share of the remaining loss that suppression adds.
     offset, scale
         o and c of each attribute.
     weights
-        The attributes' weights, adding up to 1; for other ways than the mean, as shares of the largest.
+        The attributes' weights: they add up to 1 for a mean, and are shares of the largest otherwise.
     totals
         For every attribute and level the sum of `costs` over all records.
     joined
@@ -144,7 +144,7 @@ class Separable:
         return self.surcharge(lost, kept)
 
     def surcharge(self, lost: float | NDArray[Any], kept: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what is added to each attribute's sum by suppressing this many records, which would lose `kept` else."""
+        """Return what suppressing this many records, which would otherwise lose `kept`, adds to each attribute's sum."""
         return np.asarray(self.toll * (lost * self.tops - kept))
 
     def bounds(self, node: Node, added: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
@@ -176,14 +176,14 @@ class ClassBased:
     score
         The figure of a node whose classes `gone` are suppressed.
     rises
-        What the score is at least that of, while classes are suppressed: "more", of any fewer suppressed; "first", of none
-        suppressed (a class that joins others that are may cost less than they did); "never": nothing is known.
+        How the score changes as classes are suppressed: "more", it is at least the score with any fewer of them; "first", at
+        least that with none (suppressing one more may lower it); "never", nothing is known.
     needs_population
-        Whether it goes by the sizes of classes in the population.
+        Whether it uses the sizes of classes in the population.
     survey
         The figures of all nodes at once, from the sizes of their classes; None: they are looked at one by one.
     ranks
-        What nodes of one score are distinguished by, the lowest first; None: by nothing.
+        Distinguishes nodes of one score, the lowest first; None: nothing does.
     """
 
     name: str
@@ -199,7 +199,7 @@ class ClassBased:
         return self.ranks is not None
 
     def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Return what a node of a score is distinguished by."""
+        """Return the figures that distinguish a node from others of the same score."""
         return () if self.ranks is None else self.ranks(space, node, table, gone)
 
 
@@ -278,7 +278,7 @@ def _of_attributes(
 
 
 def _of_classes(objective: str, targets: Sequence[str], keys: Sequence[str], factor: float) -> ClassBased:
-    """Return an objective of the classes, by its name or by what stands after it."""
+    """Return an objective of the classes, by its name or by the text after it."""
     factors = Factors.of(factor)
     if targets:
         costs = [(key_classification if one in keys else classification)(one, factors, factor) for one in targets]
@@ -286,9 +286,7 @@ def _of_classes(objective: str, targets: Sequence[str], keys: Sequence[str], fac
     if objective.startswith(_PAYOFF):
         game = game_of(objective.removeprefix(_PAYOFF), "the objective payoff")
         return ClassBased(objective, payoff_cost(game, factors), rises="never", needs_population=game.needs_population)
-    full: Literal["more", "never"] = (
-        "more" if factor >= _EVEN else "never"
-    )  # suppression adds to the score where it counts in full
+    full: Literal["more", "never"] = "more" if factor >= _EVEN else "never"  # suppression adds to the score if it counts in full
     if objective == "entropy-based":
         return ClassBased(objective, bits_cost(factors), rises=full)
     if objective == "class-size":
@@ -298,7 +296,7 @@ def _of_classes(objective: str, targets: Sequence[str], keys: Sequence[str], fac
 
 
 def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], plain: str, joined: Joining) -> NDArray[np.float64]:
-    """Return the weights as shares: of all together in a mean, else, and for the height, which is a sum, of the largest."""
+    """Return the weights as shares: of their sum for a mean; of the largest otherwise, and for the height, which is a sum."""
     names = [one.name for one in attributes]
     if unknown := [name for name in given if name not in names]:
         raise ArgumentError(f"a weight is given for {shown(unknown[0])}, which is not a key attribute.")
@@ -337,7 +335,7 @@ def _totals(one: KeyAttribute, costs: Sequence[NDArray[np.float64]]) -> NDArray[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """s of every group, level by level, its value for what is suppressed, and o."""
+    """s of every group, level by level, its value for a suppressed record, and o."""
 
     costs: list[NDArray[np.float64]]
     top: float

@@ -1,10 +1,10 @@
 """The classes of a generalisation in one pass over a table of very many rows, in little memory.
 
-All fields of a key that are raised are rewritten at once, and only the classes are held: no table on the way that has nearly as
-many rows as the first. Room grows with the classes. A caller who knows how many of them there may be at most has the pass end
-when there is one more. Of the tables made, those that are much smaller than the first are kept, within a share of its bytes, and
-whatever is coarser is made from the smallest of them. To get some, the attributes with most values are raised first, as few of
-them as possible.
+All fields of a key that are raised are rewritten at once, and only the classes are held: there is no intermediate table with
+nearly as many rows as the first. Room grows with the classes. A caller who knows the largest useful number of classes can have
+the pass end when there is one more. Of the tables made, those that are much smaller than the first are kept, within a share of
+its bytes, and whatever is coarser is made from the smallest of them. To get some, the attributes with most values are raised
+first, as few of them as possible.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["OnePass", "merged_at_once"]
 _FIRST_ROOM = 1 << 16
 _GROWTH = 4
 _MUCH_SMALLER = 8
-"""A table is kept where it has at most this part of the rows of the first."""
+"""A table is kept if it has at most this fraction of the rows of the first."""
 _SHARE_KEPT = 4
-"""Tables are kept within this part of the bytes of the first."""
+"""The tables kept take at most this fraction of the bytes of the first."""
 _MOST_KEPT = 256
 
 
@@ -57,11 +57,11 @@ class OnePass:
         self._base, self._fields, self._order, self._groups = base, fields, order, groups
         self._bottom = (0,) * len(order)
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
-        self._wide: set[tuple[int, ...]] = set()  # nodes of more classes than are kept
+        self._wide: set[tuple[int, ...]] = set()  # nodes with more classes than are kept
         self._rows = len(base) // _MUCH_SMALLER
 
     def table(self, node: tuple[int, ...], most: int | None = None) -> ClassTable | None:
-        """Return the classes of a node; None where there are more of them than are of use."""
+        """Return the classes of a node; None if there are more of them than are of use."""
         if node == self._bottom:
             return self._base if most is None or len(self._base) <= most else None
         if (known := self._kept.get(node)) is not None:
@@ -81,7 +81,7 @@ class OnePass:
         return min(below, key=lambda one: len(self._kept[one]), default=self._bottom)
 
     def _on_the_way(self, node: tuple[int, ...]) -> tuple[int, ...]:
-        """Make a small table below a node, with as few attributes raised as possible; return its node, the bottom for none."""
+        """Make a small table below a node, with as few attributes raised as possible; return its node, or the bottom if none."""
         for number in range(1, len(self._order)):
             raised = set(self._order[:number])
             one = tuple(level if at in raised else 0 for at, level in enumerate(node))
@@ -113,7 +113,7 @@ def merged_at_once(
 ) -> ClassTable | None:
     """Return the table with the codes of some fields replaced by their groups, and equal keys merged.
 
-    The keys are in the order in which they first come. None: there are more than `most` of them.
+    The keys are in the order of their first occurrence. None: there are more than `most` of them.
     """
     keep = np.full(len(table.keys), ~np.uint64(0), dtype=np.uint64)
     for field in fields:
@@ -137,7 +137,7 @@ def merged_at_once(
 
 
 def _room(table: ClassTable, rows: int, filled: int = 0) -> ClassTable:
-    """Return a table with room for so many rows, and one to write the next key to; the first rows are those of another."""
+    """Return a table with room for this many rows and one to write the next key to; its first rows are those of another."""
     larger = ClassTable(
         tuple(np.empty(rows + 1, dtype=word.dtype) for word in table.keys),
         np.empty((rows + 1, table.amounts.shape[1]), dtype=table.amounts.dtype),

@@ -1,10 +1,10 @@
-r"""Costs of ARX that do not count a suppressed record by what is left of it: bits lost, and the publisher's payoff.
+r"""Costs, as in ARX, that do not depend on what is left of a suppressed record: bits lost, and the publisher's payoff.
 
-- "entropy-based" is the share of a record's information that is lost, on average: that of the bits of all combinations of leaves,
-  as in `models.profitability`; f for a suppressed record.
+- "entropy-based" is the share of a record's information that is lost, on average: bits out of those of all combinations of
+  leaves, as in `models.profitability`; f for a suppressed record.
 - "payoff:BENEFIT:LOSS:GAIN:COST[:ATTACKER]" is the share of what all records together are worth that their publisher does not
-  get: all of it for a suppressed record, and for one that is kept what its payoff (see `models.profitability`) falls short of
-  its benefit.
+  get: all of it for a suppressed record, and for one that is kept the amount by which its payoff (see `models.profitability`)
+  falls short of its benefit.
 """
 
 from __future__ import annotations

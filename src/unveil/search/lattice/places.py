@@ -1,4 +1,4 @@
-"""Where a node lies in its lattice: those beside and below it, and its place among all."""
+"""Where a node lies in its lattice: the nodes beside and below it, and its place among all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["lowest_first", "neighbours", "node_at", "nodes_below"]
 
 
 def lowest_first(node: Node) -> tuple[int, Node]:
-    """Return what nodes of equal cost are sorted by: the sum of their levels, then the levels one by one."""
+    """Return the sort key for nodes of equal cost: the sum of their levels, then the levels one by one."""
     return sum(node), node
 
 

@@ -39,7 +39,7 @@ def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None
 def further_columns(
     records: Microdata, keys: Sequence[str], sensitive: Sequence[str], needs: Mapping[str, Need], models: Sequence[Model]
 ) -> tuple[str, ...]:
-    """Return the columns that are counted besides the key: those that are sensitive, of the models, and of the needs."""
+    """Return the columns that are counted besides the key: those that are sensitive, and those of the models and of the needs."""
     for name in sensitive:
         if name in keys:
             raise ArgumentError.key_is_sensitive(name)
@@ -86,7 +86,7 @@ def question_of(
 
 
 def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
-    """Say which figures are undefined everywhere, and refuse what cannot be guided by them."""
+    """Say which figures are undefined everywhere, and refuse a search that they cannot guide."""
     undefined = {
         f"homogeneity of {name}": "it holds only one value, so there is nothing to disclose"
         for name, rate in question.homogeneity.items()

@@ -2,8 +2,8 @@
 
 A class is a key of bit fields, one field per attribute, in one or more 64-bit words; raising an attribute's level rewrites its
 field and merges the keys that became equal. A generalisation is reached attribute by attribute, those with most values first,
-and the tables on the way are kept, so neighbours cost what their last attributes cost. If there are very many cells, such
-tables would take a multiple of their memory: each generalisation is made in one pass instead (`one_pass`).
+and the tables on the way are kept, so neighbours cost what their last attributes cost. If there are very many cells, these
+tables would take several times the memory of the cells: each generalisation is made in one pass instead (`one_pass`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["Merger", "RollUp", "classes_of", "code_sums", "rows_among"]
 
 _PACE = Pace(rollup_kernels.merge, rollup_kernels.number, rollup_kernels.sum_codes)
 _MOST_KEPT = 1 << 28
-"""Bytes of tables kept on the way, together."""
+"""The most bytes of all tables kept on the way."""
 _LAST_EPOCH = (1 << 31) - 1
 _MANY_ROWS = 1 << 20
 """Tables of more rows have fewer slots per row, and are rolled up in one pass each."""
 _FEW_ROWS = 512
-"""What follows from a table of this many rows is merged in one go, and made again where it is needed again."""
+"""Tables that follow from one of at most this many rows are made in one go, and made again when needed again."""
 
 
 class RollUp:
@@ -48,7 +48,7 @@ class RollUp:
     amounts
         What is added up: one row per cell, the first column its records.
     levels
-        For the first columns, those that are generalised: for each level allowed, the group of every value. The further columns
+        For the first columns, those that are generalised: for each allowed level, the group of every value. The other columns
         stay as they are.
     distinct
         Whether no two cells agree in all columns.
@@ -73,7 +73,7 @@ class RollUp:
         coded = chain((groups[column] for groups, column in zip(narrow, codes, strict=False)), codes[len(levels) :])
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
         whole = ClassTable(packed(coded, self.fields, len(amounts)), amounts)
-        apart = distinct and base[: len(levels)] == list(sizes[: len(levels)])  # the lowest levels leave all cells apart
+        apart = distinct and base[: len(levels)] == list(sizes[: len(levels)])  # at the lowest levels all cells stay distinct
         self.base = whole if apart else _cells_merged(whole)
         many = len(self.base) > _MANY_ROWS
         self._at_once = OnePass(self.base, self.fields, self.order, self.groups) if many else None
@@ -82,7 +82,7 @@ class RollUp:
         self._begin(self.base, [0] * len(levels))
 
     def _begin(self, table: ClassTable, lowest: Sequence[int]) -> None:
-        """Make what follows from the table of some node, whose levels are the lowest from now on."""
+        """Start from the table of a node, whose levels are the lowest from now on."""
         self._first, self._lowest, self._is_raised = table, tuple(lowest[at] for at in self.order), any(lowest)
         upwards = [
             {level: self.groups(at, low, level) for level in range(low + 1, len(self.levels[at]))}
@@ -95,7 +95,7 @@ class RollUp:
     def raise_lowest(self, fails: Callable[[ClassTable], bool]) -> tuple[int, ...]:
         """Leave out the levels of each attribute that fail even with all other attributes left out, and all lower ones.
 
-        Returns the lowest levels that remain, at most the highest there are. The tables that follow are made from theirs.
+        Returns the lowest levels that remain, at most the highest there are. All further tables are made from the table of these.
         """
         lowest, first = [0] * len(self.levels), self.base
         if self._at_once is not None:
@@ -110,11 +110,11 @@ class RollUp:
         return tuple(lowest)
 
     def _does_alone(self, fails: Callable[[ClassTable], bool], alone: ClassTable, at: int, level: int) -> bool:
-        """Whether an attribute does at a level with all others left out."""
+        """Whether an attribute at a level is good enough with all others left out."""
         return not fails(self._alone(alone, at, level))
 
     def _alone(self, table: ClassTable, at: int, level: int) -> ClassTable:
-        """Return the classes by one attribute only, which in a table is at its lowest level."""
+        """Return the classes by one attribute only, from a table that has it at its lowest level."""
         field, groups = self.fields[at], self.groups(at, 0, level)
         shift, mask, number = np.uint64(field.shift), np.uint64(field.mask), int(groups.max()) + 1
         sums = np.zeros((number, table.amounts.shape[1]), dtype=table.amounts.dtype)
@@ -147,11 +147,11 @@ class RollUp:
         return table
 
     def table_within(self, node: Sequence[int], most: int | None) -> ClassTable | None:
-        """Return the classes of a generalisation as `table` does; it may be None where there are more of them than are of use."""
+        """Return the classes of a generalisation as `table` does; it may be None if there are more of them than are of use."""
         return self.table(node) if self._at_once is None else self._at_once.table(tuple(node), most)
 
     def _raised(self, path: tuple[int, ...], before: ClassTable) -> ClassTable:
-        """Return a table, made from that of the next lower level kept, at worst from that with the level not raised."""
+        """Return a table, made from the one kept at the next lower level, or at worst from the one whose level is not raised."""
         level, at, lowest = path[-1], self.order[len(path) - 1], self._lowest[len(path) - 1]
         lower = next((under for under in range(level - 1, lowest, -1) if (*path[:-1], under) in self._kept), lowest)
         finer = self._kept[*path[:-1], lower] if lower > lowest else before
@@ -176,7 +176,7 @@ class RollUp:
 
 
 class Merger:
-    """Room to merge tables in, used again and again; a slot belongs to the merge under way when it is at or above its epoch."""
+    """Room to merge tables in, used again and again; a slot belongs to the current merge if it is at or above its epoch."""
 
     def __init__(self, amounts: NDArray[np.integer[Any]], words: int) -> None:
         rows = len(amounts)
@@ -192,7 +192,7 @@ class Merger:
     def follow(
         self, fields: Sequence[CodeField], upwards: Sequence[Mapping[int, NDArray[np.uint64]]], lowest: Sequence[int]
     ) -> None:
-        """Learn in which order columns are raised, for each column and level the group of every lowest one, and the lowest."""
+        """Note the order of raising columns, for each column and level the group of every lowest one, and the lowest levels."""
         self._lowest, self._is_raised = np.array(lowest, dtype=np.int64), any(lowest)
         maps = [groups for levels in upwards for groups in levels.values()]
         ends = iter(np.cumsum([0, *(len(groups) for groups in maps)]).tolist())
@@ -206,7 +206,7 @@ class Merger:
         self._places = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64).reshape(-1, 3)
 
     def merged_all(self, table: ClassTable, path: Sequence[int], done: int) -> ClassTable:
-        """Return a small table with the columns raised that a path raises, those done already left out."""
+        """Return a small table with the columns raised that a path raises, except those already done."""
         levels = np.array(path)
         if self._is_raised:
             levels[levels == self._lowest] = 0
@@ -225,7 +225,7 @@ class Merger:
         return ClassTable(tuple(word[:rows] for word in last[0]), last[1][:rows])
 
     def _begin(self, merges: int) -> None:
-        """Begin a new epoch; where the numbers of so many more run out, all slots are emptied first."""
+        """Begin a new epoch; if there are not enough numbers left for it, all slots are emptied first."""
         self._epoch += self._step
         if self._epoch + self._step * (merges + 1) > _LAST_EPOCH:
             self._slots[:] = 0
@@ -260,7 +260,7 @@ def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDA
 
 
 def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the class of every row, rows being alike that agree in these columns, and the first row of each class."""
+    """Return the class of every row, rows that agree in these columns being alike, and the first row of each class."""
     masks = np.zeros(len(keys), dtype=np.uint64)
     for field in fields:
         masks[field.word] |= np.uint64(field.mask << field.shift)

@@ -1,6 +1,6 @@
 """The same as `rollup_kernels`, by array operations: slower per row, but without the half second that loading a compiler takes.
 
-Both give the same rows in the same order, that in which keys first come, and sums that are equal to the last bit.
+Both give the same rows in the same order, that of the first occurrence of each key, and sums that are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def merged(keys: Words, amounts: NDArray[Any]) -> tuple[tuple[NDArray[np.uint64]
 
 
 def numbered(keys: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of every row's key, in the order in which keys first come, and the first row of each."""
+    """Return the number of every row's key, in the order of first occurrence, and the first row of each key."""
     order, starts, first = _runs(keys)
     by_first = np.argsort(first)
     number = np.empty(len(first), dtype=np.int64)

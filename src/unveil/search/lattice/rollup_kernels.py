@@ -24,7 +24,7 @@ def merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sum
     """Rewrite one field of the first keys and add up the records of equal keys; returns how many keys there are."""
     classes, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
     for row in range(rows):
-        # the new key, written where the next distinct one would stand, and its hash
+        # the new key, written to the place of the next distinct one, and its hash
         mixed = np.uint64(0)
         for at in range(len(keys)):
             part = keys[at][row]
@@ -32,7 +32,7 @@ def merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sum
                 part = (part & keep) | (groups[(part >> shift) & mask] << shift)
             out[at][classes] = part
             mixed = _mixed(mixed, part)
-        # an empty slot takes it; an equal key takes its amounts
+        # an empty slot takes the key; an equal key takes its amounts
         slot = mixed & last
         while True:
             other = slots[slot] - epoch
@@ -57,7 +57,7 @@ def merge(keys, amounts, rows, word, shift, mask, groups, slots, epoch, out, sum
 def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out, sums, spare, spare_sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, PLR0913
     """Merge for every field that a path raises, one after the other, between two tables; returns the rows, and which it is.
 
-    `path` has the level of each field, and `starts` where the groups of its codes begin in `maps` at each level.
+    `path` has the level of each field, and `starts` says where the groups of its codes begin in `maps` at each level.
     """
     rows, merges = amounts.shape[0], 0
     for at in range(path.shape[0]):
@@ -80,8 +80,8 @@ def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out
 def merge_fields(keys, amounts, row, keep, fields, starts, maps, slots, classes, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0913
     """Rewrite several fields of the keys from a row on, and add up equal keys, of which there are some already.
 
-    `keep` has the bits of each word that stay, and `starts` where the groups of each field's codes begin in `maps`. It stops
-    where there is no room for one more key; returns the row that it came to, and how many keys there are.
+    `keep` has the bits of each word that stay, and `starts` says where the groups of each field's codes begin in `maps`. It stops
+    when there is no room for one more key; returns the row that it came to, and how many keys there are.
     """
     last = np.uint64(slots.shape[0] - 1)
     while row < amounts.shape[0]:
@@ -133,7 +133,7 @@ def place(keys, rows, slots):  # type: ignore[no-untyped-def]  # noqa: ANN001, A
 
 @compiled
 def number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Give rows of one masked key one number, in the order in which they come; returns how many numbers there are."""
+    """Give rows with the same masked key the same number, in the order of rows; returns how many numbers there are."""
     classes, last = 0, np.uint64(slots.shape[0] - 1)
     for row in range(of_row.shape[0]):
         mixed = np.uint64(0)

@@ -32,9 +32,9 @@ Node: TypeAlias = tuple[int, ...]
 
 _WIDEST = 128
 _MOST_DENSE = 1 << 26
-"""Sensitive values are counted class by class where there are no more of them, and no more cells for them, than these."""
+"""Sensitive values are counted class by class if there are no more values, and no more cells for them, than this."""
 _PIECE = 1 << 20
-"""Cells are worked on in pieces of this many."""
+"""How many cells are worked on at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class KeyAttribute:
     lowest, highest
         The levels that it may have.
     records
-        How many records hold each value.
+        The number of records that hold each value.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Space:
         The count table over the key attributes, and the sensitive ones if there are any.
     attributes
         The key attributes.
-    secrets
+    sensitive
         The sensitive attributes, each alone or several jointly, whose spread over the classes will be needed.
     population
         The count table over the key attributes of the population that the table is part of, with the same values in the same
@@ -214,19 +214,19 @@ class Space:
         return self._classes.table(node)
 
     def classes_within(self, node: Node, most: int | None) -> ClassTable | None:
-        """Return the classes of a node as `classes` does; it may be None where there are more of them than are of use."""
+        """Return the classes of a node as `classes` does; it may be None if there are more of them than are of use."""
         return self._classes.table_within(node, most)
 
     def survey(self, k: int) -> LatticeSizes | None:
-        """Return the small classes, the others and their squares of every node; None where the keys are too wide for it."""
+        """Return, for every node, the small classes, the others and their squares; None if the keys are too wide for that."""
         return lattice_sizes(self._classes, k)
 
     def population(self, table: ClassTable) -> NDArray[np.integer[Any]]:
-        """Return how many records of the population each class stands for; those of the table where there is none."""
+        """Return how many records of the population each class stands for; those of the table if there is none."""
         return table.amounts[:, self._first - 1]
 
     def held(self, table: ClassTable, sensitive: str) -> NDArray[np.integer[Any]]:
-        """Return how often each class holds each value of a sensitive attribute, where the space is dense."""
+        """Return how often each class holds each value of a sensitive attribute, if the space is dense."""
         at = self._first
         for name, one in self.sensitive.items():
             if name == sensitive:
@@ -235,7 +235,7 @@ class Space:
         raise ArgumentError.not_one_of("sensitive attribute", sensitive, tuple(self.sensitive))
 
     def joint(self, node: Node, table: ClassTable) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], NDArray[np.int64]]:
-        """Return the classes of a node split by the sensitive values, where the space is not dense.
+        """Return the classes of a node split by the sensitive values, if the space is not dense.
 
         For each part: the class in `table`, which is that of the node; the code of each sensitive attribute; the records.
         """
@@ -253,7 +253,7 @@ class Space:
 
 
 def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any]:
-    """Return columns side by side, in the smallest type that holds their sums, and empty ones for parts of them."""
+    """Return columns side by side, in the smallest type that holds their sums, with empty columns for parts of them."""
     most = max(int(column.sum()) for column in amounts)
     columns: NDArray[Any] = np.zeros((len(amounts[0]), len(amounts) + more), dtype=np.int32 if most < 2**31 else np.int64)
     for at, column in enumerate(amounts):
@@ -262,7 +262,7 @@ def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any
 
 
 def _over(counts: Counts, names: Sequence[str], *, wanted: bool) -> tuple[Counts, NDArray[np.int64]]:
-    """Return the cells over some columns and, where it is wanted, which of them each cell of a count table belongs to."""
+    """Return the cells over some columns and, if it is wanted, which of them each cell of a count table belongs to."""
     if tuple(names) == counts.names:
         return counts, np.arange(len(counts) if wanted else 0)
     classes = counts.classes(names)

@@ -35,7 +35,7 @@ class FrontPoint:
     node
         Its levels, counted from the lowest allowed.
     identity
-        The mean rate of the original key attributes, each given its protected one; None where all are constant.
+        The mean rate of the original key attributes, each given its protected one; None if all are constant.
     homogeneity
         The rate of each sensitive attribute given the protected key; None for a constant one.
     degrees
@@ -65,12 +65,12 @@ class FrontPoint:
 
     @property
     def rank(self) -> tuple[float, tuple[int, Node]]:
-        """What decides between releases of equal figures: the loss, then the levels, lower ones first."""
+        """What decides between releases with equal figures: the loss, then the levels, lower ones first."""
         return round(self.loss, DECIMALS), lowest_first(self.node)
 
     @property
     def figures(self) -> NDArray[np.float64]:
-        """What releases are compared by, higher is better: risks, negated, and degrees."""
+        """What releases are compared by: negated risks, and degrees; higher is better."""
         risks = [-risk for risk in (self.identity, *self.homogeneity.values()) if risk is not None]
         return np.array([*risks, *(degree for degree in self.degrees.values() if degree is not None)])
 
@@ -84,7 +84,7 @@ class Thresholds:
     degrees: Mapping[str, float] = field(default_factory=dict)
 
     def missed(self, point: FrontPoint, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
-        """Return what a release misses, given its adjusted degrees: the figure it has, and the required one."""
+        """Return the thresholds that a release misses, given its adjusted degrees: its figure, and the required one."""
         risks = {"identity": (point.identity, self.identity)}
         risks |= {f"homogeneity of {name}": (risk, self.homogeneity) for name, risk in point.homogeneity.items()}
         missed = {name: (risk or 0.0, most or 0.0) for name, (risk, most) in risks.items() if exceeds(risk, most)}

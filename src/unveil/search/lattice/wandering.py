@@ -1,9 +1,9 @@
-"""Is there a better generalisation nearby? A walk over the nodes that meet the requirements, out of valleys and down again.
+"""Is there a better generalisation nearby? A walk over the nodes that meet the requirements, out of local optima and down again.
 
 From a node some attributes are raised at random; then attributes are lowered, those that gain most first, as long as the
 requirements hold. The walk continues from where this ends if it costs less than before, or, seldom, a little more. After many
-rounds that found nothing better since it began there, the walk begins again with a way down from the most general node. Nobody is
-protected by what is drawn here: it always starts in the same way, so that a search can be repeated.
+rounds that found nothing better, the walk begins again on a way down from the most general node. These draws protect nobody: they
+always start from the same seed, so that a search can be repeated.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["LatticeWalk"]
 
 _MOST_RAISED = 3
 _WORSE = 0.003
-"""By which share of its cost a worse node is worse, on average, that the walk still goes on from."""
+"""The share of its cost by which a node may be worse, on average, for the walk still to continue from it."""
 _LEAST_WEIGHT = 0.3
 _BLIND = 0.2
-"""How often the way down does not ask what a step gains."""
+"""How often a step down is taken regardless of what it gains."""
 _PATIENCE = 8
-"""Rounds without anything better after which the walk begins again elsewhere."""
+"""After this many rounds without a better node the walk begins again elsewhere."""
 
 
 class LatticeWalk:
@@ -40,7 +40,7 @@ class LatticeWalk:
     gains
         What a step down gains, attribute by attribute and level by level.
     cost
-        What a node costs; infinite where it does not meet the requirements.
+        What a node costs; infinite if it does not meet the requirements.
     """
 
     def __init__(self, start: Node, gains: Sequence[NDArray[np.float64]], cost: Callable[[Node], float]) -> None:
@@ -53,7 +53,7 @@ class LatticeWalk:
         self._stale_here = 0
 
     def round(self) -> None:
-        """Go up and down once; from the most general node, if nothing better was found for long."""
+        """Go up and down once; from the most general node, if nothing better was found for a long time."""
         if self._stale_here > _PATIENCE:
             self._at = self._lowered(tuple(len(steps) for steps in self._gains))
             self._now = self._lowest_here = self._cost(self._at)

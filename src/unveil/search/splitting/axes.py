@@ -23,7 +23,7 @@ __all__ = ["Axis", "OrderedAxis", "TreeAxis", "axis_of", "recoded_by_parts"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeAxis:
-    """An attribute with a hierarchy: a part is called by the lowest node that holds all its values."""
+    """An attribute with a hierarchy: a part is named by the lowest node that holds all its values."""
 
     attribute: KeyAttribute
     codes: NDArray[np.int64]
@@ -39,7 +39,7 @@ class TreeAxis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedAxis:
-    """An attribute whose values have an order: a part is called by the values from its lowest to its highest.
+    """An attribute whose values have an order: a part is named by the values from its lowest to its highest.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ Axis: TypeAlias = TreeAxis | OrderedAxis
 
 
 def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | None) -> Axis:
-    """Return how an attribute is split: along its hierarchy where it has one, else along the order given or its natural one."""
+    """Return how an attribute is split: along its hierarchy if it has one, else along the order given or its natural one."""
     codes, values = request.codes(name), list(request.values(name))
     if name in request.hierarchies:
         if orders is not None and name in orders:

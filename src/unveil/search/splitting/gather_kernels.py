@@ -1,7 +1,7 @@
 """The compiled loops under `gathering`: what parts would be called together, what that costs, and which part is nearest.
 
 A part is named by two numbers per attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
-and highest rank, where a null's rank comes behind all others. What `trees`, `last`, `meet` and `shares` are is said there. The
+and highest rank, where a null's rank comes behind all others. `trees`, `last`, `meet` and `shares` are explained there. The
 records of a part are a chain: `head` gives the first, `after` the next one, -1 the end.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["costs", "gather", "improve", "join", "nearest", "owners"]
 
 @compiled_in_place
 def _together(low, high, other_low, other_high, at, trees, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return what two parts are called together, by one attribute."""
+    """Return the name of two parts together, by one attribute."""
     if trees[at] >= 0:
         return low, max(high, other_high, np.int64(meet[trees[at] + low * last[at] + other_low]))
     return min(low, other_low), max(high, other_high)
@@ -24,7 +24,7 @@ def _together(low, high, other_low, other_high, at, trees, last, meet):  # type:
 
 @compiled_in_place
 def _joint(names, one, other, trees, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return what a record of two parts together costs, summed over the attributes; it stops above the most."""
+    """Return what a record of two parts together costs, summed over the attributes; stop above the limit."""
     cost = 0.0
     for at in range(trees.shape[0]):
         first, second = names[one, at, 0], names[one, at, 1]
@@ -46,9 +46,9 @@ def _joint(names, one, other, trees, last, meet, shares, most):  # type: ignore[
 def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, least, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Return the part with which some records cost least, how many records that gives, and what it costs beyond its own.
 
-    The records, `own` of them, are called as the row `one`; the part `apart` is left out. A part whose records are alike gives
-    as many as are missing, if it then has k left, and any other all. The loop over the attributes is that of `_joint`: a call
-    for each part would take longer than the loop.
+    The records, `own` of them, have the name in row `one`; the part `apart` is left out. A part whose records are alike gives
+    as many as are missing, if it then has k left; any other part gives all. The loop over the attributes is that of `_joint`: a
+    call for each part would take longer than the loop.
     """
     best, taken = -1, np.int64(0)
     for other in others:
@@ -121,7 +121,7 @@ def owners(head, after, units):  # type: ignore[no-untyped-def]  # noqa: ANN001,
 
 @compiled
 def nearest(names, size, living, asking, trees, last, meet, shares, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return for each part that asks the parts with which it costs least together, and what that costs more than apart."""
+    """Return for each requested part the parts with which it costs least, and how much more that costs than staying apart."""
     partner, price = np.full((asking.shape[0], number), -1, np.int64), np.full((asking.shape[0], number), np.inf)
     for row in range(asking.shape[0]):
         one = asking[row]
@@ -176,7 +176,7 @@ def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ign
 
 @compiled
 def _named(names, row, head, after, part, but, codes, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Write what a part is called without one of its records into a row; returns what that costs a record."""
+    """Write the name of a part without one of its records into a row; returns what that costs a record."""
     first, at = True, head[part]
     while at >= 0:
         if at != but:
@@ -240,7 +240,7 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
                 cost[where[one]] = _named(names, where[one], head, after, where[one], -1, codes, trees, last, meet, shares)
                 saved -= size[where[one]] * cost[where[one]] - before
             continue
-        # or the one that helps most by going
+        # or the record whose move helps most
         best, gain = -1, 1e-9
         for one in range(number if size[part] > k else 0):
             left = _named(names, row, head, after, part, who[one], codes, trees, last, meet, shares)

@@ -2,8 +2,8 @@
 
 Records that are alike begin as a part. The part that is nearest to being large enough joins the one with which it costs least,
 and so on; a part whose records are alike gives only as many as are missing. Then parts are dissolved whose records cost less
-elsewhere, and records move out of parts that can spare them. Where the models ask for more than a size, parts that violate one
-join others, those first with which they meet the models.
+elsewhere, and records move out of parts that can spare them. If the models ask for more than a size, parts that violate one
+join others, preferably those with which they meet the models.
 
 All pairs of parts are compared, so large tables are cut into blocks first, from the top down.
 """
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 __all__ = ["gathered_parts"]
 
 _MOST_VALUES = 2048
-"""Hierarchies of more values are not used for gathering: each pair of values is looked up."""
+"""Hierarchies with more values are not used for gathering: every pair of values has an entry in a table."""
 _BLOCK = 512
-"""Different records that are compared with each other, at least."""
+"""The least number of different records that are compared with each other."""
 _PASSES = 4
 _WORTH = 1e-3
-"""What a pass must save, of the cost of suppressing one record, for each record, to be followed by another."""
+"""What a pass must save per record, as a share of the cost of suppressing one, to be followed by another pass."""
 _PARTNERS = 8
 
 
 def gathered_parts(dimensions: Sequence[Dimension], requirements: PartRequirements) -> tuple[Parts, Extents] | None:
-    """Gather units, records one by one, into parts that meet the requirements; None where a hierarchy has too many values.
+    """Gather units, records one by one, into parts that meet the requirements; None if a hierarchy has too many values.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def gathered_parts(dimensions: Sequence[Dimension], requirements: PartRequiremen
 def _settled(blocks: Parts, block_of: Callable[[NDArray[np.int64]], _Block]) -> Iterator[_Block]:
     """Yield the settled blocks, in their order; each is settled by itself, several at a time.
 
-    One whose records violate a model even together goes on with the next.
+    A block whose records violate a model even together is joined to the next.
     """
     run = active_run()
     threads = min(run.limits.threads or os.cpu_count() or 1, len(blocks))
@@ -115,7 +115,7 @@ class _Chart:
     trees
         Where the pairs of values of a hierarchy begin in `meet`; -1 for an order.
     last
-        The number of values of a hierarchy; of an order, the rank of its last.
+        The number of values of a hierarchy; for an order, its last rank.
     meet
         The level at which two values of a hierarchy have one node.
     shares
@@ -193,7 +193,7 @@ class _Block:
         self.names[:-1, :, 1] = np.where(chart.trees >= 0, 0, self.names[:-1, :, 0])
 
     def settle(self) -> bool:
-        """Gather until every part meets the requirements; whether they do."""
+        """Gather until every part meets the requirements; return whether they do."""
         k = self.requirements.smallest
         gather(self.names, self.size, self.head, self.after, *self.tables, k)
         met = self._join_wrong()

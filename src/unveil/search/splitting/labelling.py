@@ -39,13 +39,13 @@ class Recoding(Searched):
     Attributes
     ----------
     method
-        What made it.
+        The name of the method.
     transformation
         For each key attribute how many labels it has in the release, how many records lost its exact value, and its Loss.
     classes
         The combinations of labels in the release.
     details
-        What only this method reports.
+        Figures that only this method reports.
     """
 
     method: str
@@ -130,7 +130,7 @@ class Labelling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recoded:
-    """What all records become: a rule for each key attribute, which records are suppressed, and the notes on it."""
+    """What all records become: a rule for each key attribute, which records are suppressed, and notes."""
 
     rules: Mapping[str, Labelling]
     suppressed: NDArray[np.bool_]
@@ -143,7 +143,7 @@ class Recoded:
 
 
 def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int64]) -> Labelling:
-    """Return the rule that gives every record, of whose value the code is given, its label at a level of its own."""
+    """Return the rule that gives every record its label at a level of its own, from the code of its value."""
     levels = one.levels
     starts = np.cumsum([0, *(len(labels) for labels in levels.labels)])
     tables = np.stack(levels.groups)
@@ -153,7 +153,7 @@ def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int
 
 
 def fully_general(request: Request, known: Sequence[KeyAttribute]) -> Recoded:
-    """Return all records with every key attribute at its highest level: one class, which meets what can be met."""
+    """Return all records with every key attribute at its highest level: one class, which meets every model that can be met."""
     records = len(request.rows)
     rules = {
         one.name: of_levels(one, np.full(records, one.levels.height), request.codes(one.name)[request.of_row]) for one in known
@@ -240,7 +240,7 @@ def merged_labels(labels: Sequence[str | None]) -> tuple[tuple[str | None, ...],
 
 
 def _column(records: Microdata, name: str, rule: Labelling, suppressed: NDArray[np.bool_]) -> Any:
-    """Return the column with its labels; None where every value stays as it is."""
+    """Return the column with its labels; None if every value stays as it is."""
     if rule.exact[rule.codes].all() and not suppressed.any():
         return None
     return records.labelled(name, [*rule.labels, SUPPRESSED], np.where(suppressed, len(rule.labels), rule.codes))

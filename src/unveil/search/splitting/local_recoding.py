@@ -1,9 +1,10 @@
-"""Must all records with a value be generalised in the same way? Local recoding: only those that need it, and only as far.
+"""Must all records with a value be generalised in the same way? Local recoding: only those that need it, as far as needed.
 
-Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. Where every
+Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. If every
 key attribute has a hierarchy, parts are also opened from the top down, from the table as a whole and from the classes of
-subtrees: the children of a node that are large enough leave the others behind, which keep the node's label. And parts are halved
-as Mondrian halves them. The best is taken. So one value may be exact in some records, and in others an ancestor, or a range.
+subtrees: the children of a node that are large enough become parts, and the others keep the node's label. And parts are halved
+as Mondrian halves them. The best result is taken. So one value may be exact in some records, and in others an ancestor, or a
+range.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     suppression
         The share of the records that may be suppressed: their key values become ``*``.
     orders
-        The values of key attributes without a hierarchy, and of sensitive ones, from lowest to highest, where that is not their
+        The values of key attributes without a hierarchy, and of sensitive ones, from lowest to highest, if that is not their
         natural order.
     identifiers
         Columns that name people outright: they are left out.
@@ -90,7 +91,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     Returns
     -------
     Release
-        Where every key attribute has a hierarchy, its Loss is at most that of `generalize_subtrees` under the same models and
+        If every key attribute has a hierarchy, its Loss is at most that of `generalize_subtrees` under the same models and
         suppression, and so at most that of the best full-domain generalisation.
 
     Raises
@@ -155,7 +156,7 @@ def _along_trees(request: Request, rows: NDArray[np.int64], limit: int, budget: 
 
 
 def _gathered(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -> list[Recoded]:
-    """Return the result of gathering records from the bottom up; `rows` go by their cells."""
+    """Return the result of gathering records from the bottom up; `rows` are sorted by cell."""
     cells = request.of_row[rows]
     gathered = gathered_parts(
         [axis.dimension(cells) for axis in axes], PartRequirements(request, cells, np.ones(len(rows), dtype=np.int64))
@@ -182,7 +183,7 @@ def _halved(request: Request, rows: NDArray[np.int64], axes: Sequence[Axis]) -> 
 def _opened(
     request: Request, rows: NDArray[np.int64], known: Sequence[KeyAttribute], of_cell: NDArray[np.int64], gone: NDArray[np.bool_]
 ) -> Recoded:
-    """Open the classes of a release as far as the models allow, those that are suppressed left out; `rows` go by their cells."""
+    """Open the classes of a release, except suppressed ones, as far as the models allow; `rows` are sorted by cell."""
     units = rows[~gone[request.of_row[rows]]]
     cells = request.of_row[units]
     n = np.ones(len(units), dtype=np.int64)

@@ -50,8 +50,8 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     .. math:: \frac{v_{\max} - v_{\min}}{V_{\max} - V_{\min}} \quad\text{(ordered)}, \qquad
         \frac{|\text{leaves of the node}| - 1}{|\text{leaves}| - 1} \quad\text{(hierarchy)} ,
 
-    where an order of texts takes ranks for v. Along a hierarchy the children of a node that are too small alone stay together
-    under its label.
+    where an order of texts takes ranks for v. Along a hierarchy, children of a node that are too small by themselves stay
+    together under its label.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
         For key attributes that are to be split along a hierarchy, and for sensitive ones under the hierarchical distance. A key
         attribute without one is split by the order of its values.
     orders
-        The values of key attributes, and of sensitive ones, from lowest to highest, where that is not their natural order.
+        The values of key attributes, and of sensitive ones, from lowest to highest, if that is not their natural order.
     identifiers
         Columns that name people outright: they are left out.
     nulls
@@ -83,9 +83,9 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     Returns
     -------
     Release
-        With labels such as ``[20, 29]`` for numbers, the node of a hierarchy, or ``{a, b}`` for other values; all of them are
-        ``*``, as are values and nulls together. The Loss counts the values of the table that a label spans, or the leaves of
-        the hierarchy's node.
+        With labels such as ``[20, 29]`` for numbers, the node of a hierarchy, or ``{a, b}`` for other values; a label that covers
+        all values, or values and nulls together, is ``*``. The Loss counts the values of the table that a label spans, or the
+        leaves of the hierarchy's node.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """How is a table split into ever smaller parts? All parts are split at once, again and again, while every model is met.
 
 A part is split along one attribute: an ordered one at its median, one with a hierarchy into the children of the lowest node that
-all its records share. Nulls go apart first. What a part is called follows from what it holds: in an ordered attribute its lowest
-and highest value, in a hierarchy that lowest node.
+all its records share. Nulls are split off first. A part is named after what it holds: in an ordered attribute by its lowest
+and highest value, in a hierarchy by that lowest node.
 """
 
 from __future__ import annotations
@@ -148,10 +148,10 @@ def split_parts(
     start
         The parts to begin with, all meeting the requirements; none: one part.
     relaxed
-        Whether an ordered attribute's median may be on both sides, so that halves are equal.
+        Whether records with an ordered attribute's median may go to both sides, so that halves are equal.
     pooled
         Whether children of a node lend records to those that cannot be parts of their own, and the attribute that gains most is
-        split first. In any case those that cannot stay together under their node.
+        split first. In either case, children that cannot be parts of their own stay together under their node.
     """
     board = Board(dimensions)
     begun = start or _whole(len(n))
@@ -179,7 +179,7 @@ def extents_of(dimensions: Sequence[Dimension], parts: Parts) -> Extents:
 
 
 def block_parts(dimensions: Sequence[Dimension], smallest: int) -> Parts:
-    """Split units into parts of this many of them, at least, whatever the models."""
+    """Split units into parts of at least this many, whatever the models require."""
     units = np.ones(len(dimensions[0].codes), dtype=np.int64)
     return split_parts(dimensions, units, _Sized(smallest), pooled=True)[0]
 
@@ -193,14 +193,14 @@ class Splittable(Protocol):
 
     @property
     def smallest(self) -> int:
-        """The fewest records of a part."""
+        """The fewest records that a part may hold."""
 
     @property
     def only_size(self) -> bool:
         """Whether the size of a part is all that is required of it."""
 
     def most_parts(self, records: int) -> int:
-        """Return into how many parts this many records may fall."""
+        """Return the most parts into which this many records may be split."""
 
     def violated(
         self, of_unit: NDArray[np.int64], number: int, units: NDArray[np.int64] | slice = slice(None)
@@ -236,7 +236,7 @@ class Splitter:
         self.tried = np.zeros((number, len(board.codes)), dtype=bool)
 
     def round(self, parts: Parts) -> tuple[Parts, Parts]:
-        """Split once whatever can be; return the parts that stay, and those to go on with."""
+        """Split every part that can be split once; return the parts that stay, and those to continue with."""
         child, number, chosen = self.proposals(parts)
         accepted = self._accepted(parts, child, number, chosen)
         self._make_room(accepted, number)
@@ -284,7 +284,7 @@ class Splitter:
             wrong = self._wrong(parts, child, number, doubtful)
             accepted |= doubtful & ~wrong.any
             doubtful &= wrong.any
-            wrong.children[wrong.first[doubtful] + 1] = True  # what is pooled takes one more child in
+            wrong.children[wrong.first[doubtful] + 1] = True  # the pool takes in one more child
         return accepted
 
     def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], which: NDArray[np.bool_]) -> _Wrong:
@@ -298,7 +298,7 @@ class Splitter:
         return _Wrong(violated, first, hit)
 
     def _make_room(self, accepted: NDArray[np.bool_], number: NDArray[np.int64]) -> None:
-        """Take back splits for which there is no room where the number of parts is limited."""
+        """If the number of parts is limited, take back splits that would exceed it."""
         more = np.cumsum(np.where(accepted, number - 1, 0))
         accepted &= more <= self.room
         self.room -= int((number - 1)[accepted].sum())

@@ -47,14 +47,14 @@ def round_of(
     limit
         How many of their records may be left over.
     factor
-        From 0, where leaving records over costs nothing, over 0.5 to 1, where generalising costs nothing.
+        From 0, where leaving records over costs nothing, through 0.5 to 1, where generalising costs nothing.
     budget
         How far the search may go.
 
     Returns
     -------
     tuple or None
-        The levels, and which of the cells are left over; None where no generalisation meets the models.
+        The levels, and which of the cells are left over; None if no generalisation meets the models.
     """
     counts = request.cells.where(_mask(cells, len(request.cells)))
     own = tuple(_restricted(one, request.codes(one.name)[cells], request.cells.n[cells]) for one in known)
@@ -77,7 +77,7 @@ class _RequirementsOfPart(NodeRequirements):
 
     def __init__(self, space: Space, models: Sequence[Model], limit: int, whole: Mapping[str, SensitiveColumn]) -> None:
         super().__init__(space, models, limit)
-        self._rulers = {}  # they know the part's shares only
+        self._rulers = {}  # these know only the shares within the part
         self._whole = whole
         self._places = {name: places_among(one.values, space.sensitive[name].values) for name, one in whole.items()}
 

@@ -17,7 +17,7 @@ STRICT, RELAXED, POOLED = 0, 1, 2
 
 @compiled
 def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Put every unit after those of its part that came before it."""
+    """Put the units of each part side by side, in their order."""
     for place in range(order.shape[0]):
         out[next_[of_place[place]]] = order[place]
         next_[of_place[place]] += 1
@@ -40,7 +40,7 @@ def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-u
         if code == null:
             nulls += 1
         else:
-            low, high = code if code < low else low, code if code > high else high  # noqa: FURB136 - sooner compiled
+            low, high = code if code < low else low, code if code > high else high  # noqa: FURB136 - compiles faster
     if nulls == stop - start:
         return null, null, False
     return low, high, nulls > 0
@@ -62,7 +62,7 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
 ):  # fmt: skip
     """Find for every part the widest attribute along which it may be split by size, and the child of each of its units.
 
-    `room` is for two numbers of each value, the first of which is 0, and for what is found out of each attribute.
+    `room` holds two numbers for each value, the first of which is 0, and the findings about each attribute.
     """
     dimensions = codes.shape[0]
     scratch, names, low, high, mixed, span = room
@@ -168,7 +168,7 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
 
 @compiled_in_place
 def _children(order, start, stop, codes, below, n, smallest, lends, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
-    """Give every child of a node a part; those that are too small share one, made large enough from another or with it."""
+    """Give every child of a node a part; those too small share one, which takes records from another child or joins it."""
     # how many records each child has, and which children are too small
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] += n[order[place]]
@@ -190,7 +190,7 @@ def _children(order, start, stop, codes, below, n, smallest, lends, scratch, nam
             borrowed = smallest - rest
         else:
             absorbed = least
-    # the child of every unit, numbered as they come; what is left over is number 0
+    # the child of every unit, numbered in the order of units; what is left over is number 0
     parts = np.int64(1) if rest > 0 else np.int64(0)
     for place in range(start, stop):
         group = np.int64(below[codes[order[place]]])

@@ -1,7 +1,7 @@
 """May each branch of a hierarchy have its own level? Subtree generalisation: a cut through the hierarchy of every attribute.
 
 The search begins at the most general release and at the best full-domain one, and goes down from each: the node whose children
-save most gives way to them if the models are still met, until no node can be opened; the better of both is taken. So the result
+save most is replaced by them if the models are still met, until no node can be opened; the better result is taken. So the result
 never costs more than the best full-domain generalisation, and no node of it could be opened without breaking a model or adding
 to the cost.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Cut", "generalize_subtrees", "subtree_cuts"]
 
 _NOTHING = 1e-6
-"""Costs, summed over the records, that differ by no more are equal."""
+"""Costs, summed over the records, that differ by no more than this are equal."""
 
 
 @checked_arguments
@@ -135,7 +135,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
 
 def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, budget: SearchBudget) -> list[Cut]:
-    """Return a cut for every beginning."""
+    """Return a cut for each of the releases to begin with."""
     first = round_of(request, known, np.arange(len(request.cells)), limit, budget=budget)
     begins = [(tuple(one.levels.height for one in known), None), *([] if first is None else [first])]
     cuts = [Cut(request, known, levels, limit, gone) for levels, gone in begins]
@@ -145,14 +145,14 @@ def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, bu
 
 
 class Cut:
-    """A level for every value of every attribute, the same below one node, and the classes that result.
+    """A level for every value of every attribute, the same for all values below a node of the cut, and the resulting classes.
 
     Parameters
     ----------
     request, known
         The table, and its key attributes.
     levels
-        The level of each attribute to begin with; it meets the models.
+        The level of each attribute to begin with; the models are met there.
     limit
         How many records may be suppressed.
     gone
@@ -183,7 +183,7 @@ class Cut:
         self.most = float(sum(self.scale))
 
     def open_all(self) -> None:
-        """Open nodes, those that save most first, until none can be."""
+        """Open nodes, those that save most first, until none can be opened."""
         waiting = [(at, node) for at, one in enumerate(self.known) for node in self._nodes(one, at)]
         while waiting:
             waiting, opened = self._sweep(waiting)
@@ -198,7 +198,7 @@ class Cut:
         return Recoded(rules, self.gone[self.request.of_row], {"cut": self.labels()})
 
     def labels(self) -> dict[str, list[str | None]]:
-        """Return the labels of each attribute's cut, those of values that are present."""
+        """Return the labels of each attribute's cut that stand for values present."""
         labels = {}
         for one, level in zip(self.known, self.level, strict=True):
             pairs = [(int(high), int(one.levels.groups[high][code])) for code, high in enumerate(level.tolist())]
@@ -240,7 +240,7 @@ class Cut:
         return float(self.scale[at] * (one.records[values] @ saved))
 
     def _open(self, at: int, node: tuple[int, int]) -> bool:
-        """Put a node's children in its place, if the models allow it and it saves something."""
+        """Replace a node by its children, if the models allow it and it saves something."""
         level, which = node
         levels = self.known[at].levels
         cells = np.flatnonzero(levels.groups[level][self.codes[at]] == which)

@@ -1,7 +1,7 @@
-"""The fewest cells whose suppression protects a small table, by search through all ways.
+"""The fewest cells whose suppression protects a small table, found by searching all ways to suppress.
 
 Records are taken one after the other, each with every set of cells that it may lose, from the cheapest to the dearest. A branch
-is left when its cells and those that some record still needs at least cost as much as the best way known. Sets of attributes
+is abandoned when its cells, and the least that some record still needs, cost as much as the best way known. Sets of attributes
 are bits.
 
 Of ways that cost the same, those that leave fewer records at risk complete, and fewer records empty, are preferred.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CELLS", "fewest_cells"]
 
 MOST_CELLS = 24
-"""Tables of more cells have too many ways."""
+"""Tables of more cells have too many ways to be searched."""
 _MOST_NODES = 1_000_000
 """A search that takes longer returns the best way found so far."""
 _TIE = 1e-6
@@ -38,7 +38,7 @@ def fewest_cells(
     codes
         The records, a null being -1.
     k, price
-        How many records each needs, and what a cell of each attribute costs.
+        How many records must cover or match each, and what a cell of each attribute costs.
     known
         True: this many released records cover each true one. False: this many match each from both sides, records with nothing
         left aside.
@@ -59,7 +59,7 @@ def fewest_cells(
 
 
 def _emptied(held: NDArray[np.int64], costs: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return what is lost if the k records are emptied that hold least."""
+    """Return what is lost if the k records that hold least are emptied."""
     lost = np.zeros_like(held)
     cheapest = np.argsort(costs[held], kind="stable")[:k]
     lost[cheapest] = held[cheapest]
@@ -67,7 +67,7 @@ def _emptied(held: NDArray[np.int64], costs: NDArray[np.float64], k: int) -> NDA
 
 
 def _weight(held: int, lost: int, costs: NDArray[np.float64], at_risk: bool) -> float:  # noqa: FBT001 - one of a row of plain values
-    """Return the price of what a record loses, with what decides between ways of one price."""
+    """Return the price of what a record loses, plus a small weight that decides between ways of equal price."""
     tie = int(at_risk and lost == 0) + int(lost == held)
     return float(costs[lost] + _TIE * costs[1:].min() * tie)
 
@@ -82,7 +82,7 @@ def _options(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the sets of cells that each record may lose, from the cheapest to the dearest, their weights and their number.
 
-    To cover true records a record loses all in which it differs from some of them, or nothing.
+    To cover true records, a record loses all cells in which it differs from some of them, or none.
     """
     sets, weights = np.zeros((len(held), len(costs)), dtype=np.int64), np.full((len(held), len(costs)), np.inf)
     numbers = np.zeros(len(held), dtype=np.int64)
@@ -102,7 +102,7 @@ def _is_union(lost: int, differs: NDArray[np.int64]) -> bool:
 
 @compiled
 def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the sum of the least few of some numbers; infinite where there are too few."""
+    """Return the sum of the least few of some numbers; infinite if there are too few."""
     if number <= 0:
         return 0.0
     if number > needs.shape[0]:
@@ -112,7 +112,7 @@ def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
 
 @compiled
 def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return what must still be paid at least so that every true record is covered, records from `done` on being undecided."""
+    """Return the least that must still be paid to cover every true record, records from `done` on being undecided."""
     highest = 0.0
     for truth in range(differs.shape[0]):
         covers = np.int64(0)
@@ -124,7 +124,7 @@ def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-de
 
 @compiled
 def _missing_matches(differs, held, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return what must still be paid at least so that every record decided, unless it is emptied, matches k."""
+    """Return the least that must still be paid so that every decided record, unless emptied, matches k."""
     highest = 0.0
     for row in range(done):
         if lost[row] == held[row]:

@@ -28,7 +28,7 @@ def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: 
 
 @compiled_in_place
 def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Let a record join the cheapest group that it belongs to with no more cells lost than the limit allows."""
+    """Let a record join the cheapest group to which it can belong without losing more cells than the limit allows."""
     best, least = -1, limit
     for other in range(differs.shape[0]):
         price = costs[gone[other]]
@@ -44,13 +44,13 @@ def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[
 
 @compiled_within
 def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether a record can leave its group, and loses no more than before in one whose members lose cells of this price."""
+    """Whether a record can leave its group and join one whose members lose cells of this price without losing more."""
     return group_of[other] < 0 or (sizes[group_of[other]] > k and costs[gone[other]] >= price)
 
 
 @compiled_in_place
 def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members, before_gone, before_group):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Form a group around a record of others that differ from it within a set and can be spared; False: they are too few."""
+    """Form a group of a record and others that differ from it within a set and can be spared; False: there are too few."""
     number, group = 0, last[0]
     for other in range(-1, differs.shape[0]):
         one = row if other < 0 else other

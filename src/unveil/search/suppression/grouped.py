@@ -49,15 +49,15 @@ def grouped(
     k, costs
         How many records must be alike; what a set of attributes, as bits, costs.
     tell
-        Called with the records at risk that have a group and the number of all.
+        Called with the number of records at risk that have a group, and of all records at risk.
     covered
-        Records that are safe although fewer than k are like them; none: there are none.
+        Records that are safe although fewer than k are like them; None: there are no such records.
     """
     bits = 1 << np.arange(codes.shape[1])
     alike = numbered(codes)
     few = np.bincount(alike)[alike] < k
     at_risk = few if covered is None else few & ~covered
-    if few.all() and np.count_nonzero(at_risk) < k:  # nobody else to go together with
+    if few.all() and np.count_nonzero(at_risk) < k:  # there is nobody else to join
         at_risk = few
     lost = np.zeros(len(codes), dtype=np.int64)
     if at_risk.any():
@@ -115,7 +115,7 @@ class _Groups:
 
     @classmethod
     def of(cls, codes: NDArray[np.int64]) -> _Groups:
-        """Let all records wait; every group is formed around one that does, so there are no more groups than records."""
+        """Let all records wait; every group is formed around one of them, so there are no more groups than records."""
         records = len(codes)
         lines = np.ascontiguousarray(codes.T.astype(np.int32))
         sizes = np.zeros(records + 1, dtype=np.int64)
@@ -147,7 +147,7 @@ class _Groups:
         return numbers, sizes, int(sizes[sizes >= k].sum())
 
     def _form(self, lost: int, k: int) -> None:
-        """Let the waiting records that are alike without a set of cells be groups, where they are enough."""
+        """Make groups of the waiting records that are alike without a set of cells, if there are enough of them."""
         waiting = np.flatnonzero(self.group_of < 0)
         numbers, sizes, _ = self._alike(lost, k)
         large = sizes >= k
@@ -168,7 +168,7 @@ def _taken_along(
     k: int,
     costs: NDArray[np.float64],
 ) -> None:
-    """Put each record that waits together with records, of those settled, of the group with which that costs least.
+    """Put each waiting record together with settled records of the group for which that costs least.
 
     A group of 2k - 1 or more lends k - 1 members; a smaller one is taken along whole.
     """

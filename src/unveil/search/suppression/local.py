@@ -1,4 +1,4 @@
-"""Which single cells must go so that nobody stands out? Local suppression: nulls, as few as can be found.
+"""Which single cells must be suppressed so that nobody stands out? Local suppression: nulls, as few as can be found.
 
 There are two intruders. One knows a true record and looks for released records that cover it: every value there that is not null
 is the true one (`unveil.measures.coverage`). The other has the release alone and matches its records with each other, a null on
@@ -107,7 +107,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
 
     - ``against="truth"``: the released records that *cover* any true record, each of their values that is not null being the
       true one. It holds against an intruder who knows the person. Records at risk, whose key fewer than k share, are put into
-      groups of at least k that lose the cells in which they differ; so none of them stays complete, and k also holds where
+      groups of at least k that lose the cells in which they differ; so none of them stays complete, and k also holds if
       a null is a value.
     - ``against="release"``: the released records that any released one *matches*, their values being equal or one of them null.
       It holds only against an intruder who has nothing but the release. Each record that lacks matches gets the cheapest set
@@ -133,9 +133,9 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         is at least 10 by any two of them. With ``k=1`` nothing is required of the whole key.
     strata
         Columns that stay as they are and that an intruder may know as well, such as a region: records are compared within them
-        only, and both figures are of the records of a stratum.
+        only, and both figures count records of one stratum.
     follow
-        Other columns that must be null wherever a key attribute is, by that attribute: ``{"age-group": "age"}``.
+        Other columns that must be null wherever a key attribute is, each with that attribute: ``{"age-group": "age"}``.
     identifiers
         Columns that name people outright: they are left out.
     keep_order
@@ -144,15 +144,15 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         Of the shuffling: a seed for tests, or a secret key file for anyone who must be able to repeat the release (see
         `unveil.randomness`). Neither: nobody can repeat or undo it.
     progress
-        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
+        A run, or a function called with the name of a stage, the number of steps done, and their total number.
 
     Returns
     -------
     Release
-        `k` and `k_known`, both figures; `met` goes by the smaller. `details` holds the cells suppressed, in all and by attribute,
-        the records touched, how many records were at risk and how many of these stay complete; `suppressed` counts the records
-        that lost every key value. Under `subsets` there are the least `k` and `k_known` of all subsets of each size. `score`, the
-        Loss, is the share of key cells suppressed.
+        `k` and `k_known` are the two figures; `met` depends on the smaller. `details` holds the cells suppressed, in all and by
+        attribute, the records touched, how many records were at risk and how many of these stay complete; `suppressed` counts the
+        records that lost every key value. Under `subsets` there are the least `k` and `k_known` of all subsets of each size.
+        `score`, the Loss, is the share of key cells suppressed.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
 
 
 def _stratum(request: Request, strata: Sequence[str], k: int) -> NDArray[np.int64]:
-    """Return the stratum of every record; one for all where no column makes them."""
+    """Return the stratum of every record; one for all if no column is named."""
     if not strata:
         return np.zeros(len(request.rows), dtype=np.int64)
     require_columns(strata, request.records.names)
@@ -255,7 +255,7 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
 
 
 def _followed(request: Request, follow: Mapping[str, str]) -> dict[str, str]:
-    """Return which column is null wherever which key attribute is."""
+    """Return, for each column that follows, the key attribute whose nulls it shares."""
     for name, key in follow.items():
         request.records.column(name)
         if key not in request.keys:
@@ -286,7 +286,7 @@ def _released(
     within: NDArray[np.int64],
     settings: Mapping[str, Any],
 ) -> Release[Suppression]:
-    """Put the nulls in, and measure what comes out; records of other strata do not count."""
+    """Put the nulls in, and measure the result; records of other strata do not count."""
     cells = {name: int(nulled[:, at].sum()) for at, name in enumerate(request.keys)}
     changed = {name: _with_nulls(request.records, name, nulled[:, at]) for at, name in enumerate(request.keys) if cells[name]}
     lost = dict(zip(request.keys, nulled.T, strict=True))
@@ -345,7 +345,7 @@ def _measured(
 def _of_subsets(
     counts: Counts, keys: Sequence[str], released: NDArray[np.int64], true: NDArray[np.int64], sizes: Mapping[int, int]
 ) -> dict[int, dict[Place, Measured]]:
-    """Return k as both intruders find it who know some of the attributes: the least of all subsets of each size."""
+    """Return k as both intruders find it if they know some of the attributes: the least of all subsets of each size."""
     figures: dict[int, dict[Place, Measured]] = {}
     apart = list(range(len(keys), released.shape[1]))  # the stratum
     strata = [name for name in counts.names if name not in keys]
@@ -375,7 +375,7 @@ def _told(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[str, Any]:
 
 
 def _touched(codes: NDArray[np.int64], nulled: NDArray[np.bool_], k: int) -> dict[str, int]:
-    """Count the records that lost a cell, those whose key fewer than k share, and those of them that are complete."""
+    """Count the records that lost a cell, those whose key fewer than k share, and how many of the latter are complete."""
     _, of_row, sizes = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     at_risk, touched = sizes[of_row.ravel()] < k, nulled.any(axis=1)
     complete = ~touched & (codes >= 0).all(axis=1)

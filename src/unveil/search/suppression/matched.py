@@ -1,6 +1,6 @@
-"""Which cells must go so that every record matches k from both sides, a null matching any value? The weaker reading.
+"""Which cells must be suppressed so that every record matches k from both sides, a null matching anything? The weaker reading.
 
-Suppressing a cell never takes a match from anyone, except that a record with no cell left says nothing about anyone and forms no
+Suppressing a cell takes no match from anyone, except that a record with no cell left says nothing about anyone and forms no
 class. Only cells of records that lack matches are suppressed.
 """
 
@@ -40,7 +40,7 @@ def matched(
     k, price, costs
         How many records each must match; what a cell of each attribute costs, and a set of attributes, as bits.
     tell
-        Called with the records treated and the number of all, in both tries.
+        Called with the number of records treated and of all records, in both tries.
     """
     tries = [(_treated(codes, k, price, costs, sign, tell) < 0) & (codes >= 0) for sign in (1, -1)]
     return min(tries, key=lambda nulled: float(nulled.sum(axis=0) @ price))
@@ -101,7 +101,7 @@ def _sizes(codes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Records as the compiled functions take them: some one by one, the others a row for all that are alike.
+    """Records as the compiled functions take them: some one by one, the others in one row for all that are alike.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""The compiled loops that find the cells of a record that must go so that enough others match it; attribute sets are bits.
+"""The compiled loops that find which cells of a record to suppress so that enough others match it; attribute sets are bits.
 
-Rows stand for records; `codes` holds a line for each attribute, -1 where a cell is null. A row whose every cell is null matches
-nobody and has no weight. Two rows differ in a set of attributes: those where both hold a value, and not the same one. With the
+Rows stand for records; `codes` holds a line for each attribute; a null cell is -1. A row whose every cell is null matches
+nobody and has no weight. Two rows differ in a set of attributes: those in which both hold a value, but not the same one. With the
 cells S of a row suppressed, the rows that match it are those that differ from it in a subset of S; so one pass over the rows
 counts them by the set in which they differ, and sums over subsets give the matches for every S at once.
 """
@@ -43,7 +43,7 @@ def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ig
 
 @compiled
 def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the cheapest set of cells that makes a row match k records, of equals that which helps most others.
+    """Return the cheapest set of cells that makes a row match k records, and among equal ones the set that helps most others.
 
     The row keeps a cell if it can.
     """
@@ -64,7 +64,7 @@ def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-
 
 @compiled
 def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return what making each of some rows match k records costs, as things stand."""
+    """Return what it would cost at the moment to make each of some rows match k records."""
     price, differs = np.empty(rows.shape[0]), np.empty(codes.shape[1], np.int32)
     matches, helped = np.zeros(costs.shape[0], np.int64), np.zeros(costs.shape[0], np.int64)
     for at in range(rows.shape[0]):
@@ -75,7 +75,7 @@ def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
 
 @compiled
 def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Go through rows, each of one record; where one lacks matches, suppress its cheapest set of cells.
+    """Go through rows of one record each; if a row lacks matches, suppress its cheapest set of cells.
 
     Codes, weights and sizes (the records that match each row) are brought up to date.
     """
@@ -101,7 +101,7 @@ def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
 
 @compiled
 def restore(codes, weight, size, k, original, rows, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Put suppressed cells back, row by row and in the order of attributes given, where no row falls below k matches."""
+    """Put suppressed cells back, row by row and in the order of attributes given, if no row falls below k matches."""
     differs = np.empty(codes.shape[1], np.int32)
     for row in rows:
         if weight[row] == 0:

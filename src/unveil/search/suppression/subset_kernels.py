@@ -1,4 +1,4 @@
-"""Sums over the subsets of every set of attributes, sets as bits: what both ways of local suppression count matches by."""
+"""Sums over the subsets of every set of attributes, sets as bits: both ways of local suppression count matches with them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["sum_over_subsets"]
 
 @compiled
 def sum_over_subsets(sums, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Replace every entry by the sum of those of its subsets."""
+    """Replace every entry by the sum of the entries of its subsets."""
     for at in range(attributes):
         bit = 1 << at
         for chosen in range(sums.shape[0]):

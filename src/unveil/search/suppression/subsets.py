@@ -60,7 +60,7 @@ def costs_of_sets(price: NDArray[np.float64]) -> NDArray[np.float64]:
 def for_subsets(
     codes: NDArray[np.int64], nulled: NDArray[np.bool_], sizes: Mapping[int, int], price: NDArray[np.float64], against: str
 ) -> NDArray[np.bool_]:
-    """Return the cells to suppress so that every subset meets its k: those given, and what else must go.
+    """Return the cells to suppress so that every subset meets its k: those given, and any others needed.
 
     Parameters
     ----------
@@ -105,4 +105,4 @@ def _matched(codes: NDArray[np.int64], lost: NDArray[np.bool_], k: int, price: N
 
 
 def _quiet(done: int, total: int) -> None:
-    """Say nothing: subsets are told one by one."""
+    """Report nothing: progress is reported subset by subset."""
