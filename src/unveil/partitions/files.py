@@ -1,6 +1,6 @@
 """Small text files that people keep beside their data, read and written.
 
-Reading says in one line what is wrong with a file; writing is whole or not at all.
+Reading says in one line what is wrong with a file; a file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAMES_A_KEY = re.compile(r"^(Duplicate inline table key) .*$", re.DOTALL)
 
 
 class DocumentError(ValueError):
-    """Text that is not the JSON or TOML it should be, and its line where known. The caller says in which file."""
+    """Text that is not the JSON or TOML it should be, and its line if known. The caller says in which file."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
@@ -35,7 +35,7 @@ class DocumentError(ValueError):
 
 
 def not_there(path: Path) -> str:
-    """Say that a file is missing, and which file of its folder has nearly that name."""
+    """Say that a file is missing, and which file in its folder has a similar name."""
     names: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         names = [entry.name for entry in path.parent.iterdir()]
@@ -68,7 +68,7 @@ def hierarchy_file(folder: PathLike, column: str) -> Path:
 
 
 def read_text(path: PathLike, error: type[UnveilError]) -> str:
-    """Return a file's text, read as UTF-8 with its line ends kept; what is wrong is raised as `error`."""
+    """Return a file's text, read as UTF-8 with its line ends kept; problems are raised as `error`."""
     place = Path(path)
     try:
         return place.read_bytes().decode("utf-8-sig")

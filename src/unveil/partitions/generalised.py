@@ -1,4 +1,4 @@
-r"""What does a generalised value cover? IntervalBlocks, masked codes, sets and the suppressed value, as protections write them.
+r"""What does a generalised value cover? Intervals, masked codes, sets and the suppressed value, as protections write them.
 
 ===========================================  =====================================================================
 Text                                         Covers
@@ -69,14 +69,14 @@ _MASKED = re.compile(r"([^*]+)\*+", re.DOTALL)
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 _REST = re.compile(r"\+\d+", re.ASCII)
 _MOST_DIGITS = 300
-"""A longer code is not a number."""
+"""A masked code longer than this is not read as a number."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - by the wall clock
 _DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Generalised:
-    """What a generalised value covers: an interval, a masked code, a set of values, or (none of them) anything.
+    """What a generalised value covers: an interval, a masked code, a set of values, or, if it is none of these, anything.
 
     Attributes
     ----------
@@ -103,15 +103,15 @@ class Generalised:
 
     @property
     def is_anything(self) -> bool:
-        """Whether it says nothing."""
+        """Whether it covers anything, and so says nothing."""
         return self.low is None and self.prefix is None and self.values is None
 
     def covers(self, value: Any) -> bool:
-        """Whether a plain value lies in what is covered."""
+        """Whether it covers a plain value."""
         return self._holds(text_form(value), point_of(value))
 
     def _holds(self, text: str, point: float | None) -> bool:
-        """Whether a value of this text and number lies in what is covered."""
+        """Whether it covers a value with this text and number."""
         if self.values is not None:
             return text in self.values
         if self.prefix is not None:
@@ -124,12 +124,12 @@ class Generalised:
         return above and (point <= self.high if self.with_high else point < self.high)
 
     def covering(self, values: Sequence[ReadValue]) -> list[bool]:
-        """Return which of some values, nulls never, lie in what is covered."""
+        """Return which of some values it covers; it never covers a null."""
         return [one.value is not None and self._holds(one.text, one.point) for one in values]
 
 
 def parse_generalised(value: Any) -> Generalised | None:
-    """Read a text in one of the forms above, or a list, tuple or set of values; None where the value is a plain one.
+    """Read a text in one of the forms above, or a list, tuple or set of values; None if the value is a plain one.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def parse_generalised(value: Any) -> Generalised | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadValue:
-    """A value, read once: what it is matched by, and what it covers.
+    """A value that was read once: what it is matched by, and what it covers.
 
     Attributes
     ----------
@@ -167,12 +167,12 @@ class ReadValue:
 
     @property
     def generalised(self) -> Generalised | None:
-        """What it covers; None where it is a plain value."""
+        """What it covers; None if it is a plain value."""
         return parse_generalised(self.value)
 
     @property
     def forms(self) -> set[str | float]:
-        """What the value is matched by: its text, and its number where it has one."""
+        """What the value is matched by: its text, and its number if it has one."""
         return {self.text} if self.point is None else {self.text, self.point}
 
 
@@ -207,7 +207,7 @@ def text_form(value: Any) -> str:
 
 
 def point_of(value: Any) -> float | None:
-    """Return the number that a value is, or that its text reads as; a date in days since 1970. None where there is none."""
+    """Return the number that a value is, or that its text reads as; a date in days since 1970. None if there is none."""
     value = plain(value)
     if isinstance(value, str):
         text = value.strip()
@@ -225,7 +225,7 @@ def point_of(value: Any) -> float | None:
     return None if moment is None else (moment - _EPOCH).total_seconds() / _DAY
 
 
-def _interval(text: str) -> Generalised | None:  # noqa: PLR0911 - one return a form
+def _interval(text: str) -> Generalised | None:  # noqa: PLR0911 - one return per form
     if match := _BRACKETS.fullmatch(text):
         return _ordered(_end(match[2]), _end(match[3]), with_low=match[1] == "[", with_high=match[4] == "]")
     if _MOMENT.fullmatch(text) or _NUMBER.fullmatch(text):
@@ -256,7 +256,7 @@ def _end(text: str) -> float:
 
 
 def _masked(text: str) -> Generalised | None:
-    """Read a masked code; one of digits is the interval of the whole numbers that begin so, too."""
+    """Read a masked code; one of digits is also the interval of the whole numbers that begin with them."""
     match = _MASKED.fullmatch(text)
     if not match:
         return None
@@ -272,7 +272,7 @@ def _masked(text: str) -> Generalised | None:
 
 
 def _listed(text: str) -> Generalised | None:
-    """Read a set; one that was cut may hold anything."""
+    """Read a set; one whose list was cut may hold anything."""
     if text.startswith("{") and text.endswith("}"):
         members = [member.strip() for member in text[1:-1].split(",")]
     elif "|" in text:
@@ -288,13 +288,13 @@ def _listed(text: str) -> Generalised | None:
 def fitted(partition: Partition, values: Sequence[Any], column: str) -> tuple[Partition, int]:
     """Fit a partition to values of which some are generalised.
 
-    A generalised value goes to the block that holds all it covers. One that straddles two blocks keeps a block of its own, under
-    its own name.
+    A generalised value goes to the block that holds everything it covers. One that straddles two blocks gets a block of its own,
+    under its own name.
 
     Returns
     -------
     tuple
-        A partition that covers the values, and how many of them straddle.
+        A partition that covers the values, and how many of them straddle two blocks.
     """
     known = [value for value in values if value is not None]
     read = {value: parse_generalised(value) for value in known}
@@ -324,7 +324,7 @@ def _label(partition: Partition, value: Any, column: str) -> str | None:
 
 
 def _block_of(rule: PartitionRule, covered: Generalised) -> str | None:
-    """Return the one block that holds everything covered; None where there are several, or none."""
+    """Return the one block that holds everything covered; None if there are several, or none."""
     if isinstance(rule, IntervalBlocks):
         return _between_edges(rule, covered)
     if not isinstance(rule, Blocks):
@@ -354,7 +354,7 @@ def _between_edges(rule: IntervalBlocks, covered: Generalised) -> str | None:
 
 
 def labels_of(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
-    """Return for each label above the values what it covers: texts, and the numbers that they read as."""
+    """Return what each label above the values covers: texts, and the numbers that they read as."""
     covered: dict[str, set[Any]] = {}
     paths = () if hierarchy is None else hierarchy.labels
     for leaf, labels in zip(read_values(path[0] for path in paths), (path[1:] for path in paths), strict=True):
@@ -378,7 +378,7 @@ def covered_values(
 
 
 def _covered(cell: ReadValue, values: Sequence[ReadValue], labels: Mapping[str, set[Any]]) -> list[bool] | None:
-    """Return which values lie in what a released one covers; None for one that is a value itself."""
+    """Return which values a released one covers; None if it is a plain value itself."""
     if cell.value is None:
         return [value.value is not None for value in values]
     named = None if cell.suppressed else labels.get(cell.text)

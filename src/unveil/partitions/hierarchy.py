@@ -88,7 +88,7 @@ class Hierarchy:
         path
             The file.
         column
-            The column it is for. By default the file's name without its ending, and what follows ``_hierarchy_`` in it.
+            The column it is for. By default the file's name without its ending; if it has ``_hierarchy_``, what follows that.
         separator
             What is between labels; by default found among semicolon, comma and tab, in this order.
 
@@ -102,7 +102,7 @@ class Hierarchy:
         DataNotFoundError
             If the file is not there.
         HierarchyError
-            If the file holds no hierarchy, with the line where one line is to blame.
+            If the file holds no hierarchy, with the line if one line is to blame.
         """
         place = Path(path)
         text = read_text(place, HierarchyError)
@@ -130,7 +130,7 @@ class Hierarchy:
         Returns
         -------
         dict
-            A hierarchy for each column, in the order given, each with a common root: ``*`` is added where there is none.
+            A hierarchy for each column, in the order given, each with a common root: ``*`` is added if there is none.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If a level has not one label per value, or what `Hierarchy` refuses.
+            If a level does not have one label per value, or if `Hierarchy` refuses the labels.
 
         Examples
         --------
@@ -234,7 +234,7 @@ class Hierarchy:
 
     @checked_arguments
     def level(self, number: int) -> Partition:
-        """Return the partition at a level: 0 keeps every value apart, `height` is the coarsest.
+        """Return the partition at a level: 0 keeps every value separate, `height` is the coarsest.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Hierarchy:
 
     @checked_arguments
     def check_covers(self, values: Iterable[Any]) -> None:
-        """Refuse values that the hierarchy has no leaf for; numbers match their text, a null needs no leaf.
+        """Refuse values for which the hierarchy has no leaf; numbers match their text, and a null needs no leaf.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If a value is missing, or is in two rows; it says how many do, not which.
+            If values are missing, or in two rows; it says how many, not which.
         """
         rows_of(self, values)
 
@@ -308,7 +308,7 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
-            One level higher at most.
+            At most one level higher.
         """
         if len({row[-1] for row in self.labels}) == 1:
             return self
@@ -377,13 +377,13 @@ def _of(column: str | None) -> str:
 
 
 def _quoted(label: str) -> str:
-    """Quote a label that would not come back as it is, whatever separator the reader tries."""
+    """Quote a label that could be read back differently, whichever separator the reader tries."""
     plain = label and not _QUOTED.intersection(label) and label == label.strip()
     return label if plain else '"' + label.replace('"', '""') + '"'
 
 
 def _parsed(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Give each row that is not blank with the line it begins in."""
+    """Give each row that is not blank, with the line on which it begins."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
@@ -396,7 +396,7 @@ def _parsed(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _separator_of(text: str) -> str:
-    """Find the separator that cuts all rows into as many labels, else one that cuts the first row."""
+    """Find the separator that splits all rows into equally many labels, else one that splits the first row."""
     fallback: list[str] = []
     for separator in _SEPARATORS:
         widths: list[int] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ROOT", "Levels", "levels_of", "rows_of"]
 
 ROOT = "*"
-"""The label of everything."""
+"""The label that covers every value."""
 _NULL = -1
 _NONE = -2
 _TWINS = -3
@@ -33,7 +33,7 @@ class Levels:
     Groups are those that hold a value present, numbered by the first value that each holds. Level 0 has one group per value. Two
     values that share a group share one at every level above.
 
-    A null is a group of its own at level 0, labelled None. Above, it has the labels of the empty leaf, where there is one and the
+    A null is a group of its own at level 0, labelled None. Above, it has the labels of the empty leaf, if there is one and the
     empty text is not itself a value present. Else it is fully generalised: its label is the root's and its share is 1, and at the
     top it joins the root's group.
 
@@ -62,7 +62,7 @@ class Levels:
 
 
 def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
-    """Return the row of each value in the hierarchy, -1 for a null that has none; what else has none is counted and refused."""
+    """Return the row of each value in the hierarchy, -1 for a null without one; other values without one are refused."""
     present, leaves = list(values), hierarchy.leaves
     read = str if _read_alike(present, leaves) else reading_for(present)
     row_of = _rows_by_key(leaves, read)
@@ -74,7 +74,7 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
 
 
 def _read_alike(values: Sequence[Any], leaves: Sequence[str]) -> bool:
-    """Whether values are texts, or whole numbers that all leaves write in the one usual way, so that texts can be compared."""
+    """Whether values are texts, or whole numbers that all leaves write in the usual way, so that texts can be compared."""
     types = set(map(type, values))
     return types <= {str} or (
         types == {int} and all(leaf.isdecimal() and leaf.isascii() and str(int(leaf)) == leaf for leaf in leaves)
@@ -82,7 +82,7 @@ def _read_alike(values: Sequence[Any], leaves: Sequence[str]) -> bool:
 
 
 def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
-    """Return the row of everything that a leaf is compared by."""
+    """Return the row of each leaf, by everything that the leaf is compared by."""
     if read in (str, text_of):  # leaves are texts, and no two of them are equal
         return {leaf: row for row, leaf in enumerate(leaves)}
     rows: dict[Hashable, int] = {}
@@ -113,7 +113,7 @@ def _level(
         place: dict[str | None, int] = {}
         plain = [place.setdefault(labels[row], len(place)) for row in rows]
         return np.array(plain, dtype=np.int64), tuple(place), np.array([sizes[label] for label in place]) / len(labels)
-    joins = len(sizes) == 1 and null in sizes  # a null has no row, and joins the root where that is the only group
+    joins = len(sizes) == 1 and null in sizes  # a null has no row, and joins the root if that is the only group
     number: dict[tuple[str | None, bool], int] = {}
     groups = [number.setdefault((labels[row], False) if row != _NULL else (null, not joins), len(number)) for row in rows]
     everything = len(labels) if null is not None else 1

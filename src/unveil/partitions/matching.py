@@ -1,7 +1,7 @@
-"""Matching of a value that someone wrote down with the value in the column.
+"""Matching of values that someone wrote down with the values of a column.
 
-People write partitions by hand, in JSON, TOML or Python, and a column may hold text where they think of numbers. So
-both sides are read the way the column needs: as numbers where all its values are numbers, as dates where all are dates,
+People write partitions by hand, in JSON, TOML or Python, and a column may hold text while they think of numbers. So
+both sides are read the way the column needs: as numbers if all its values are numbers, as dates if all are dates,
 else as text.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 __all__ = ["Reading", "forms_of", "keys_of", "moment_of", "number_of", "plain", "reading_for", "text_of"]
 
 Reading: TypeAlias = Callable[[Any], Hashable | None]
-"""From a value, or a text for it, to what is compared; None: it cannot be in such a column."""
+"""A function from a value, or a text for it, to what is compared; None: it cannot be in such a column."""
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 
@@ -47,7 +47,7 @@ def forms_of(member: Any) -> tuple[str, ...]:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return the number that a value is, or that its text reads as; None where there is none (NaN is none)."""
+    """Return the number that a value is, or that its text reads as; None if there is none (NaN is none)."""
     value = plain(value)
     if isinstance(value, bool):
         return None
@@ -84,7 +84,7 @@ def reading_for(values: Sequence[Any]) -> Reading:
 
 
 def keys_of(member: Any, read: Reading) -> set[Hashable]:
-    """Return what a member of a block is compared by in such a column; nothing where it cannot be in it."""
+    """Return what a member of a block is compared by in such a column; empty if it cannot be in the column."""
     return {key for form in forms_of(member) if (key := read(form)) is not None}
 
 

@@ -1,4 +1,4 @@
-"""The blocks into which the values of a column fall, when some of them mean the same."""
+"""The blocks into which the values of a column fall if some of them mean the same."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _FORMS = ("blocks", "edges", "mapping")
 class Partition:
     """A semantic partition of one column: disjoint, non-empty blocks that cover every value present.
 
-    Values are matched by value. Where a column holds numbers, members given as text that reads as a number match too;
-    where it holds text, a number matches by its text form (22 matches ``"22"``); booleans and dates match their text
+    Values are matched by value. If a column holds numbers, members given as text that reads as a number match too;
+    if it holds text, a number matches by its text form (22 matches ``"22"``); booleans and dates match their text
     (``true``, ISO 8601). A null keeps a block of its own, labelled None, unless a block names None.
 
     Two partitions are equal when they have the same labels in the same order, over the same members, edges or function.
@@ -37,7 +37,7 @@ class Partition:
     Parameters
     ----------
     rule
-        How blocks are found; use one of the constructors, `of` for anything.
+        How blocks are found. Use one of the constructors instead; `of` takes any description.
 
     See Also
     --------
@@ -79,7 +79,7 @@ class Partition:
         Raises
         ------
         PartitionError
-            If `spec` is nothing of that kind, or its blocks overlap or are empty.
+            If `spec` is none of these, or its blocks overlap or are empty.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class Partition:
     @classmethod
     @checked_arguments
     def from_mapping(cls, mapping: Mapping[Any, Any], *, column: str | None = None) -> Partition:
-        """Return the partition that puts values of one label into one block.
+        """Return the partition that puts values with the same label into one block.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class Partition:
         ----------
         edges
             Two or more numbers, or dates (ISO 8601 text will do), strictly increasing. The first may be -inf, the last
-            inf, also as text. Moments with a time zone are compared by the clock on the wall.
+            inf, also as text. Moments with a time zone are compared by their local time.
         column
             The column it is for, to be named if the partition is refused.
 
@@ -222,7 +222,7 @@ class Partition:
     @classmethod
     @checked_arguments
     def from_function(cls, function: Callable[[Any], Any]) -> Partition:
-        """Return the partition that puts values of one result into one block.
+        """Return the partition that puts values with the same result into one block.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class Partition:
         Raises
         ------
         PartitionError
-            If the document is nothing of that kind.
+            If the document is none of these.
 
         Examples
         --------
@@ -300,7 +300,7 @@ class Partition:
         DataNotFoundError
             If the file is not there.
         PartitionError
-            If it cannot be read, with the line, or holds no partition.
+            If it cannot be read (with the line), or holds no partition.
         """
         place = Path(path)
         parsers: dict[str, Callable[[str], Any]] = {".json": parse_json, ".toml": parse_toml}
@@ -339,7 +339,7 @@ class Partition:
         Raises
         ------
         PartitionError
-            If a value is in no block or in two, or is not a number where the partition has edges.
+            If a value is in no block or in two, or if the partition has edges and a value is not a number.
 
         Examples
         --------

@@ -45,7 +45,7 @@ class PartitionRule(Protocol):
 
 
 def at(column: str | None) -> str:
-    """Begin a message with the column, where it is known."""
+    """Begin a message with the column, if it is known."""
     return f"column {shown(column)}: " if column is not None else ""
 
 
@@ -67,7 +67,7 @@ class Blocks:
         column: str | None,
         mapping: bool = False,
     ) -> Blocks:
-        """Build the rule, refusing what is not a partition whatever the data may be."""
+        """Build the rule, refusing blocks that are not a partition of any data."""
         members = tuple(tuple({forms_of(m) if m is not None else None: m for m in block}.values()) for block in blocks)
         if not members:
             raise PartitionError(f"{at(column)}the partition has no blocks.")
@@ -102,14 +102,14 @@ class Blocks:
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping or the blocks, with the labels that were given."""
         odd = any(member is None or isinstance(plain(member), bool) for block in self.members for member in block)
-        if self.mapping and not odd:  # a JSON key is always text, which neither a null nor a boolean comes back from
+        if self.mapping and not odd:  # a JSON key is always text, from which neither a null nor a boolean can be read back
             pairs = zip(self.members, self.labels, strict=True)
             return {"mapping": {text_of(member): label for block, label in pairs for member in block}}
         blocks = [[_json(member) for member in block] for block in self.members]
         return {"blocks": blocks, "labels": list(self.labels)} if self.labelled else {"blocks": blocks}
 
     def __eq__(self, other: object) -> bool:
-        """Blocks are equal when their labels are and they match the same values."""
+        """Blocks are equal if their labels are equal and they match the same values."""
         if not isinstance(other, Blocks):
             return NotImplemented
         return self._essence() == other._essence()
@@ -129,7 +129,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class IntervalBlocks:
-    """Half-open intervals [a, b) between edges, of numbers or of moments; open-ended where `below` or `above` says."""
+    """Half-open intervals [a, b) between edges, of numbers or of moments; open-ended if `below` or `above` says so."""
 
     edges: tuple[Decimal, ...] | tuple[datetime, ...]
     below: bool
@@ -205,7 +205,7 @@ class Function:
     function: Callable[[Any], Any]
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
-        """Ask the function for every value; blocks are ordered by their label's text."""
+        """Call the function for every value; blocks are ordered by their label's text."""
         blocks: list[str | None] = []
         failed: list[Exception] = []
         for value in values:

@@ -1,4 +1,4 @@
-"""One table of the project file, read field by field by name and type; an error names the line and the key."""
+"""One table of the project file, whose fields are read by name and type; an error names the line and the key."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class TomlTable:
                 )
 
     def text(self, name: str) -> str | None:
-        """Return a text, or None where the field is absent."""
+        """Return a text, or None if the field is absent."""
         value: str | None = self._of_type(name, str, "a text")
         return value
 
     def number(self, name: str) -> float | None:
-        """Return a number, or None where the field is absent."""
+        """Return a number, or None if the field is absent."""
         value = self.fields.get(name)
         if value is None:
             return None
@@ -82,12 +82,12 @@ class TomlTable:
         return float(value)
 
     def flag(self, name: str) -> bool:
-        """Return whether something is so; false where the field is absent."""
+        """Return a truth value; false if the field is absent."""
         value: bool | None = self._of_type(name, bool, "true or false")
         return bool(value)
 
     def word(self, name: str, known: Sequence[_Word]) -> _Word | None:
-        """Return a word among those known, or None where the field is absent."""
+        """Return a word among those known, or None if the field is absent."""
         value = self.text(name)
         for word in known:
             if value == word:
@@ -97,7 +97,7 @@ class TomlTable:
         raise self.wrong(str(ArgumentError.not_one_of(name, value, known)), name)
 
     def elements(self, name: str, allowed: tuple[type, ...], expected: str) -> tuple[Any, ...] | None:
-        """Return a list of values of the types allowed, or None where the field is absent."""
+        """Return a list of values of the types allowed, or None if the field is absent."""
         values = self._of_type(name, list, f"a list of {expected}")
         for number, value in enumerate(values or ()):
             if not isinstance(value, allowed):
@@ -105,7 +105,7 @@ class TomlTable:
         return None if values is None else tuple(values)
 
     def location(self, name: str) -> Path | None:
-        """Return a path, taken from the project file's folder, or None where the field is absent."""
+        """Return a path, taken from the project file's folder, or None if the field is absent."""
         value = self.text(name)
         if value is None:
             return None
@@ -114,12 +114,12 @@ class TomlTable:
         return self.file.parent / value
 
     def table(self, name: str) -> TomlTable:
-        """Return the table in a field, an empty one where the field is absent."""
+        """Return the table in a field, an empty one if the field is absent."""
         fields = self._of_type(name, dict, "a table")
         return TomlTable(self.file, self.lines, (*self.path, name), fields or {})
 
     def checked(self, name: str, check: Callable[[str], bool], problem: str) -> str | None:
-        """Return a text that passes a check, or None where the field is absent."""
+        """Return a text that passes a check, or None if the field is absent."""
         value = self.text(name)
         if value is not None and not check(value):
             raise self.wrong(problem, name)

@@ -21,7 +21,7 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True)
 class Need:
-    """A use that a release is to serve: to infer one attribute from others.
+    """A use that a release is to serve: inferring one attribute from others.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Policy:
     name
         What the policy is called: its file, or its preset.
     presets
-        The presets it builds on; a rule of its own replaces theirs of the same name and parameters.
+        The presets it builds on; a rule of its own replaces a preset's rule of the same name and parameters.
     rules
         Its own rules.
     path
@@ -59,11 +59,11 @@ class Policy:
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """What the rules in force say: the name, the threshold and the parameters of each."""
+        """The rules in force: the name, the threshold and the parameters of each."""
         return [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in self.in_force()]
 
     def in_force(self) -> tuple[Rule, ...]:
-        """Return the rules of the presets and its own, each once."""
+        """Return the rules of the presets and the policy's own, each once."""
         from unveil.project.presets import PRESETS
 
         rules = {rule.place: rule for name in self.presets for rule in PRESETS[name].rules}
@@ -80,7 +80,7 @@ class Policy:
     @classmethod
     @checked_arguments
     def preset(cls, name: str) -> Policy:
-        """Return the policy that is a preset and nothing else."""
+        """Return the policy that consists of one preset."""
         from unveil.project.presets import PRESETS
 
         if name not in PRESETS:
@@ -209,7 +209,7 @@ def _secret(table: TomlTable, name: str) -> str | bool | None:
 
 
 def _partitions(table: TomlTable, name: str) -> dict[str, Any]:
-    """Read partitions by column, and keep them as they are written once they are known to be valid."""
+    """Read partitions by column; once they are known to be valid, they are kept as written."""
     documents = dict(table.table(name).fields)
     for column, document in documents.items():
         try:

@@ -1,6 +1,6 @@
 """Presets: policies known by name, each with its source, what that source says, and what it does not say.
 
-No threshold here is ours. Where a source gives none, the rule has none: its figure is reported and the decision is left to you.
+No threshold here is ours. If a source gives none, the rule has none: its figure is reported and the decision is left to you.
 """
 
 from __future__ import annotations

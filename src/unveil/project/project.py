@@ -86,7 +86,7 @@ class Project:
         Returns
         -------
         Project
-            With its partitions built; hierarchies are only looked for, `hierarchy` reads them.
+            With its partitions built; of hierarchies only the files are looked for, `hierarchy` reads them.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Project:
         Returns
         -------
         tuple of str
-            Their names; empty where there are none.
+            Their names; empty if there are none.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class Project:
         Returns
         -------
         Hierarchy or None
-            None where the project names no file for it.
+            None if the project names no file for it.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class Project:
         Returns
         -------
         ProjectError
-            To be raised.
+            The error, for the caller to raise.
         """
         known = lines_of(read_text(self.path, ProjectError)) if self.path.is_file() else {}
         return TomlTable(self.path, known, (), {}).wrong(problem, *keys)

@@ -1,4 +1,4 @@
-"""Rules of policies: which figures a rule may be about, what it may say of them, and its threshold."""
+"""Rules of policies: which figures a rule may be about, what it may say about them, and its threshold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Form:
     parameters
         What else it takes, with the default (None: there is none).
     flag
-        Whether it is not a figure but a fact that must be false.
+        Whether the rule is about a fact that must be false, not about a figure.
     about
         What the figure is, in words.
     """
@@ -161,7 +161,7 @@ RULES: dict[str, Form] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A figure, and the threshold that it is checked against.
+    """A figure, and the threshold against which it is checked.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ class Rule:
     threshold
         None: not decided.
     parameters
-        What the figure is of, where it is not of the whole table.
+        What the figure is of, if it is not of the whole table.
     question
-        The question of a preset's source that the figure bears on.
+        The question of a preset's source on which the figure bears.
 
     Examples
     --------
@@ -204,6 +204,6 @@ class Rule:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What sets this rule apart: its name, and what its figure is of (excepted columns make no other figure)."""
+        """What distinguishes this rule: its name, and what its figure is of (excepted columns do not make another figure)."""
         stated = {name: value for name, value in self.settings.items() if value is not None and name not in _LENIENCE}
         return self.name, json.dumps(stated, sort_keys=True, default=str)

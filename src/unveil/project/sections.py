@@ -66,7 +66,7 @@ class DataSection:
     text: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line: every field, and of an address no credentials."""
+        """Return one line with every field; an address is shown without credentials."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         values["path"] = None if self.path is None else without_credentials(self.path)
         return f"DataSection({', '.join(f'{name}={value!r}' for name, value in values.items())})"
@@ -93,7 +93,7 @@ class Attribute:
     missing
         Texts that stand for a null in it, such as -9.
     missing_is_sensitive
-        Whether it is sensitive information in itself that a value is missing.
+        Whether the absence of a value is itself sensitive information.
     reason
         Why it has its role, in the words of whoever decided: a column that may name people is kept only with a reason.
 

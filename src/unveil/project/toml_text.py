@@ -1,7 +1,7 @@
 """Two services for TOML that the standard library lacks: finding the line of a key, and writing values.
 
-`tomllib` reads a file but forgets where things stood. `lines_of` walks over a text that `tomllib` has accepted, so it
-needs to know only how to skip what it does not care for.
+`tomllib` reads a file but does not say on which lines things are. `lines_of` walks over a text that `tomllib` has accepted, so
+it only needs to know how to skip everything that is not a key.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def written_key(key: str) -> str:
-    """Return a key as TOML writes it: bare, or quoted where it must be."""
+    """Return a key as TOML writes it: bare, or quoted if it must be."""
     return key if _BARE.fullmatch(key) else _quoted(key)
 
 
@@ -197,7 +197,7 @@ class _Walker:
             self.at += 1
 
     def skip(self, pattern: re.Pattern[str]) -> int:
-        """Pass what the pattern matches here, and return where that ends."""
+        """Skip what the pattern matches here, and return where that ends."""
         if match := pattern.match(self.text, self.at):
             self.at = match.end()
         return self.at

@@ -28,18 +28,18 @@ from unveil.partitions.rules import at
 __all__ = ["HierarchyProposal", "propose"]
 
 _FEW = 4
-"""So few values need no level between them and the root."""
+"""Up to this many values need no level between them and the root."""
 _FINEST = 16
 """About how many intervals the finest level of numbers has."""
 _COARSEST = 3
-"""The fewest groups of a level that is worth having below the root."""
+"""The fewest groups that make a level below the root worth having."""
 _MOST_LEVELS = 5
 _TAIL = 0.01
 """The share of records that an open end takes in."""
 _RARE_SHARES = (0.005, 0.02, 0.1)
 _SHORTEST_CODE = 3
 _MOSTLY = 0.9
-"""The share of values that must be dates: one in ten may be dirt."""
+"""The share of values that must be dates: one in ten may be something else."""
 _FEWEST_DIGITS = 3
 _SMALL_UNIT = 10
 """Up to tens, 4 is as round as 5: ages of 20 years are doubled to 40."""
@@ -59,9 +59,10 @@ class HierarchyProposal:
 def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None = None) -> HierarchyProposal:
     """Choose a rule by the kind and the distribution of a column's values, and build its hierarchy.
 
-    Dates, in whatever form, get periods; numbers nested intervals of round widths, open at an end where few records lie far out;
-    postal codes and codes of one length are shortened from the right. What the column's name calls an identifier or a code is not
-    a number. Of any other values nothing says which belong together, so only rare ones are merged. Levels that merge nothing are
+    Dates, in whatever form, get periods; numbers nested intervals of round widths, open at an end if few records lie far out;
+    postal codes and codes of one length are shortened from the right. If the column's name says that it holds an identifier or a
+    code, its values are not taken as numbers. For all other values nothing says which belong together, so only rare ones are
+    merged. Levels that merge nothing are
     left out. A column of nulls alone has no level above them.
 
     Parameters
@@ -103,7 +104,7 @@ def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozense
 
 
 def _by_form(values: Sequence[Any], hints: frozenset[str]) -> tuple[Builder, str] | None:
-    """Choose a rule for values that are written like dates, postal codes or codes; None where they are not."""
+    """Choose a rule for values that are written like dates, postal codes or codes; None if they are not."""
     if (reading := _reading(values)) is not None:
         return _dates(values, reading)
     if "postcode" in hints and (builder := _postal(values)) is not None:
@@ -112,7 +113,7 @@ def _by_form(values: Sequence[Any], hints: frozenset[str]) -> tuple[Builder, str
 
 
 def _by_count(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozenset[str]) -> tuple[Builder, str]:
-    """Choose a rule for numbers, and for what has neither form nor size."""
+    """Choose a rule for numbers, and for values that have neither a form nor a size."""
     if "code" in hints and "quantity" not in hints:
         rule, reason = _rare(values, counts)
         return rule, f"the name says a code, so its size says nothing; {reason}"
@@ -121,7 +122,7 @@ def _by_count(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozen
 
 
 def _reading(values: Sequence[Any]) -> DateReading | None:
-    """Return how the values are read as dates, or None where they are none: all but a few must be, years alone are numbers."""
+    """Return how the values are read as dates; None if more than a few are not dates (years alone are numbers)."""
     if all(isinstance(value, int | float | Decimal) for value in values) and not all(
         _EIGHT_DIGITS.fullmatch(str(v)) for v in values
     ):
@@ -166,7 +167,7 @@ def _codes(values: Sequence[str]) -> tuple[Builder, str]:
 
 
 def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
-    """Choose beginnings of postal codes; None where most values are none."""
+    """Choose beginnings of postal codes; None if most values are not postal codes."""
     texts = [text_of(value).strip() for value in values]
     digits = [digits_of for text in texts if (digits_of := postal_digits(text))]
     width = max(map(len, digits), default=0)
@@ -207,7 +208,7 @@ def _intervals(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tupl
 
 
 def _core(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Decimal, Decimal]:
-    """Return the numbers between which all but the tails lie; the extremes where these are one number."""
+    """Return the numbers between which all but the tails lie; the extremes if these are one number."""
     order = sorted(range(len(numbers)), key=lambda at: numbers[at])
     cumulated = np.cumsum(counts[order]) / counts.sum()
     low = numbers[order[int(np.searchsorted(cumulated, _TAIL))]]
@@ -216,7 +217,7 @@ def _core(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Dec
 
 
 def _round_width(width: Decimal, least: Decimal | None) -> Decimal:
-    """Return 1, 2 or 5 times a power of ten, the nearest from above."""
+    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is not below the width."""
     unit = Decimal(1).scaleb(width.adjusted())
     rounded = next(unit * digit for digit in (1, 2, 5, 10) if unit * digit >= width)
     return rounded if least is None else max(rounded, least)

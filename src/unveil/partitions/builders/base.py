@@ -22,7 +22,8 @@ _Read = TypeVar("_Read")
 class Builder:
     """A rule from the distinct values of a column to a hierarchy with a common root.
 
-    A null gets no leaf, unless `RootOnly` finds nothing else. A rule that cannot place a value raises, and says how many.
+    A null gets no leaf, unless `RootOnly` finds nothing else. A rule that cannot place some values raises an error that counts
+    them.
     """
 
     name: ClassVar[str] = ""
@@ -42,7 +43,7 @@ class Builder:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule's name and what was set, as JSON can hold it."""
+        """Return the rule's name and settings, as JSON can hold them."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: [*map(_json, value)] if isinstance(value, tuple) else _json(value) for name, value in given.items()}
         return {"rule": self.name} | {name: value for name, value in plain.items() if value is not None}
@@ -70,7 +71,7 @@ class RootOnly(Builder):
 
 
 def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
-    """Refuse steps that are not positive and growing, or, for nested ones, no multiples of the step before."""
+    """Refuse steps that are not positive and growing or, if they must nest, not multiples of the step before."""
     numbers = [number_of(step) for step in steps]
     if not numbers or any(step is None or not step.is_finite() or step <= 0 for step in numbers):
         raise ArgumentError(f"{name} takes one or more positive numbers.")
@@ -85,7 +86,7 @@ def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
 
 
 def read_all(values: Sequence[Any], read: Callable[[Any], _Read | None], noun: str, column: str | None) -> dict[Any, _Read]:
-    """Return what each value reads as, without the null; count and refuse those that do not read."""
+    """Return what each value except the null reads as; count and refuse those that cannot be read."""
     present = [value for value in values if value is not None]
     points = {value: point for value in present if (point := read(value)) is not None}
     if missing := len(present) - len(points):

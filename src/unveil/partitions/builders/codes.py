@@ -31,11 +31,11 @@ class Redaction(Builder):
     characters
         How many characters are masked at each level, growing; none: one more at each level, up to all but one.
     mask
-        The character put in place.
+        The character that replaces those that are masked.
     pad
-        A character that fills shorter codes up to the length of the longest; none: the mask.
+        A character that pads shorter codes to the length of the longest; none: the mask.
     pad_side
-        The end at which it fills them up; none: the end that is masked.
+        The end at which codes are padded; none: the end that is masked.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Redaction(Builder):
     pad_side: Side | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no chain."""
+        """Refuse settings that do not make each level coarser than the one below."""
         for name in ("side", "pad_side"):
             if getattr(self, name) not in (*_SIDES, None):
                 raise ArgumentError.not_one_of(f"the {name} of a redaction", getattr(self, name), _SIDES)

@@ -21,9 +21,9 @@ __all__ = ["Rare"]
 class Rare(Builder):
     r"""Values of fewer records than a threshold become one group, ``other``; thresholds grow from level to level.
 
-    With :math:`n_{(1)} \le n_{(2)} \le \dots` the records of the values, those merged at threshold :math:`t` are the fewest
-    rarest values that include every :math:`n_{(i)} < t` and, if there is one, hold :math:`t` records together. So each group
-    holds :math:`t` records, unless all values together do not.
+    With :math:`n_{(1)} \le n_{(2)} \le \dots` the records of the values, those merged at threshold :math:`t` are the rarest
+    values, as few as possible, that include every :math:`n_{(i)} < t` and, if there is one, hold :math:`t` records together. So
+    each group holds :math:`t` records, unless all values together do not.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Rare(Builder):
     other: str = "other"
 
     def __post_init__(self) -> None:
-        """Refuse what makes no chain."""
+        """Refuse thresholds that do not make each level coarser than the one below."""
         growing("the threshold of rare values", self.thresholds)
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:

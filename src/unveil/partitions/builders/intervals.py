@@ -52,7 +52,7 @@ class Intervals(Builder):
     top: Any = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no chain."""
+        """Refuse widths that do not make each level coarser than the one below."""
         growing("the width of intervals", self.widths, nested=True)
         for name in ("origin", "bottom", "top"):
             number = number_of(getattr(self, name))
@@ -69,7 +69,7 @@ class Intervals(Builder):
         return Hierarchy.from_levels(ordered, *(self._labels(points, width) for width in self.widths), column=column).with_root()
 
     def _labels(self, points: Sequence[Fraction], width: Any) -> list[str]:
-        """Return the interval of each point; the points increase, so those of an interval follow each other."""
+        """Return the interval of each point; the points increase, so those in one interval follow each other."""
         step, origin, low, high = (None if x is None else _fraction(x) for x in (width, self.origin, self.bottom, self.top))
         assert step is not None and origin is not None  # noqa: S101, PT018 - only the ends may be open
         labels: list[str] = []

@@ -19,9 +19,9 @@ __all__ = ["Groups"]
 @checked_arguments
 @dataclass(frozen=True)
 class Groups(Builder):
-    """Groups of this many neighbours per level, in an order.
+    """Groups of neighbours in an order, of a given size at each level.
 
-    A group of numbers is called ``[first, last]``, any other ``first to last``; a group of one by its value.
+    A group of numbers is named ``[first, last]``, any other ``first to last``; a group of one by its value.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Groups(Builder):
         How many neighbours a group holds at each level, growing; each a multiple of the one before, so that groups nest. The
         last group may be smaller.
     order
-        All values from first to last; none: numbers and dates in their own order, else by the text.
+        All values from first to last; none: numbers and dates in their own order, other values by their text.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Groups(Builder):
     order: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no chain."""
+        """Refuse sizes that do not make each level coarser than the one below."""
         if any(not isinstance(size, int) for size in self.sizes):
             raise ArgumentError("the size of groups takes whole numbers.")
         growing("the size of groups", self.sizes, nested=True)

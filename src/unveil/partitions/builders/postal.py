@@ -16,7 +16,7 @@ from unveil.partitions.matching import text_of
 __all__ = ["PostalCodes", "postal_digits"]
 
 _EXTENDED = re.compile(r"(\d+)[ -]\d{3,4}")
-"""A code of digits with an addition, such as ZIP+4."""
+"""A code of digits with a suffix, such as ZIP+4."""
 _LETTERED = re.compile(r"([A-Z]{1,2}\d[A-Z\d]?) ?(?:\d[A-Z]{2})|([A-Z]\d[A-Z]) ?(?:\d[A-Z]\d)|(\d{4}) ?(?:[A-Z]{2})")
 """British, Canadian and Dutch codes; what is kept first is the part that names the district."""
 _AREA = re.compile(r"[A-Z]+|\d{2}")
@@ -28,7 +28,7 @@ _LONGEST = 10
 class PostalCodes(Builder):
     """Postal codes by their beginnings: ``02139``, ``0213*``, ``021**``; ``SW1A 1AA``, ``SW1A *``, ``SW*``.
 
-    Leading zeros that a spreadsheet lost are put back, so 2139 and 02139 are one place. An addition behind the code, as in
+    Leading zeros that a spreadsheet lost are put back, so 2139 and 02139 are one place. A suffix, as in
     ``02139-4307``, is left out from the first level on.
 
     Parameters
@@ -52,7 +52,7 @@ class PostalCodes(Builder):
     digits: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no chain."""
+        """Refuse settings that do not make each level coarser than the one below."""
         if self.hidden is not None:
             growing("the hidden digits of postal codes", self.hidden)
         if self.digits is not None and not 1 < self.digits <= _LONGEST:
@@ -68,7 +68,7 @@ class PostalCodes(Builder):
 
 
 def postal_digits(text: str) -> str:
-    """Return the digits of a code that has no letters, without an addition; nothing for any other text.
+    """Return the digits of a code that has no letters, without a suffix; an empty text for any other.
 
     Examples
     --------

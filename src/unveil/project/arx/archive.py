@@ -2,8 +2,8 @@
 
 A project of ARX is a ZIP archive: `project.xml` says how its text files are written, `input/definition.xml` what each column is,
 `input/config.xml` what is required, `input/hierarchies` has a file for each hierarchy, and `data/input.csv` the records. Which
-records are selected, how attributes are joined in the objective, and how large the population is, stands in `input/config.dat`
-only, which Java wrote.
+records are selected, how attributes are joined in the objective, and how large the population is, is only in
+`input/config.dat`, which Java wrote.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["ArxArchive", "ArxColumn", "read_archive"]
 
 _DATA = "data/input.csv"
 _LARGEST = 1 << 28
-"""A description of more bytes was not made by a person."""
+"""A description of more bytes than this cannot be genuine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ArxArchive:
     Attributes
     ----------
     path, version, name
-        The file, the version of ARX that wrote it, and what the project is called.
+        The file, the version of ARX that wrote it, and the name of the project.
     separator
         What is between the fields of its text files.
     columns, hierarchies
@@ -124,7 +124,7 @@ def read_archive(path: Path) -> ArxArchive:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Report what is wrong with a file in the words of this project."""
+    """Report what is wrong with a file as errors of this project."""
     try:
         yield
     except FileNotFoundError:
@@ -208,7 +208,7 @@ def _hierarchy(archive: zipfile.ZipFile, one: ET.Element, separator: str) -> Hie
 
 
 def _own_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return what only Java's own file says: how attributes are joined, the population, and the records selected."""
+    """Return what only the file that Java wrote says: how attributes are joined, the population, and the records selected."""
     try:
         objects = [one for value in read_objects(_content(archive, "input/config.dat")) for one in reachable(value)]
     except (KeyError, JavaStreamError) as problem:
@@ -244,7 +244,7 @@ def _game(costs: JavaObject) -> tuple[float, float, float, float] | None:
 
 
 def _selected(subset: JavaObject) -> frozenset[int] | None:
-    """Return the places whose bits are set; None where all are."""
+    """Return the places whose bits are set; None if all are."""
     words, length = subset.fields.get("array"), subset.fields.get("length")
     if not isinstance(words, list) or not isinstance(length, int) or subset.fields.get("size") == length:
         return None

@@ -22,12 +22,12 @@ _PRIMITIVES = {"B": ">b", "C": ">H", "D": ">d", "F": ">f", "I": ">i", "J": ">q",
 
 
 class JavaStreamError(ValueError):
-    """A stream that is not one of Java objects, is cut off, or holds what only its own class could read."""
+    """A stream that does not hold Java objects, is cut off, or holds data that only its own class could read."""
 
 
 @dataclass(slots=True, eq=False)
 class JavaObject:
-    """An object: its class, its fields by name, those of the classes it derives from among them, and what else it wrote."""
+    """An object: its class, its fields by name, including those of the classes it derives from, and what else it wrote."""
 
     name: str
     fields: dict[str, Any] = field(default_factory=dict)

@@ -1,9 +1,9 @@
-"""Calendars of Java where a rule was saved: when weeks begin, what months are called, which century a year of two digits is in.
+"""The calendar of the machine on which a rule was saved: first day of the week, names of months, century of two-digit years.
 
-Weeks differ between countries. In the United States they begin on Sunday, and the week that holds January 1st is the first; ISO
-8601, and most of Europe, let them begin on Monday, and the first week is the one with at least four days of the year. The days
-from December 29th to January 3rd may thus be in week 1, 52 or 53. ARX saves what held on its machine beside the form of the
-dates.
+Weeks differ between countries. In the United States they begin on Sunday, and the week that holds January 1st is the first; under
+ISO 8601, and in most of Europe, they begin on Monday, and the first week is the one with at least four days of the year. The days
+from December 29th to January 3rd may thus be in week 1, 52 or 53. ARX saves the conventions of its machine together with the form
+of the dates.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class JavaCalendar:
         return (day.isoweekday() - (self.first_day - 1)) % _WEEK + 1
 
     def week_of_month(self, day: date) -> int:
-        """Return the week of a month that a day lies in; 0 before the first that has enough days of it."""
+        """Return the week of its month in which a day lies; 0 before the first week that has enough days of the month."""
         return _week(self._offset(day.day, day), day.day)
 
     def week_of_year(self, day: date) -> int:
-        """Return the week of a year that a day lies in; the last days of a year may be in the first of the next.
+        """Return the week of its year in which a day lies; the last days of a year may be in the first week of the next.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class JavaCalendar:
         return week
 
     def _offset(self, place: int, day: date) -> int:
-        """Return how the weeks are shifted against the first day of the period of which a day is the `place`-th."""
+        """Return by how much the weeks are shifted against the first day of a period whose `place`-th day is given."""
         start = (place - self.weekday(day)) % _WEEK
         return _WEEK - start if start + 1 > self.least_days else -start
 

@@ -24,7 +24,7 @@ from unveil.project.arx.rules import ArxRule, DateRule, OrderRule, PriorityRule,
 __all__ = ["arx_rule"]
 
 _LARGEST = 1 << 24
-"""A rule of more bytes was not made by a person."""
+"""A rule of more bytes than this cannot be genuine."""
 _HOME = "org.deidentifier.arx."
 _PERIODS: Mapping[str, tuple[str, int | None]] = {
     "SECOND_MINUTE_HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:mm:ss", None), "MINUTE_HOUR_DAY_MONTH_YEAR": ("dd.MM.yyyy-HH:mm", None),
@@ -34,7 +34,7 @@ _PERIODS: Mapping[str, tuple[str, int | None]] = {
     "WEEK": ("w", None), "QUARTER": ("QQQ", None), "YEAR": ("yyyy", None), "DECADE": ("yyyy", 10), "CENTURY": ("yyyy", 100),
     "MILLENNIUM": ("yyyy", 1000),
 }  # fmt: skip
-"""ARX's periods in the order of their length, with the form that they have unless another is given."""
+"""ARX's periods in the order of their length, with their default forms."""
 _LABELS: Mapping[str, LabelKind] = {
     "GenericSet": "set", "GenericSetOfPrefixes": "prefixes", "GenericCommonPrefix": "prefix", "GenericConstant": "constant",
     "GenericBounds": "bounds", "GenericInterval": "interval", "GenericArithmeticMean": "mean",
@@ -76,7 +76,7 @@ def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
         raise HierarchyError(f"{shown(place)}: the file cannot be read: {problem.strerror}.") from None
     except JavaStreamError as problem:
         raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs): {problem}.") from None
-    except HierarchyError as problem:  # which is a ValueError, too
+    except HierarchyError as problem:  # which is also a ValueError
         raise HierarchyError(f"{shown(place)}: {problem}") from None
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, OverflowError, struct.error, ZeroDivisionError):
         raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs), or the file is damaged.") from None
@@ -202,7 +202,7 @@ def _type(one: JavaObject) -> ArxType:
 
 
 def _calendar(form: Any) -> JavaCalendar | None:
-    """Return what Java saved beside the form of dates: when weeks begin, the names of months, the language, the century."""
+    """Return what Java saved with the form of dates: when weeks begin, the names of months, the language, the century."""
     if not isinstance(form, JavaObject):
         return None
     held = [form.fields.get(name) for name in ("calendar", "formatData", "locale")]

@@ -1,8 +1,8 @@
 """Intervals that repeat, are joined level by level, and end in open ones: ARX's rule for numbers and dates.
 
-The given intervals are repeated on both sides, as far as there are values. From a bound on (`snap`), and beyond it, values fall
-into one last interval that reaches to the next bound (`coding`); what lies beyond that is "<" or ">=" it, up to the `extreme`,
-which no value may cross. Groups of intervals make those of the next level, again and again.
+The given intervals are repeated on both sides, as far as there are values. From one bound (`snap`) on, values fall into a
+last interval that reaches to the next bound (`coding`); values beyond that are labelled "<" or ">=" it, up to the `extreme`,
+which no value may cross. Groups of intervals make up the next level, again and again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = "*"
 
 @dataclass(frozen=True)
 class LevelGroup:
-    """How many neighbours make a group of the next level, and what it is called."""
+    """How many neighbours make up a group of the next level, and how it is labelled."""
 
     size: int
     label: GroupLabel
@@ -31,7 +31,7 @@ class LevelGroup:
 
 @dataclass(frozen=True)
 class EndRange:
-    """Where the last interval begins, where open values begin, and what none may cross; None: the same as the one before."""
+    """Where the last interval begins, where open ends begin, and the bound that no value may cross; None: the one before."""
 
     snap: Any = None
     coding: Any = None
@@ -46,7 +46,7 @@ class EndRange:
 
 @dataclass(frozen=True)
 class HalfOpen:
-    """From a value to below another one; without one of them it is open, without both a label for all."""
+    """From a value to below another; without one of them it is open, without both it is a label for everything."""
 
     low: Any
     high: Any
@@ -89,7 +89,7 @@ class IntervalRule:
         return self.lower.adjusted(self.intervals[0].low), self.upper.adjusted(self.intervals[-1].high)
 
     def _number(self, value: Any) -> int:
-        """Return the number of the interval that a value falls into, counted from the first one given; they repeat."""
+        """Return the number of the interval into which a value falls, counted from the first one given; they repeat."""
         turns: int = math.floor((value - self.intervals[0].low) / self._width)
         place = value - self._width * turns
         inside = (at for at, one in enumerate(self.intervals) if one.low <= place < one.high)
@@ -106,7 +106,7 @@ class IntervalRule:
         return self._numbered(number - 1) if here.low == value else here
 
     def _first(self, values: Sequence[Any]) -> list[tuple[Any, Any, Any]]:
-        """Return the interval of each value: its ends, and which of the last ones it is."""
+        """Return the interval of each value: its ends, and which of the last intervals it is."""
         lower, upper = self._ends()
         lowest = replace(self._numbered(self._number(lower.snap)), low=lower.coding)
         highest = replace(self._below(upper.snap), high=upper.coding)
@@ -138,7 +138,7 @@ class IntervalRule:
         return list(unlike)
 
     def _next(self) -> IntervalRule | None:
-        """Return the rule of the next level; None where there are no groups for one."""
+        """Return the rule of the next level; None if there are no groups for one."""
         if not self.levels or not self.levels[0]:
             return None
         lower, upper = self._ends()
@@ -161,7 +161,7 @@ class IntervalRule:
 
 
 def told_apart(labels: Sequence[str], groups: Sequence[Any]) -> Iterator[str]:
-    """Yield every label, with a number where another group has it already."""
+    """Yield every label, with a number if another group has it already."""
     known: dict[str, dict[Any, str]] = {}
     for label, group in zip(labels, groups, strict=True):
         owners = known.setdefault(label, {})

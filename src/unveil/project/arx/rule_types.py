@@ -27,7 +27,7 @@ class ArxType:
     noun = "text"
 
     def read(self, value: Any) -> Any:
-        """Return what is compared and computed with; None where a value cannot be read."""
+        """Return the value to compare and compute with; None if a text cannot be read."""
         return text_of(value)
 
     def written(self, value: Any) -> str:
@@ -41,7 +41,7 @@ class ArxType:
 
 @dataclass(frozen=True)
 class TextType(ArxType):
-    """Texts; ordered ones have a place each."""
+    """Texts; if they are ordered, each has a place."""
 
     places: Mapping[str, int] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class NumberType(ArxType):
 
 @dataclass(frozen=True)
 class DateType(ArxType):
-    """Dates and times in a form such as dd.MM.yyyy, with the names of a calendar where the rule has one."""
+    """Dates and times in a form such as dd.MM.yyyy, with the names of a calendar if the rule has one."""
 
     form: str = "dd.MM.yyyy"
     calendar: JavaCalendar | None = None
@@ -122,7 +122,7 @@ _MONTH_NAMES = 3
 
 
 def parts_of(form: str) -> list[tuple[str, int]]:
-    """Return the parts of a form of Java's: a letter and how often it occurs, or a text, whose number is 0."""
+    """Return the parts of one of Java's date forms: a letter and how often it occurs, or a text with the number 0."""
     parts: list[tuple[str, int]] = []
     for text in re.findall(r"'(?:[^']|'')*'|[^']+", form):
         if text.startswith("'"):
@@ -158,7 +158,7 @@ def _names(calendar: JavaCalendar | None) -> str:
 
 
 def _year(read: Mapping[str, str], calendar: JavaCalendar | None) -> int:
-    """Return the year; two digits are those of a year within the hundred that the rule says."""
+    """Return the year; a year of two digits lies within the hundred years that the rule states."""
     if "short" not in read or calendar is None or calendar.century is None:
         return int(read.get("year", "1970"))
     year = int(read["short"])
@@ -180,7 +180,7 @@ def _month(read: Mapping[str, str], calendar: JavaCalendar | None) -> int:
 
 
 def _moment(read: Mapping[str, str], calendar: JavaCalendar | None) -> datetime | None:
-    """Return the moment of these numbers; days and hours beyond their range go on counting, as Java reads them."""
+    """Return the moment of these numbers; days and hours beyond their range carry over, as Java reads them."""
     year = _year(read, calendar)
     months = _month(read, calendar) - 1
     try:
@@ -194,7 +194,7 @@ def _moment(read: Mapping[str, str], calendar: JavaCalendar | None) -> datetime 
 
 
 def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> str:
-    """Return a moment in a form of Java's; weeks, weekdays and names are those of the calendar."""
+    """Return a moment in one of Java's date forms; weeks, weekdays and names are those of the calendar."""
     found = ""
     for letter, length in parts_of(form):
         text = letter if not length else _part(at, letter, length, calendar)
@@ -205,7 +205,7 @@ def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> 
 
 
 def _part(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:
-    """Return what stands for a letter of a form; None where only a language or a calendar would say."""
+    """Return the text for a letter of a form; None if it depends on a language or a calendar that is not known."""
     if letter == "y" and length == _TWO_DIGITS:
         return f"{at.year % 100:02d}"
     if letter in "QM" and length >= _MONTH_NAMES:
@@ -219,7 +219,7 @@ def _part(at: datetime, letter: str, length: int, calendar: JavaCalendar | None)
 
 
 def _name(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:
-    """Return what a quarter or a month is called; None where that is not known."""
+    """Return the name of a quarter or a month; None if that is not known."""
     if letter == "Q":
         return f"Q{(at.month + 2) // 3}" if length == _MONTH_NAMES and (calendar is None or calendar.quarters) else None
     names = () if calendar is None else calendar.short_months if length == _MONTH_NAMES else calendar.months

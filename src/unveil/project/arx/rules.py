@@ -1,7 +1,7 @@
 """The rules by which ARX makes hierarchies, saved as .ahs files, applied to the values of a column.
 
 A file holds one builder of ARX, as Java wrote it: intervals, groups of ordered values, masked characters, periods of dates, or
-values that go one after the other by their priority. Nothing of it is executed.
+values that are suppressed one after the other by priority. Nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROOT = "*"
 class _Levels(Protocol):
     @property
     def kind(self) -> ArxType:
-        """What the values are."""
+        """The type of the values."""
 
     def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:
         """Return the labels of values, as they are read and as they are written, level by level."""
@@ -49,7 +49,7 @@ class ArxRule(Builder):
     name: ClassVar[str] = "arx"
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
-        """Return the hierarchy that ARX would build of these values; a null gets no leaf."""
+        """Return the hierarchy that ARX would build from these values; a null gets no leaf."""
         read = read_all(values, self.levels.kind.read, self.levels.kind.noun, column)
         texts = [text_of(value) for value in read]
         try:
@@ -67,7 +67,7 @@ class ArxRule(Builder):
 
 @dataclass(frozen=True)
 class OrderRule:
-    """Groups of neighbours in an order: the sizes repeat until all values, or groups of the level below, are in one."""
+    """Groups of neighbours in an order: the sizes repeat until all values, or all groups of the level below, are in a group."""
 
     kind: ArxType
     order: ArxType
@@ -89,7 +89,7 @@ class OrderRule:
 def _gathered(
     items: Sequence[tuple[str, ...]], level: Sequence[LevelGroup], kind: ArxType
 ) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return items joined by the sizes of a level, and what the groups are called."""
+    """Return items joined by the sizes of a level, and the labels of the groups."""
     groups: list[tuple[str, ...]] = []
     names: list[str] = []
     at = 0
@@ -105,7 +105,7 @@ def _gathered(
 
 @dataclass(frozen=True)
 class RedactionRule:
-    """Characters masked one by one; shorter values are filled up to the length of the longest."""
+    """Characters masked one by one; shorter values are padded to the length of the longest."""
 
     fill: str = "*"
     mask: str = "*"
@@ -124,16 +124,16 @@ class RedactionRule:
 
 @dataclass(frozen=True)
 class DateRule:
-    """Periods of dates, in forms of Java's; what lies before or from a moment on is one group.
+    """Periods of dates, in Java's date forms; all dates before a moment, or from one on, are one group.
 
     Attributes
     ----------
     kind
         The form of the dates.
     periods
-        For each level the form of a period, and the years that are one interval, where it is one of years.
+        For each level the form of a period and, if it is an interval of years, how many years it spans.
     bottom, top
-        The first moment that is not below, and the first that is above.
+        The first moment that is not in the lowest group, and the first that is in the highest.
     """
 
     kind: DateType
@@ -158,16 +158,16 @@ class DateRule:
 
 @dataclass(frozen=True)
 class PriorityRule:
-    """Values go one after the other, those of the least priority first, in a number of steps.
+    """Values are suppressed one after the other, those of the lowest priority first, in a number of steps.
 
     Attributes
     ----------
     kind
-        What the values are, where their own order is the priority.
+        The type of the values, if their own order is the priority.
     priorities
-        The priority of each value, where it is given.
+        The priority of each value, if it is given.
     highest_first
-        Whether high values, or priorities, stay longest.
+        Whether values that are high, or of high priority, stay longest.
     most
         The most levels.
     """

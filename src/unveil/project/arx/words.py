@@ -1,4 +1,4 @@
-"""ARX's requirements, quality models and limits in the words of a project file, and what has no such words.
+"""ARX's requirements, quality models and limits in the words of a project file, and notes on what has no such words.
 
 Nothing is left out silently: whatever cannot be translated is reported.
 """
@@ -32,14 +32,14 @@ _OBJECTIVES = {
     "KL-Divergence": "kl",
 }
 _MONOTONE = ("Monotonic precision", "Non-uniform entropy")
-"""Suppression adds nothing to them: a factor of 0."""
+"""Quality models to which suppression adds nothing: a factor of 0."""
 _FACTORED = (
     "Non-monotonic precision",
     "Non-monotonic non-uniform entropy",
     "Average equivalence class size",
     "EntropyBasedInformationLoss",
 )
-"""Those with a factor between generalisation and suppression, which their names do not give."""
+"""Quality models with a factor between generalisation and suppression, which their names do not give."""
 _JOINING = ("loss", "height", "precision", "precision-arx", "entropy-arx", "entropy-normalized")
 """Objectives that join what the attributes lose, each with its weight."""
 _EVEN = 0.5
@@ -52,13 +52,13 @@ class Translated:
     Attributes
     ----------
     models, of_population
-        The requirements by their words, and those among them that compare the selected records with all of them.
+        The requirements by name, and those of them that compare the selected records with all records.
     options
         Further settings of the generalisation.
     notes
-        What has no words here, or means something else.
+        Notes on settings that have no counterpart here, or mean something else.
     ordered
-        Columns whose order a requirement goes by.
+        Columns whose order a requirement uses.
     """
 
     models: dict[str, Any] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Translated:
 
     @property
     def needs_population(self) -> bool:
-        """Whether a requirement or the objective goes by all records, not by the selected ones alone."""
+        """Whether a requirement or the objective uses all records, not only the selected ones."""
         return bool(self.of_population) or str(self.options.get("objective")).endswith(":journalist")
 
 
@@ -140,7 +140,7 @@ def _estimated_k_map(text: str, match: re.Match[str], archive: ArxArchive, recor
 
 
 def _in_population(text: str, translation: Translated) -> bool:
-    """Take a requirement over that compares the selected records with all of them; return whether it is one."""
+    """Take over a requirement that compares the selected records with all of them; return whether it is one."""
     for pattern, word in _OF_POPULATION:
         if (match := re.fullmatch(pattern, text)) is not None:
             translation.of_population[word] = ":".join(_plain(amount) for amount in match.groups())
@@ -149,7 +149,7 @@ def _in_population(text: str, translation: Translated) -> bool:
 
 
 def _game_model(text: str, match: re.Match[str], archive: ArxArchive, translation: Translated) -> None:
-    """Take a requirement over that weighs up what publisher and attacker gain and lose."""
+    """Take over a requirement that weighs up what publisher and attacker gain and lose."""
     no_attack, attacker, *stated = match.groups()
     amounts = [_plain(amount) for amount in stated] if stated[0] is not None else _amounts(archive)
     if not amounts:
