@@ -392,7 +392,7 @@ def test_a_full_temporary_folder_is_said(people: Path) -> None:
     tiny = FEW + "import resource, tempfile\ntempfile.gettempdir()\nresource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
     done = call("dr", "-", "--key", "zip", before=tiny, input=people.read_bytes(), env={**os.environ, "TMPDIR": str(room)})
     assert done.returncode == 2
-    assert "standard input: what is longer than" in (said := line_of(done))
+    assert "standard input: input longer than" in (said := line_of(done))
     assert "file too large; set TMPDIR" in said
     assert names_in(room) == []
 

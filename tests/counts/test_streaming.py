@@ -211,7 +211,7 @@ def test_what_the_whole_reader_refuses_is_refused(tmp_path: Path) -> None:
     whole = tmp_path / "t.parquet"
     pl.DataFrame({"a": list(range(10_000))}).write_parquet(whole)
     whole.write_bytes(whole.read_bytes()[:-500])
-    with limited(**TINY), pytest.raises(DataFileError, match="damaged, cut short or no Parquet file"):
+    with limited(**TINY), pytest.raises(DataFileError, match="damaged, cut short or not Parquet"):
         unveil.count(whole, ["a"])
     nested = tmp_path / "n.parquet"
     pl.DataFrame({"a": [[1], [2]], "b": [None, 1]}).write_parquet(nested)

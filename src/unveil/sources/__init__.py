@@ -68,14 +68,14 @@ def source(
     missing: str | Sequence[str] = (),
     text: str | Sequence[str] = (),
 ) -> Source:
-    """Open data with what cannot be found out from it; every call that takes data takes the result.
+    """Open data, stating what cannot be found out from it; every call that takes data takes the result.
 
     Parameters
     ----------
     data
         A path, "-" for standard input, or a data frame; a table in an engine has nulls and types of its own.
     separator, encoding
-        What separates fields, and the encoding, of a text file; none: found.
+        What separates the fields of a text file, and its encoding; none: detected.
     missing
         Texts that stand for a null, besides the empty field.
     text
@@ -114,10 +114,10 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
 
 
 def tallied(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
-    """Code the combinations of the columns named with their counts; a source that can count does, and no record comes here.
+    """Code the combinations of the named columns with their counts; a source that can count does so, and sends no record.
 
-    The parameters are those of `load`. Where every record has its own weight there are as many combinations as records: weights
-    are grouped by, not summed, so that the answer does not depend on the order of a sum.
+    The parameters are those of `load`. If every record has its own weight there are as many combinations as records:
+    records are grouped by weight and weights are not summed, so that the answer does not depend on the order of a sum.
     """
     policy, wanted = checked_nulls(nulls), wanted_columns(columns, weights)
     opened = open_source(data)

@@ -31,7 +31,7 @@ Reader: TypeAlias = Callable[[Sequence[str]], pl.DataFrame]
 """Reads columns of a table."""
 
 _EXACT = 2.0**53
-"""From here on a float does not tell whole numbers apart."""
+"""From this number on, floats cannot tell whole numbers apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Alignment:
     by
         How it was found: "id", "link" or "same order".
     truth
-        For every release record the row of its original record, -1 where it has none.
+        For every release record the row of its original record, -1 if it has none.
     original_records, release_records
         The records of both tables.
     """
@@ -73,7 +73,7 @@ class Alignment:
 def align(
     original: Data, release: Data, *, identity: str | None = None, link: Data | None = None, same_order: bool = False
 ) -> Alignment | None:
-    """Find the correspondence in the one way that was said; None where none was.
+    """Find the correspondence in the one way that was named; None if none was.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def align(
     """
     said = [name for name, given in (("id", identity), ("link", link), ("same order", same_order or None)) if given is not None]
     if len(said) > 1:
-        raise ArgumentError(f"the correspondence is said in {len(said)} ways ({listed(said)}); say it in one.")
+        raise ArgumentError(f"the correspondence is given in {len(said)} ways ({listed(said)}); give one.")
     if not said:
         return None
     one, other = open_source(original), open_source(release)
@@ -138,7 +138,7 @@ def write_link(path: str, truth: NDArray[np.int64]) -> None:
 def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the values of two columns as codes over one dictionary; -1 for a null.
 
-    Columns of two types are compared by what their values say: a number is the same number whatever its type, as text too.
+    Columns of two types are compared by what their values say: a number is the same number whatever its type, even as text.
     """
     coded = encode(pl.concat(_of_one_type(original.alias("values"), release.alias("values"))))
     codes = coded.codes.astype(np.int64)
@@ -148,7 +148,7 @@ def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.in
 
 
 def _of_one_type(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Return two columns in one type, in which equal values are equal."""
+    """Return two columns as one type, so that values that mean the same are equal."""
     types = (one.dtype, other.dtype)
     if one.dtype == other.dtype and one.dtype != pl.Object:
         return one, other
@@ -168,7 +168,7 @@ def _as_texts(column: pl.Series) -> pl.Series:
 
 
 def _text(read: ReadValue) -> str | None:
-    """Return one text for all that read as one number, or one moment; a number beyond what floats tell apart is written out."""
+    """Return one text for all values that read as one number or moment; a number too large for floats is written out."""
     if read.value is None:
         return None
     return read.text if read.point is None or abs(read.point) >= _EXACT else repr(read.point)

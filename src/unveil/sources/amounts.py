@@ -1,7 +1,7 @@
 """Amounts of each combination of some columns: its records, the sum of a value, and its largest contributions.
 
-An engine computes it where the data is, with window functions, and one row per combination, or per cell of a table, comes here;
-no record does, and no name of a contributor.
+An engine computes them where the data is, with window functions, and sends one row per combination, or per cell of a table;
+no record comes here, and no name of a contributor.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Contributions:
     negative
         Whether a contribution is below 0.
     asked
-        The largest contribution of someone who asked for protection; None where nobody knows who did.
+        The largest contribution of someone who asked for protection; None if it is not known who did.
     """
 
     table: CodedTable
@@ -117,7 +117,7 @@ class Holdings:
     nulls: str = "category"
 
     def cells(self, above: Sequence[Sequence[tuple[int, int]]], top: int) -> Cells:
-        """Return what all cells amount to; for each column `above` has pairs: a rank, and a code that its value belongs to."""
+        """Return what all cells amount to; for each column `above` has pairs of a rank and a code to which its value belongs."""
         kept = _keeping(self.columns, self.what, self.nulls)
         answer, _ = self.source.answered(self.columns, self.what, lambda records: by_cell(kept(records), above, top))
         at = len(above)
@@ -137,7 +137,7 @@ class Holdings:
 def amounts(
     source: Source, columns: Sequence[str], what: Contribution, top: int, nulls: str = "category"
 ) -> Contributions | None:
-    """Return what each combination of the columns amounts to; None where the source cannot compute it itself.
+    """Return what each combination of the columns amounts to; None if the source cannot compute it itself.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def amounts(
 
 
 def holdings(source: Source, columns: Sequence[str], what: Contribution, nulls: str = "category") -> Holdings | None:
-    """Return the combinations of the columns in an engine that knows contributors; None where the source is no engine.
+    """Return the combinations of the columns in an engine that knows contributors; None if the source is no engine.
 
     Raises
     ------
@@ -178,12 +178,12 @@ def holdings(source: Source, columns: Sequence[str], what: Contribution, nulls: 
 
 
 def _keeping(columns: Sequence[str], what: Contribution, nulls: str) -> Callable[[str], str]:
-    """Return what leaves out of an engine's records those that a null policy drops."""
+    """Return the query that leaves out of an engine's records those that a null policy drops."""
     return (lambda records: complete(records, len(what.nullable(columns)))) if nulls == "drop" else (lambda records: records)
 
 
 def _dropped(source: EngineSource, columns: Sequence[str], what: Contribution, nulls: str) -> int:
-    """Return how many records the null policy leaves out; refuse nulls, or that nothing is left."""
+    """Return how many records the null policy leaves out; refuse nulls that it forbids, and data of which nothing is left."""
     if checked_nulls(nulls) == "category":
         return 0
     named = what.nullable(columns)
@@ -204,7 +204,7 @@ def _checked(
     numeric: Mapping[str, int | None],
     dropped: int,
 ) -> tuple[CodedTable, bool]:
-    """Return the combinations, and whether a contribution is below 0; refuse what is no value, weight, word or holding."""
+    """Return the combinations, and whether a contribution is below 0; refuse invalid values, weights, words and holdings."""
     problems = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}
     if what.value is not None and (missing := problems["n"] - problems["known"]):
         raise NullsError.in_values(what.value, missing)

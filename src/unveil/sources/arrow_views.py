@@ -1,7 +1,7 @@
 """The texts of a column as Arrow keeps them: views of 16 bytes, and the memory that longer texts are in.
 
-A column of texts is an array of views (Arrow's columnar format, "variable-size binary view layout"). Up to 12 bytes of text
-stand in the view; of a longer text it has the length, the first 4 bytes, and where the text is. The views are reached through
+A column of texts is an array of views (Arrow's columnar format, "variable-size binary view layout"). A text of up to 12 bytes
+is in the view itself; for a longer one the view has its length, its first 4 bytes, and where it is. The views are reached through
 the Arrow PyCapsule interface.
 """
 
@@ -35,7 +35,7 @@ class Views:
     Attributes
     ----------
     words
-        The views, two words a row.
+        The views, two words per row.
     buffers
         Where each piece of memory that holds longer texts begins, as a place in `memory`.
     memory
@@ -91,8 +91,8 @@ _POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 
 @contextmanager
 def views_of(chunk: pl.Series) -> Iterator[Views]:
-    """Give the views of a column of texts that is one chunk, as long as they are looked at."""
-    capsule = chunk.__arrow_c_stream__()  # which lets go of the stream when it is let go
+    """Give the views of a column of texts in one chunk, for as long as the block that uses them lasts."""
+    capsule = chunk.__arrow_c_stream__()  # which releases the stream when it is itself released
     place = _POINTER(capsule, b"arrow_array_stream")
     stream, schema, array = _Stream.from_address(place), _Schema(), _Array()
     _require(stream.get_schema(place, ctypes.addressof(schema)) == 0)
@@ -120,7 +120,7 @@ def _views_in(array: _Array) -> Views:
 
 
 def _at(kind: type[Any], place: int, number: int) -> NDArray[Any]:
-    """Return so many numbers that are at a place in memory."""
+    """Return this many numbers at a place in memory."""
     size = number * np.dtype(kind).itemsize
     held: Any = (ctypes.c_char * size).from_address(place) if size else b""
     return np.frombuffer(held, dtype=kind)

@@ -1,7 +1,7 @@
 """Sources: wherever data is, it gives its columns, counts of their combinations, and batches of records.
 
-A `Source` is a frame, a file, a stream of batches, a table in an engine, or counts that somebody already made. What holds the
-data and can count it does so, and only combinations come here; what can rewrite its records does that too. The data is never
+A `Source` is a frame, a file, a stream of batches, a table in an engine, or counts that were made before. A source that can count
+its data does so, and only combinations come here; one that can rewrite its records does that, too. The data is never
 changed.
 """
 
@@ -29,7 +29,7 @@ __all__ = ["Countable", "Data", "Source", "Tally", "text_names"]
 
 Data: TypeAlias = Any
 """A path ("-" is standard input), the name of a built-in data set, a data frame narwhals knows, eager or lazy, or what an engine
-holds: an address, a DuckDB relation, a PySpark data frame; counts that somebody made; a study, or the file of a project."""
+holds: an address, a DuckDB relation, a PySpark data frame; a count table; a study, or the file of a project."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Tally:
     Attributes
     ----------
     frame
-        One row per combination; one that occurs twice counts as the sum of both.
+        One row per combination; if one occurs twice, the two are added.
     n
         The records of each row; None: one each, as the rows are the records themselves.
     """
@@ -57,7 +57,7 @@ class Source(ABC):
     Parameters
     ----------
     place
-        Where the data is, as messages name it; no credentials in it.
+        Where the data is, as messages name it, without credentials.
     names
         The columns.
     """
@@ -69,7 +69,7 @@ class Source(ABC):
 
     def __init__(self, place: str, names: Sequence[str]) -> None:
         for name in names:
-            if "\0" in name:  # at which libraries end a name, or the whole process
+            if "\0" in name:  # libraries end a name there, or the whole process
                 raise UnsupportedDataError.nul_in_name(name)
         self.place, self.names = place, tuple(names)
 
@@ -79,21 +79,21 @@ class Source(ABC):
         return self._read(columns)
 
     def count(self, columns: Sequence[str]) -> Tally:
-        """Return the combinations of the requested columns with their counts; from a source that cannot count, its records."""
+        """Return the combinations of the requested columns with their counts; a source that cannot count gives its records."""
         require_columns(columns, self.names)
         return self._count(columns)
 
     def count_alone(self, column: str) -> CodedTable | None:  # noqa: ARG002 - a source that can uses it
-        """Count one column, coded, with one row per value; None where `count` is as quick."""
+        """Count one column, coded, with one row per value; None if `count` is as quick."""
         return None
 
     def count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        """Count as `count` does; an engine gives the values of some columns, which say whose records they are, as numbers."""
+        """Count as `count` does; for columns that say whose records they are, an engine gives numbers in place of values."""
         require_columns(columns, self.names)
         return self._count_numbered(columns, owners)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give the records in batches; those of one column have one type throughout."""
+        """Give the records in batches; a column has the same type in all of them."""
         require_columns(columns, self.names)
         return self._batches(columns)
 
@@ -107,24 +107,24 @@ class Source(ABC):
 
     @abstractmethod
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Read columns that are there."""
+        """Read columns that are known to exist."""
 
     def _count(self, columns: Sequence[str]) -> Tally:
-        """Count columns that are there."""
+        """Count columns that are known to exist."""
         return Tally(self._read(columns))
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:  # noqa: ARG002 - an engine's
-        """Count columns that are there, some by numbers that the engine gives their values."""
+        """Count columns that are known to exist, some by numbers that the engine gives their values."""
         return self._count(columns)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give columns that are there, batch by batch."""
+        """Give columns that are known to exist, batch by batch."""
         yield self._read(columns)
 
 
 @runtime_checkable
 class Countable(Protocol):
-    """What somebody opened or counted already: a study, a count table."""
+    """Something that is opened or counted already: a study, a count table."""
 
     def as_source(self) -> Source:
         """Return it as data that can be counted."""

@@ -1,9 +1,9 @@
-"""A raw, messy table of visits to a clinic that never was, drawn from a seed: a file before anybody has cleaned it.
+"""A raw, messy table of visits to a clinic that never existed, drawn from a seed: a file before anybody has cleaned it.
 
 Persons have several records; dates of birth are written in three forms; postal codes lost their leading zeros; -9, 99 and
 "unknown" stand for missing values; the sex is there twice, in words and in codes, and the age beside the date of birth.
-Names are made of syllables, and nobody bears them on purpose. Only `random()` is drawn, whose sequence Python keeps from
-version to version.
+Names are made of syllables; if somebody bears one, that is chance. Only `random()` is called, whose sequence Python keeps
+from version to version.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequen
     text
         Columns of codes: numbers become texts, and those of digits alone get zeros in front up to the longest.
     missing_in
-        Texts that stand for a null, by column. Columns that the data does not have, as a release may not, are left out.
+        Texts that stand for a null, by column. Columns that the data lacks, as a release may, are ignored.
     """
     present = set(source.names)
     texts = tuple(name for name in text if name in present)
@@ -37,7 +37,7 @@ def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequen
 
 
 class ReadAsSource(Source):
-    """A source of which some columns are read in another way than they are there."""
+    """A source some of whose columns are read differently from how they are stored."""
 
     def __init__(self, source: Source, text: Sequence[str], missing_in: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(source.place, source.names)
@@ -59,7 +59,7 @@ class ReadAsSource(Source):
 
 
 def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
-    """Return a column with its codes for a null as nulls; what is left is typed again."""
+    """Return a column with its codes for a null as nulls; the type is then determined again."""
     if column.dtype == pl.String:
         return typed(column.to_frame(), codes).to_series()
     if not column.dtype.is_numeric():
@@ -69,12 +69,12 @@ def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
 
 
 def _is_whole(numbers: pl.Series) -> bool:
-    """Whether floats are whole numbers that a code may have come from; beyond 2^53 they are not all told apart."""
+    """Whether floats are whole numbers that may have been codes; beyond 2^53 floats cannot tell them all apart."""
     return bool((numbers.is_finite() & (numbers.abs() <= _EXACT)).all()) and bool((numbers % 1 == 0).all())
 
 
 def _as_code(column: pl.Series) -> pl.Series:
-    """Return a column as text; where it holds digits alone, zeros in front make it as long as the longest."""
+    """Return a column as text; if it holds digits alone, zeros in front make it as long as the longest."""
     if column.dtype.is_float() and _is_whole(column.drop_nulls()):
         column = column.cast(pl.Int64)
     try:

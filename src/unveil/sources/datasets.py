@@ -142,7 +142,7 @@ def hierarchies() -> tuple[str, ...]:
 
 
 def _printed(name: str) -> pl.DataFrame:
-    """Return a printed table; one may stand for another, and a record may stand for many like it."""
+    """Return a printed table; it may refer to another one, and a record may stand for many like it."""
     table = published()["tables"][name]
     if isinstance(table, str):
         return _printed(table)

@@ -1,6 +1,6 @@
-"""Fingerprints of data: two tables or files have the same one only if they hold the same.
+"""Fingerprints of data: two tables or files have the same one only if their contents are the same.
 
-With a key file, draws follow from the fingerprint, so that changed data gets other draws. It is a SHA-256, made for that purpose
+With a key file, draws depend on the fingerprint, so that changed data gets other draws. It is a SHA-256, made for that purpose
 alone: it appears in no release, for anyone who could guess the data could confirm a guess with it.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fingerprint_of_files", "fingerprint_of_frame"]
 
 _PIECE = 1 << 17
-"""Rows are hashed in pieces of this many, however the column is stored."""
+"""How many rows are hashed at a time, however the column is stored."""
 _FIXED = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
 
 

@@ -1,4 +1,4 @@
-"""Data frames as sources: those of every library that narwhals knows, eager or lazy, and counts that somebody made."""
+"""Data frames as sources: those of every library that narwhals knows, eager or lazy, and count tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FrameSource(Source):
 
 
 class CountedFrame(Source):
-    """Records in hand that are counted as an engine would: for questions about single columns, of which no record is coded."""
+    """Records in hand that are counted as an engine would: for questions about single columns, without coding records."""
 
     can_count = True
 
@@ -68,7 +68,7 @@ class CountedFrame(Source):
 
 
 class TallySource(Source):
-    """Combinations that were counted; there are no records behind it, so whatever needs them is refused."""
+    """Combinations that were counted; there are no records behind them, so whatever needs records is refused."""
 
     can_count = True
 
@@ -125,7 +125,7 @@ def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n:
 
 
 def open_frame(data: Data) -> FrameSource:
-    """Open a data frame; refuse what no library that is known has made."""
+    """Open a data frame; refuse an object that no known library has made."""
     try:
         frame = nw.from_native(data)
         names = frame.collect_schema().names()
@@ -148,7 +148,7 @@ def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Return a column of Python objects as one of their type, where they have one."""
+    """Return a column of Python objects as one of their type, if they have one."""
     return column_of_objects(column.name, column.to_list()) if column.dtype == pl.Object else column
 
 

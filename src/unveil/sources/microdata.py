@@ -1,4 +1,4 @@
-"""A table of records in hand, to be rewritten: columns replaced, records taken, and given back in the caller's library.
+"""A table of records in hand, to be rewritten: columns are replaced, records selected and given back in the caller's library.
 
 Mechanisms work on it, so that none of them knows an engine. The data that came in is never changed.
 """
@@ -43,7 +43,7 @@ class Microdata:
     frame
         The records.
     standing
-        What is said about the columns that no mechanism is given.
+        What is said about the columns to which no mechanism applies.
     """
 
     place: str
@@ -64,7 +64,7 @@ class Microdata:
     def column(self, name: str) -> pl.Series:
         """Return one column, or say that there is none of that name.
 
-        Polars takes a name such as "^a$" for a pattern wherever it meets one; the column of such a name gets a blank before it.
+        Polars takes a name such as "^a$" for a pattern wherever it meets one; a column of such a name gets a blank in front.
         """
         try:
             column = self.frame.get_column(name)
@@ -73,7 +73,7 @@ class Microdata:
         return column.alias(f" {name}") if name == "*" or name.startswith("^") else column
 
     def replaced(self, columns: Mapping[str, Any]) -> Microdata:
-        """Return the records with columns exchanged, or added behind the others; values are arrays, lists or Polars columns."""
+        """Return the records with columns replaced, or added after the others; values are arrays, lists or Polars columns."""
         data = {name: self.frame.get_column(name) for name in self.names}
         for name, values in columns.items():
             known = name.removeprefix(" ") if name not in data and name.removeprefix(" ") in data else name
@@ -85,7 +85,7 @@ class Microdata:
         return labelled(name, labels, codes)
 
     def distinct(self, name: str, of: NDArray[np.bool_] | None = None) -> int:
-        """Return how many values per column holds, a null being one, in all records or in some."""
+        """Return how many values each column holds, a null being one, in all records or in some."""
         column = self.column(name) if of is None else self.column(name).filter(of)
         return len(encode(column).values) if column.dtype == pl.Object else column.n_unique()
 
@@ -112,14 +112,14 @@ class Microdata:
 
     def taken(self, rows: NDArray[np.int64]) -> Microdata:
         """Return the records at these rows, in this order."""
-        return replace(self, frame=self.frame.rechunk()[rows])  # from one piece they are found three times as fast
+        return replace(self, frame=self.frame.rechunk()[rows])  # in one piece they are found three times as fast
 
     def naming(self, *names: str) -> Microdata:
         """Return the records with a role for some columns: they stay in a release."""
         return replace(self, standing=replace(self.standing, named=self.standing.named | {*names}))
 
     def deferred(self) -> Microdata:
-        """Return the records with the columns of a release to be decided on later: they all stay for now."""
+        """Return the records with all columns for now; which of them a release keeps is decided later."""
         return replace(self, standing=replace(self.standing, deferred=True))
 
     def counted(self) -> CountedFrame:
@@ -135,7 +135,7 @@ class Microdata:
         return self._back(self.frame)
 
     def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-        """Write the records to a CSV or Parquet file, whole or not at all, on request without texts that are formulas."""
+        """Write the records to a CSV or Parquet file, whole or not at all; on request, texts cannot be taken for formulas."""
         write_frame(self.frame, path, spreadsheet_safe=spreadsheet_safe)
 
 
@@ -149,7 +149,7 @@ def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-    """Write records to a file, whole or not at all: Parquet, Arrow, a workbook or text with tabs by its ending, else CSV."""
+    """Write records to a file, whole or not at all: Parquet, Arrow, a workbook or tab-separated text by its ending, else CSV."""
     ending = str(path).rpartition(".")[2].lower()
     if spreadsheet_safe:
         require_delimited(path)
@@ -171,7 +171,7 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
 
 
 def without_lists_of_names(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return columns of fixed names as text: a file would list all names, in their order, those of no record included."""
+    """Return categorical columns as text: a file would list all categories in order, even those of no record."""
     columns = ((name, frame.get_column(name)) for name in frame.columns)
     return pl.DataFrame({name: one.cast(pl.String) if isinstance(one.dtype, pl.Enum) else one for name, one in columns})
 
@@ -195,7 +195,7 @@ def open_microdata(data: Data) -> Microdata:
 
 
 def standing_of(data: Data, columns: Sequence[str]) -> Standing:
-    """Return what a study says about the columns that no mechanism is given; of other data nothing is said."""
+    """Return what a study says about the columns to which no mechanism applies; other data says nothing."""
     declared = getattr(data, "standing", None)
     standing = declared if isinstance(declared, Standing) else Standing()
     require_columns(standing.keep, columns)
@@ -207,7 +207,7 @@ def _series(name: str, values: Any) -> pl.Series:
 
 
 def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
-    """Return how to hand a Polars frame back in the library of the caller's."""
+    """Return a function that gives a Polars frame back in the caller's library."""
     opened = data.as_source() if isinstance(data, Countable) else None
     frame: Any = opened.frame if isinstance(opened, FrameSource) else nw.from_native(data, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
@@ -223,7 +223,7 @@ def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
 
 
 def _to_arrow(out: pl.DataFrame) -> Any:
-    """Return an Arrow table; of Python objects Polars would hand over the addresses, so they are refused."""
+    """Return an Arrow table; Python objects are refused, as Polars would hand over their addresses."""
     for name, dtype in out.schema.items():
         if dtype in (pl.Object, pl.Int128, pl.UInt128):
             raise UnsupportedDataError.no_arrow(name)

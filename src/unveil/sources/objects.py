@@ -1,8 +1,8 @@
 """Columns of Python objects: those of one type become a column of that type, others stay as they are.
 
-A column of integers keeps every digit: 64 bits where they suffice, then 128, then objects. Integers among decimal numbers become
+A column of integers keeps every digit: 64 bits if they suffice, then 128, then objects. Integers among decimal numbers become
 decimal numbers only while each is held exactly. What marks a missing value in any library is a null. Values of several types
-stay apart by their type and text: 1, True, 1.0 and "1" are four values.
+are distinguished by their type and text: 1, True, 1.0 and "1" are four values.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _DIGITS = 38
 """The most digits that a column of decimals has."""
 _WIDTHS = ((pl.Int64, -(1 << 63), (1 << 63) - 1), (pl.UInt64, 0, (1 << 64) - 1), (pl.Int128, -(1 << 127), (1 << 127) - 1))
 _MARKS = frozenset({"NaTType", "NAType"})
-"""What pandas marks a missing value with, besides NaN and None."""
+"""How pandas marks a missing value, besides NaN and None."""
 
 
 def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
-    """Return cells as a column of their common type, or of objects where they have none."""
+    """Return cells as a column of their common type, or of objects if they have none."""
     plain = [_plain(cell) for cell in cells]
     if not all(is_unicode(cell) for cell in plain if isinstance(cell, str)):
         raise UnsupportedDataError.no_characters(name)
@@ -40,13 +40,13 @@ def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
 
 
 def column_of_sets(column: pl.Series, sets: Sequence[Any]) -> pl.Series:
-    """Return sets in place of a column: of lists as lists of text, of objects as they are, of all else as text."""
+    """Return a column of sets: lists as lists of text, objects as they are, anything else as text."""
     nested = pl.List(pl.String) if column.dtype in (pl.List, pl.Array) else pl.String
     return pl.Series("sets", sets, dtype=pl.Object if column.dtype == pl.Object else nested).alias(column.name)
 
 
 def require_plain(name: str, cells: Sequence[Any]) -> None:
-    """Refuse objects without a text of their own to distinguish them by: lists, tables, bytes, and those shown by address."""
+    """Refuse objects that no text of their own distinguishes: lists, tables, bytes, and those shown by their address."""
     for kind in {type(cell) for cell in cells}:
         own = {name for base in kind.__mro__[:-1] for name in vars(base)}
         several = {"__iter__", "__call__"} & own and not issubclass(kind, str)
@@ -55,7 +55,7 @@ def require_plain(name: str, cells: Sequence[Any]) -> None:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as a plain Python value, None where it marks a missing one."""
+    """Return a cell as a plain Python value, None if it marks a missing one."""
     if isinstance(cell, np.generic):
         cell = cell.item()
     if type(cell).__name__ in _MARKS or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124 - a NaN differs from itself
@@ -64,7 +64,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _dtype(kinds: set[type], cells: Sequence[Any]) -> Any:
-    """Return the type that holds all cells exactly; None: Polars finds it, as there is one type of cells only."""
+    """Return the type that holds all cells exactly; None: all cells have one type, which Polars finds itself."""
     if kinds == {int}:
         low, high = (bound(cell for cell in cells if cell is not None) for bound in (min, max))
         return next((dtype for dtype, least, most in _WIDTHS if least <= low and high <= most), pl.Object)
@@ -77,7 +77,7 @@ def _dtype(kinds: set[type], cells: Sequence[Any]) -> Any:
 
 
 def _decimal(cells: Sequence[Decimal]) -> Any:
-    """Return the decimal type that holds all digits of all cells, objects where none does."""
+    """Return the decimal type that holds all digits of all cells, objects if none does."""
     if not all(cell.is_finite() for cell in cells):
         return pl.Object
     after = max(max(-int(cell.as_tuple().exponent), 0) for cell in cells)

@@ -33,9 +33,9 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
     data
         Whatever holds data.
     options
-        How a file is read, where that cannot be found out from it.
+        How a file is read, if that cannot be found out from it.
     held
-        What keeps the connection to an engine until it is closed; none: each question has a connection of its own.
+        Keeps the connection to an engine until it is closed; none: each question has a connection of its own.
     """
     if isinstance(data, Source):
         opened = data
@@ -65,7 +65,7 @@ def is_project(data: Data) -> bool:
 
 
 def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
-    """Open the data of a project, read as it says; what the options say themselves goes before it."""
+    """Open the data of a project, read as the project says; what the options say takes precedence."""
     section, own = project.data, options or ReadOptions()
     if section.path is None:
         raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")

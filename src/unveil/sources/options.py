@@ -1,4 +1,4 @@
-"""Options for reading a file, where the file itself does not say."""
+"""Options for reading a file, if the file itself does not say."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReadOptions:
     encoding
         A Python codec name; none: UTF-8, or what a byte order mark says.
     missing
-        Texts that stand for a null, besides the empty field; in a table with types of its own numbers that are written so, too.
+        Texts that stand for a null, besides the empty field; in a table with types of its own, also numbers written like that.
     text
         Columns of codes, read as text with the zeros in front that a spreadsheet lost.
     missing_in
@@ -40,7 +40,7 @@ class ReadOptions:
     missing_in: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what was given."""
+        """Check the separator, the texts for a null and the encoding."""
         if self.separator is not None:
             _check_separator(self.separator)
         if self.encoding is not None:
@@ -58,7 +58,7 @@ def _check_separator(separator: str) -> None:
 
 
 def _check_missing(missing: object) -> None:
-    """Refuse one text, whose characters would be taken for texts."""
+    """Refuse a single text, whose characters would each be taken for a text."""
     if isinstance(missing, str):
         raise ArgumentError("missing is one text; give a tuple of texts, such as ('?', 'NA').")
     for text in missing if isinstance(missing, tuple) else ():
@@ -72,7 +72,7 @@ def _check_encoding(encoding: str) -> None:
         codecs.getincrementaldecoder(encoding)
         b"a".decode(encoding)
     except UnicodeDecodeError:
-        return  # the codec is there; one byte is too little for it
+        return  # the codec exists; one byte is too short for it
     except (LookupError, ValueError):
         raise ArgumentError(
             f"encoding {shown(encoding)} is unknown; give a Python codec name, such as utf-8, cp1252 or latin-1."

@@ -1,7 +1,7 @@
-"""A sample of classes, drawn by a hash, where there are too many combinations to hold.
+"""A sample of classes, drawn by a hash, when there are too many combinations to hold.
 
 A file that streams, or a table of an engine that comes in batches, is read once to look for the largest classes of the key, and,
-where the limit was passed, once more to hold these and a random share of the others.
+if the limit was passed, once more to hold these and a random share of the others.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ __all__ = ["Sampled", "sample"]
 
 _Found = TypeVar("_Found")
 _DRAWN = 1 << 17
-"""Of the records at most this many are drawn to find the large classes, which are drawn at least `_OFTEN` times."""
+"""At most this many records are drawn to find the large classes: those drawn at least `_OFTEN` times."""
 _OFTEN = 8
 _ROOM = 4
-"""Large classes take at most one place in this many."""
+"""Large classes take at most one in this many places."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """All records of the large classes of a key and of a random share of the others, and the whole's sensitive values.
+    """All records of the large classes of a key and of a random share of the others, and the sensitive values of all records.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Sampled:
     records
         The records of the whole file.
     level
-        The share is 2 to the power of minus this; 0: these are all.
+        The share is 2 to the power of minus this; 0: all classes.
     """
 
     cells: Tally
@@ -135,7 +135,7 @@ class _Pass:
             self._share /= 2
 
     def result(self) -> Sampled:
-        """Return what was counted, the large classes apart."""
+        """Return what was counted, the large classes separately."""
         from unveil.sources.batches.combinations import hashed, is_among
 
         codes, n = self.counter.cells([coder.size for coder in self._coders])
@@ -147,7 +147,7 @@ class _Pass:
         return Sampled(parts[0], parts[1], sensitive, self.counter.records, self.counter.level)
 
     def _large(self, most: int) -> NDArray[np.uint64]:
-        """Return the hashes of the classes that were drawn often, at most this many that they leave room for others."""
+        """Return the hashes of the classes that were drawn often, few enough to leave room for others."""
         hashes, times = np.unique(self._drawn, return_counts=True)
         often = np.argsort(-times, kind="stable")[: most // _ROOM]
         return np.sort(hashes[often[times[often] >= _OFTEN]])

@@ -28,11 +28,11 @@ __all__ = ["CellAmounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabu
 
 _PRIME = 1_000_003
 _STEPS = 1 << 20
-"""A bound is this many steps of the grid on which bounded values are summed."""
+"""The larger bound is this many steps of the grid on which bounded values are summed."""
 
 
 class Condition(Protocol):
-    """What can be written as a condition in SQL."""
+    """A condition that can be written in SQL."""
 
     def sql(self, column: Written, text: Written) -> str:
         """Return the condition."""
@@ -47,9 +47,9 @@ class CellAmounts:
     present
         The records with a value.
     total, squares
-        The sum of the values, and of their squares; whole numbers where the values are.
+        The sum of the values, and of their squares; whole numbers if the values are.
     least, greatest
-        The extremes; NaN where there is no value.
+        The extremes; NaN if there is no value.
     bounded
         The sum of the values cut to declared bounds, in steps of the grid; None: no bounds were declared.
     """
@@ -79,7 +79,7 @@ class Tabulated:
     distinct
         How many different values columns of numbers hold.
     fingerprint
-        Of all that is here: changed data has another one.
+        The fingerprint of everything here: changed data has another one.
     in_hand
         Whether cells are records, in their order.
     """
@@ -126,9 +126,9 @@ def tabulate(
     data
         A path, a built-in data set's name, a data frame, a table in an engine, or an opened source.
     coded
-        The columns that conditions are on.
+        The columns to which conditions apply.
     measured
-        Columns to add up where they hold numbers; of records in hand, and where they hold none, they are coded as well.
+        Columns to add up if they hold numbers; they are also coded if they hold none, or if the records are in hand.
     bounds
         Declared bounds of columns of numbers.
 
@@ -179,7 +179,7 @@ def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> CellAmoun
 def _in_engine(
     opened: EngineSource, coded: Sequence[str], measured: Sequence[str], bounds: Mapping[str, tuple[float, float]]
 ) -> Tabulated:
-    """Let the engine group by the columns coded, and by those measured that hold no numbers, and add up the others."""
+    """Let the engine group by the coded columns and by measured ones without numbers, and add up the others."""
     ask, kinds = opened.aggregated, opened.numbers
     numbers = [name for name in measured if name in kinds]
     names = list(dict.fromkeys([*coded, *(name for name in measured if name not in kinds)]))
@@ -214,7 +214,7 @@ def _in_engine(
 
 
 def _ordered(frame: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """Return the order of combinations, whichever the engine gave them in, and the combinations in it."""
+    """Return an order of combinations that does not depend on the engine's, and the combinations in that order."""
     if not frame.width:
         return np.zeros(1, dtype=np.int64), frame
     plain = pl.DataFrame({str(at): frame.to_series(at) for at in range(frame.width)})

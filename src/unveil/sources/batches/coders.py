@@ -37,11 +37,11 @@ CodedBatches: TypeAlias = "Callable[[], Iterator[CodedBatch]]"
 _WIDE = (pl.Int128, pl.UInt128)
 _NO_CODE = (1 << 32) - 1
 _AS_ENUM = 1 << 16
-"""Columns of up to this many texts are handed over as numbers into a list of texts; others as texts."""
+"""Columns of up to this many texts are handed over as places in a list of texts, others as texts."""
 
 
 def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[CodedBatch]:
-    """Give the codes of every batch, while the next one is coded and the one after it read, and tell how far the data is read."""
+    """Give the codes of every batch while the next one is coded and the one after it read, and report the progress."""
     run, done = active_run(), 0
 
     def codes_of(batch: FileBatch) -> tuple[CodedBatch | None, int]:
@@ -58,7 +58,7 @@ def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> 
 
 
 def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """Give items, none of them None, while a thread makes the next one."""
+    """Give items, none of which is None, while a thread makes the next one."""
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(next, items, None)
         while (item := waiting.result()) is not None:
@@ -72,7 +72,7 @@ def expressions(coders: Sequence[Coder]) -> Callable[[int, pl.Expr], pl.Expr]:
 
 
 def coder_of(dtype: pl.DataType, missing: Sequence[str] | None) -> Coder:
-    """Return the coder of a column of this type; with `missing`, of texts that may turn out to be numbers."""
+    """Return the coder of a column of this type; with `missing`, for texts that may turn out to be numbers."""
     if dtype.is_float() or dtype.is_temporal() or dtype == pl.Boolean or (dtype.is_integer() and dtype not in _WIDE):
         return _Numbers(dtype)
     return _Texts(dtype, missing)
@@ -98,7 +98,7 @@ class Coder:
 
 
 class _Texts(Coder):
-    """Texts, and what has no other form here: those that differ are numbered by the engine."""
+    """Texts, and values of all types without a coder of their own: the engine numbers those that differ."""
 
     def __init__(self, dtype: pl.DataType, missing: Sequence[str] | None) -> None:
         from unveil.sources.batches.views import TextNumbering
@@ -183,7 +183,7 @@ def _gathered(values: pl.Series, codes: Codes) -> pl.Series:
 
 
 def decoded(names: Sequence[str], coders: Sequence[Coder], codes: list[Codes], n: NDArray[np.int64]) -> Tally:
-    """Return combinations as values; their codes are used up."""
+    """Return combinations as values; their codes are overwritten."""
     columns = {}
     for at, (name, coder) in enumerate(zip(names, coders, strict=True)):
         columns[name] = coder.column(codes[at])
@@ -192,5 +192,5 @@ def decoded(names: Sequence[str], coders: Sequence[Coder], codes: list[Codes], n
 
 
 def typed_texts(texts: pl.Series, missing: Sequence[str] = ()) -> pl.Series:
-    """Return texts as the numbers that they are, if all of them are."""
+    """Return texts as numbers, if all of them are numbers."""
     return typed(pl.DataFrame({"values": texts}), missing)["values"]

@@ -1,7 +1,7 @@
 """How often does each combination of codes occur, when the records come in batches? A bounded table, and a spill beyond it.
 
 The codes of a record are packed into the bits of one or more words, each column in as many bits as its dictionary needs so
-far; where a dictionary outgrows its bits, the combinations held are packed again. They are counted in a hash table. When that
+far; if a dictionary outgrows its bits, the combinations held are packed again. They are counted in a hash table. When that
 holds as many combinations as are allowed, its entries go to temporary files, by a hash of their codes, so that each file can be
 counted by itself at the end. The files have no name: none is left, however the process ends.
 """
@@ -35,7 +35,7 @@ _ODD = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where each column's code stands: its word, its lowest bit there and its number of bits; first columns stand highest."""
+    """The place of each column's code: its word, its lowest bit there and its number of bits; first columns are highest."""
 
     words: tuple[int, ...]
     shifts: tuple[int, ...]
@@ -86,8 +86,8 @@ class KeyCounter:
     most
         How many distinct combinations are held in memory; more are spilled.
     sampled
-        None: every combination is counted. A number of columns: beyond `most` combinations, those of a random half, quarter, ...
-        of the combinations of these first columns are kept, whole, and no others; nothing is spilled.
+        None: every combination is counted. A number of columns: beyond `most` combinations, only those in a random half, quarter,
+        ... of the combinations of these first columns are kept, with all their records; nothing is spilled.
 
     certain
         Hashes, in order, of combinations of the first columns that are kept whatever the share.
@@ -97,7 +97,7 @@ class KeyCounter:
     Attributes
     ----------
     level
-        The share of the combinations that is kept is 2 to the power of minus this; 0: all.
+        The share of the combinations that is kept is 2 to the power of minus this; 0: all are kept.
     """
 
     columns: int
@@ -120,11 +120,11 @@ class KeyCounter:
         self._clear(_FIRST_CAPACITY)
 
     def __enter__(self) -> Self:
-        """Return the counter; leaving it lets go of what was spilled."""
+        """Return the counter; leaving the block deletes what was spilled."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the temporary files, which makes them vanish."""
+        """Close the temporary files, which deletes them."""
         self._open.close()
 
     def add(self, codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> None:
@@ -139,7 +139,7 @@ class KeyCounter:
         self._count(self._layout.pack(codes), None)
 
     def cells(self, sizes: Sequence[int]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
-        """Return the combinations, column by column in the smallest type, and how many rows hold each; they are used up."""
+        """Return the combinations, column by column in the smallest type, and how many rows hold each; they are not kept."""
         kinds = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
         if not self._segments:
             parts = [self._entries()]
@@ -169,7 +169,7 @@ class KeyCounter:
         self._count(layout.pack(codes), n)
 
     def _count(self, keys: NDArray[np.uint64], n: NDArray[np.int64] | None) -> None:
-        """Add rows to the table, making it larger, or room in it, when it is half full."""
+        """Add rows to the table; when it is half full, enlarge it or make room in it."""
         row = 0
         while row < len(keys):
             room = min(self.most, len(self._table) // 2)
@@ -201,7 +201,7 @@ class KeyCounter:
         return keys[kept], None if n is None else n[kept], 0
 
     def _in_sample(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Tell which rows belong to the sample: those that are certain, or whose hash ends in as many zeros as the level."""
+        """Return which rows belong to the sample: those that are certain, or whose hash ends in as many zeros as the level."""
         hashes = hashed(codes[: self.sampled], self.seed)
         return np.asarray((hashes & np.uint64((1 << self.level) - 1) == 0) | is_among(hashes, self.certain))
 
@@ -240,7 +240,7 @@ class KeyCounter:
 
 
 def _pieces(rows: int) -> Iterator[slice]:
-    """Cut rows into pieces, so that what is made of them on the way is small."""
+    """Cut rows into pieces, so that intermediate results are small."""
     return (slice(start, start + _PIECE) for start in range(0, rows, _PIECE))
 
 
@@ -280,7 +280,7 @@ def _no_room(error: OSError) -> OutputError:
 
 
 def is_among(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Tell which hashes are among those known, which are in order."""
+    """Return which hashes are among the known ones, which are sorted."""
     if not len(known):
         return np.zeros(len(hashes), dtype=bool)
     return np.asarray(known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes)
@@ -301,7 +301,7 @@ def hashed(codes: Sequence[NDArray[Any]], seed: int = 0) -> NDArray[np.uint64]:
 
 @dataclass(slots=True)
 class Numbering:
-    """Numbers the distinct integers of a column in the order in which they come; 0 stands for a null."""
+    """Numbers the distinct integers of a column in the order of their first occurrence; 0 stands for a null."""
 
     size: int = 1
     _known: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_FIRST_CAPACITY, dtype=np.int64))
@@ -346,14 +346,14 @@ def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @compiled
 def _put(keys, word, column, shift):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put codes where they are in the keys."""
+    """Put codes into their places in the keys."""
     for row in range(column.shape[0]):
         keys[row, word] |= np.uint64(column[row]) << shift
 
 
 @compiled
 def _take(keys, word, shift, mask, codes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Take codes from where they are in the keys."""
+    """Take codes from their places in the keys."""
     for row in range(keys.shape[0]):
         codes[row] = (keys[row, word] >> shift) & mask
 
@@ -393,7 +393,7 @@ def _number(values, row, numbered, known, code, size):  # type: ignore[no-untype
 
 @compiled
 def _add_word(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add keys of one word; an entry of the table is a key and its count, so that one look at memory finds both."""
+    """Add keys of one word; an entry of the table is a key and its count, so that one access to memory finds both."""
     mask = np.uint64(table.shape[0] - 1)
     while row < rows.shape[0]:
         key = rows[row, 0]

@@ -2,8 +2,8 @@
 
 A file above `stream_from` bytes (a limit of the active run) is read in batches. Every column has a dictionary that grows as
 values come; the records' codes are counted (`streaming_keys`), with a bounded number of combinations in memory and the rest in
-temporary files. The answer is that of reading the file whole, to the digit: types of delimited text are found on all distinct
-texts.
+temporary files. The answer is the same, to the digit, as that of reading the file whole: types of delimited text are determined
+from all distinct texts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Found = TypeVar("_Found")
 
 _ALL = 1 << 31
 _COUNTED_FROM = 1 << 25
-"""Values of a Parquet file read whole from which on it takes less time to count them in batches."""
+"""A Parquet file with at least this many values is counted faster in batches than read whole."""
 _PACKED = 8
 
 
@@ -68,7 +68,7 @@ class Stream:
         return pl.DataFrame({name: typed_texts(column) if name in held.texts else column for name, column in series.items()})
 
     def run(self, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Found]) -> _Found:
-        """Count the batches; those of text again, record by record, where its quotes ask for it."""
+        """Count the batches; a text whose quotes require it is read again, record by record."""
         limits = active_run().limits
         if is_parquet(self.path):
             held = ParquetFiles.at(self.path)
@@ -104,7 +104,7 @@ class StreamSource(Source):
 
 
 class PackedSource(files.FileSource):
-    """A Parquet file that is small enough to be read whole, and counted in batches all the same where it holds many values."""
+    """A Parquet file that is small enough to be read whole, but is counted in batches if it holds many values."""
 
     def _count(self, columns: Sequence[str]) -> Tally:
         if ParquetFiles.at(self._path).height * len(columns) < _COUNTED_FROM:
@@ -113,7 +113,7 @@ class PackedSource(files.FileSource):
 
 
 def open_packed(path: str, options: ReadOptions) -> PackedSource | None:
-    """Open a file whose name says that it is Parquet; None: it is another one."""
+    """Open a file whose name says that it is Parquet; None for any other."""
     known = path.lower().endswith((".parquet", ".pq")) and os.path.isfile(path)  # noqa: PTH113
     return PackedSource(path, options) if known else None
 
@@ -145,7 +145,7 @@ def _is_pipe(path: str) -> bool:
 
 
 def _unpacked(path: str) -> int:
-    """Return about how many bytes of text a file holds; compressed ones, as Parquet is, hold a multiple of their size."""
+    """Return about how many bytes of text a file holds; compressed files, such as Parquet, hold a multiple of their size."""
     size = Path(path).stat().st_size
     return size * _PACKED if path.lower().endswith((".gz", ".parquet", ".pq")) else size
 

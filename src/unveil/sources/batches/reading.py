@@ -1,7 +1,7 @@
 """Batches of a large file: Parquet by slices of rows, delimited text by pieces of whole records.
 
 Every batch says how many bytes of the file it stands for. What the whole-file readers refuse is refused here too, with the same
-words: a record with too few or too many fields, bytes that are no text, a damaged file.
+words: a record with too few or too many fields, bytes that are not text, a damaged file.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ParquetFiles:
         try:
             files = sorted(str(file) for file in Path(path).rglob("*.parquet") if file.is_file() and not _hidden(file, path))
         except OSError:
-            raise DataFileError(f"{path}: the folder cannot be read, or changes meanwhile; name a file in it.") from None
+            raise DataFileError(f"{path}: the folder cannot be read, or changed meanwhile; name a file in it.") from None
         if not files:
             raise DataFileError(f"{path}: this is a folder without a Parquet file (*.parquet); name a file in it.")
         folders = tuple(_values_in(Path(file).relative_to(path).parts[:-1]) for file in files)
@@ -123,7 +123,7 @@ class ParquetFiles:
             yield FileBatch(frame, size * min(start + rows, height) // height - size * start // height)
 
     def _same(self, path: str, schema: dict[str, pl.DataType], folder: dict[str, str | None]) -> dict[str, pl.DataType]:
-        """Refuse a file whose columns are others than those of the first."""
+        """Refuse a file whose columns differ from those of the first."""
         mine = {name: dtype for name, dtype in schema.items() if name not in folder}
         first = {name: dtype for name, dtype in self.schema.items() if name not in folder}
         if mine != first:
@@ -147,12 +147,12 @@ def _height(source: Input, path: str) -> int:
 
 
 def _for_engine(source: Input, path: str) -> str | io.BytesIO:
-    """Return the path, as no pattern; of a path that is not a text, the bytes."""
+    """Return the path so that it is not taken for a pattern; for a path that is not text, the file's bytes."""
     return path if is_unicode(path) else source.for_engine()
 
 
 def _hidden(file: Path, folder: str) -> bool:
-    """Tell what a writer left over (`_temporary`, `.part`) from the data."""
+    """Whether a file was left over by a writer (`_temporary`, `.part`) and is not data."""
     return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
@@ -184,7 +184,7 @@ class TextFile:
         Raises
         ------
         IrregularTextError
-            If only `by_hand` can tell the records apart; batches given before are to be forgotten.
+            If only `by_hand` can tell the records apart; batches given before must be discarded.
         """
         picked = [coded(at, pl.nth(at)).alias(str(at)) for at in range(len(columns))]
         for piece, survey, taken in self._pieces(size):
@@ -196,7 +196,7 @@ class TextFile:
             yield FileBatch(frame.select(picked), taken)
 
     def by_hand(self, columns: Sequence[str], coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
-        """Give the columns as `batches` does, read record by record: slow, and right wherever quotes are."""
+        """Give the columns as `batches` does, read record by record: slow, but right wherever quotes are."""
         picked = [coded(at, pl.nth(at)).alias(str(at)) for at in range(len(columns))]
         place = {name: at for at, name in enumerate(self.table.names)}
         body = islice(delimited._even(self.table), 1, None)  # noqa: SLF001
@@ -206,7 +206,7 @@ class TextFile:
             yield FileBatch(pl.DataFrame(values, schema=dict.fromkeys(values, pl.String)).select(picked), taken)
 
     def _pieces(self, size: int) -> Iterator[tuple[bytes, Survey, int]]:
-        """Cut the text into pieces of whole records, each with a first record that is not data, and look through them."""
+        """Cut the text into pieces of whole records, each with a first record that is not data, and check them."""
         table = self.table
         surveyor = _Surveyor(ord(table.separator), len(table.names), table.source.place)
         pending, head, before = bytearray(), b"", 0
@@ -231,6 +231,6 @@ def _header_of(table: delimited._Table) -> bytes:
 
 
 def _survey_since(surveyor: _Surveyor, before: int, *, ahead: bool) -> Survey:
-    """Return what was found since `before` records and blank lines; one more record where one stands ahead."""
+    """Return what was found after `before` records and blank lines; one more record if one was put in front."""
     blanks = np.concatenate([np.empty(0, np.intp), *surveyor.blanks]) - before + ahead
     return Survey(surveyor.seen - before - len(blanks) + ahead, blanks.astype(np.intp))

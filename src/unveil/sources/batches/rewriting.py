@@ -1,6 +1,6 @@
-"""Records rewritten that do not fit into memory: batch by batch, from the file or engine that has them to a file.
+"""Rewriting of records that do not fit into memory: batch by batch, from a file or an engine to a file.
 
-Records are shuffled on the way in two steps: each goes to a bucket by chance, and each bucket, which does fit, is shuffled when
+Records are shuffled on the way in two steps: each goes to a random bucket, and each bucket, which does fit, is shuffled when
 it is written. Together that is a uniform permutation.
 """
 
@@ -46,7 +46,7 @@ class BatchedRecords:
     names
         The columns that are to be read.
     records
-        How many there are; 0 as long as nobody has counted.
+        How many there are; 0 until they are counted.
     """
 
     source: StreamSource | EngineSource
@@ -60,7 +60,7 @@ class BatchedRecords:
 
     @property
     def frame(self) -> Source:
-        """What can be counted, in the place where records in hand have their frame."""
+        """The data to count, under the name under which records in hand have their frame."""
         return self.source
 
     def without(self, names: Sequence[str]) -> BatchedRecords:
@@ -68,24 +68,24 @@ class BatchedRecords:
         return replace(self, names=tuple(name for name in self.names if name not in names))
 
     def fingerprint(self) -> bytes:
-        """Return the SHA-256 of the files that are streamed, and of how they are read; what an engine holds has none.
+        """Return the SHA-256 of the files that are streamed, and of how they are read; a table in an engine has none.
 
         A folder's files count with their places in it, which may hold values.
         """
         if isinstance(self.source, EngineSource):
-            raise TypeError("records of an engine have no order, so no draws of theirs are repeated")
+            raise TypeError("records of an engine have no order, so their draws cannot be repeated")
         stream = self.source.stream
         files = ParquetFiles.at(stream.path).paths if is_parquet(stream.path) else (stream.path,)
         content = fingerprint_of_files({os.path.relpath(file, stream.path): file for file in files})
         return hashlib.sha256(content + repr((stream.options, self.names)).encode(errors="surrogatepass")).digest()
 
     def batches(self, *, by_hand: bool = False) -> Iterator[pl.DataFrame]:
-        """Give the records in batches; those of delimited text as text, what is missing as null.
+        """Give the records in batches; those of delimited text as text, missing values as nulls.
 
         Raises
         ------
         IrregularTextError
-            If a text can only be read by hand, that is record by record; batches given before are to be forgotten.
+            If a text can only be read by hand, that is record by record; batches given before must be discarded.
         """
         if isinstance(self.source, EngineSource):
             yield from self.source.batches(self.names)
@@ -138,13 +138,13 @@ class Change(Protocol):
     """What becomes of records, batch by batch."""
 
     def begin(self) -> None:
-        """Forget all batches: the first one comes, perhaps again."""
+        """Forget all batches: the records come from the first one, perhaps again."""
 
     def batch(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """Return the new records of a batch, and the rows of it that they were made from."""
+        """Return the new records of a batch, and the rows of the batch from which they were made."""
 
     def end(self) -> None:
-        """Refuse the records where they are not what was expected; nothing is written then."""
+        """Refuse the records if they are not what was expected; nothing is written then."""
 
 
 def rewrite(
@@ -156,7 +156,7 @@ def rewrite(
     order: np.random.Generator | None = None,
     spreadsheet_safe: bool = False,
 ) -> int:
-    """Rewrite records into a file, and return how many there are; it and the correspondence are there whole or not at all.
+    """Rewrite records into a file, and return how many there are; file and correspondence are written whole or not at all.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class _Parts:
             self._spill(at)
 
     def _spill(self, at: int) -> None:
-        """Write what waits for a bucket."""
+        """Write the records that wait for a bucket."""
         if self._waiting[at]:
             place = self._room / f"{at}-{len(self._files[at])}.arrow"
             with failures_reported(self._out):
@@ -282,7 +282,7 @@ class _Parts:
         return self.records
 
     def _write_parquet(self, file: Any, pairs: Any, tell: Callable[[int], None]) -> None:
-        """Write every piece beside the others, then all of them as one file, as they stream."""
+        """Write every piece to a file of its own, then stream all of them into one file."""
         pieces = []
         for at, (frame, _) in enumerate(self._linked(pairs, tell)):
             pieces.append(self._room / f"piece-{at:06}.parquet")
@@ -302,7 +302,7 @@ class _Parts:
 
 
 def _taken(file: Path) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Read records, and make room on the disk."""
+    """Read records, and delete their file."""
     numbers = file.with_suffix(".rows")
     batch = pl.scan_ipc(file, glob=False).collect(), np.fromfile(numbers, dtype=np.int64)
     file.unlink()

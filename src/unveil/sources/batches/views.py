@@ -1,4 +1,4 @@
-"""Which rows of a column hold the same text? Told by what Arrow keeps of each text in place, without looking at the text itself.
+"""Which rows of a column hold the same text? Found from Arrow's views of the texts, without looking at the texts themselves.
 
 Equal views of one chunk (`arrow_views`) are equal texts, and those of short texts are equal wherever they come from. Reading
 Parquet repeats the views of a dictionary, so that few of a column's rows have a view of their own.
@@ -40,8 +40,8 @@ class TextNumbering:
         Returns
         -------
         tuple
-            The number of every row, the first row of each new number in their order, and whether numbers given so far are
-            forgotten, because they stand for places of texts and not for texts.
+            The number of every row, the first row of each new number, in order, and whether the numbers given so far are
+            forgotten because they stand for places of texts, not for texts.
         """
         found = np.empty(len(chunk), dtype=np.uint32)
         first = np.empty(len(chunk), dtype=np.uint32)
@@ -60,7 +60,7 @@ class TextNumbering:
         return found, new, bool(long)
 
     def _grow(self) -> None:
-        """Take twice as much room."""
+        """Double the room of the table."""
         views, numbers = self._views, self._numbers
         self._views = np.zeros((2 * len(views), 2), dtype=np.uint64)
         self._numbers = np.zeros(2 * len(views), dtype=np.uint32)
@@ -69,7 +69,7 @@ class TextNumbering:
 
 @compiled
 def _number(views, null, row, begin, found, first, known, numbers, size, long):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Give numbers from a row on until the table is half full; returns where it stopped, the next number, and of long texts."""
+    """Give numbers from a row on until the table is half full; returns the row, the next number, and whether a text was long."""
     last, half = np.uint64(known.shape[0] - 1), numbers.shape[0] // 2
     while row < views.shape[0]:
         if null is not None and null[row]:

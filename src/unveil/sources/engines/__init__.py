@@ -25,13 +25,13 @@ _OPENERS: dict[str, str | Callable[[Address, ExitStack | None], Source]] = {
     "postgresql": "postgres.PostgresTable",
     "spark": "spark.open_address",
 }
-"""What opens an address of each engine: a function of the address and of what keeps its connection, or its module and name."""
+"""What opens an address of each engine: a function of the address and the holder of connections, or its module and name."""
 
 
 def open_engine(data: Data, held: ExitStack | None = None) -> Source | None:
-    """Open an address of an engine, a DuckDB relation or a PySpark data frame; None where it is none of these.
+    """Open an address of an engine, a DuckDB relation or a PySpark data frame; None if it is none of these.
 
-    A connection that is needed to look at the columns is kept until `held` is closed, where that is given.
+    If `held` is given, a connection that is needed to look at the columns is kept until `held` is closed.
     """
     if isinstance(data, str | os.PathLike):
         address = parse(os.fsdecode(data))

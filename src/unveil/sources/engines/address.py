@@ -34,9 +34,9 @@ class Address:
     engine
         What holds it.
     target
-        What comes before the question mark, without the scheme; it may hold credentials.
+        The part before the question mark, without the scheme; it may hold credentials.
     table, schema, path
-        The table by name, its schema where one is given, or, for Spark, files.
+        The table by name, its schema if one is given, or, for Spark, files.
     rest
         The other settings as they were written, for the engine itself; they may hold credentials.
     """
@@ -57,15 +57,15 @@ class Address:
         return without_credentials(holder) + ("?" if settings else "") + "&".join(settings)
 
     def server(self) -> tuple[str, str, tuple[str, ...]]:
-        """Return what tells databases apart: host, port and database, or a service; not who asks."""
+        """Return what tells databases apart: host, port and database, or a service; not the user."""
         server, _, database = self.target.rpartition("@")[2].partition("/")
         services = tuple(setting for setting in self.rest if setting.partition("=")[0] in ("service", "host", "port", "dbname"))
         return server, unquote(database), services
 
     def named(self) -> str:
-        """Return the table that is to be written, which needs a name."""
+        """Return the name of the table to write; refuse an address without one."""
         if not self.table or self.path is not None:
-            raise ArgumentError(f"{self.place}: name the table to write with ?table=NAME, and &schema=NAME where it needs one.")
+            raise ArgumentError(f"{self.place}: name the table to write with ?table=NAME, and &schema=NAME if it needs one.")
         return self.table
 
     def uri(self) -> str:
@@ -74,7 +74,7 @@ class Address:
 
 
 def parse(text: str) -> Address | None:
-    """Read an address; None where the text is the path of a plain file."""
+    """Read an address; None if the text is the path of a plain file."""
     before, _, query = text.partition("?")
     scheme, separator, target = before.partition("://")
     if not separator:
@@ -87,7 +87,7 @@ def parse(text: str) -> Address | None:
 
 
 def _require_no_address(text: str) -> None:
-    """Refuse what is meant for an address, and would be taken for a file and repeated with its password."""
+    """Refuse a text meant as an address that would be taken for a file, and repeated in messages with its password."""
     mistyped = text.partition(":")[0].lower() in SCHEMES and ":" in text
     if mistyped or len(_PAIR.findall(text)) > 1:
         raise ArgumentError(
@@ -106,7 +106,7 @@ def _file(path: str) -> str:
 
 
 def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
-    """Name a server by its host, port and database; by nothing where a password that is not escaped may be among them."""
+    """Name a server by its host, port and database; by none of them if they may contain an unescaped password."""
     server, _, database = target.rpartition("@")[2].partition("/")
     if any("@" in setting for setting in rest) or not _SERVER.fullmatch(server):
         return f"the {engine} server"
@@ -114,7 +114,7 @@ def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
 
 
 def _address(engine: str, target: str, query: str) -> Address:
-    """Take from the settings what says which table; the others are the engine's."""
+    """Take the settings that say which table it is; the others are the engine's."""
     ours: dict[str, str] = {}
     rest = []
     for setting in filter(None, query.split("&")):

@@ -15,7 +15,7 @@ from unveil.sources.base import Tally
 __all__ = ["batches_of", "named", "tally_of"]
 
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
-"""1 January 1 and 31 December 9999, in days from 1970: what a date can be in Python."""
+"""1 January 1 and 31 December 9999, in days from 1970: the earliest and the latest date in Python."""
 _LONGEST = 38
 _NONE: Mapping[str, int | None] = MappingProxyType({})
 _TEXTS = (pl.Categorical, pl.Enum)
@@ -32,7 +32,7 @@ def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[s
 def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[str, int | None] = _NONE) -> pl.DataFrame:
     """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way.
 
-    `numeric` also says how many digits the table grants them behind their point, where it does.
+    `numeric` also says how many digits after the point the table gives them, if it does.
     """
     series = {name: answer.to_series(at) for at, name in enumerate(columns)}
     return pl.DataFrame(
@@ -49,13 +49,13 @@ def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.Dat
 
 
 def _with_one_zero(series: pl.Series) -> pl.Series:
-    """Return -0.0 as 0.0, the same number: an engine gives the one or the other for both."""
+    """Return -0.0 as 0.0, the same number: an engine may give either of them for both."""
     plain = series.alias("values")  # some names are patterns to Polars
     return plain.set(plain == 0.0, 0.0) if plain.dtype.is_float() else plain
 
 
 def _usual(name: str, series: pl.Series) -> pl.Series:
-    """Return whole decimal numbers as integers where they are short enough, and refuse dates that no calendar here holds."""
+    """Return whole decimal numbers as integers if they are short enough, and refuse dates that Python cannot hold."""
     if isinstance(series.dtype, pl.Decimal) and series.dtype.scale == 0:
         whole = series.cast(pl.Int64, strict=False)
         return whole if whole.null_count() == series.null_count() else series
@@ -63,7 +63,7 @@ def _usual(name: str, series: pl.Series) -> pl.Series:
 
 
 def _dated(name: str, series: pl.Series) -> pl.Series:
-    """Refuse dates that no calendar here holds."""
+    """Refuse dates that Python cannot hold."""
     if series.dtype in (pl.Date, pl.Datetime):
         days = series.cast(pl.Date).to_physical()
         if not ((days >= _FIRST_DAY) & (days <= _LAST_DAY)).all():
@@ -74,7 +74,7 @@ def _dated(name: str, series: pl.Series) -> pl.Series:
 
 
 def _numbers(texts: pl.Series, scale: int | None) -> pl.Series:
-    """Read decimal numbers; those too long become floating point, or stay texts where that would merge some. NaN is a null."""
+    """Read decimal numbers; those too long become floating point, or stay texts if that would merge some. NaN is a null."""
     finite = texts.set(texts == "NaN", None)
     parts = finite.str.strip_chars("-").str.split_exact(".", 1).struct.unnest()
     whole, behind = (int(parts.to_series(at).str.len_bytes().max() or 0) for at in (0, 1))  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """Cancellation of queries that run in an engine.
 
-A query runs in a thread of its own, while the calling thread watches the active run and hears Ctrl-C.
+A query runs in a thread of its own, while the calling thread watches the active run and listens for Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["cancellable"]
 
 _Answer = TypeVar("_Answer")
 _MOMENT = 0.1
-"""Seconds between two looks at the run, and after which a query is cancelled again: it may not have begun when it was."""
+"""Seconds between two looks at the run, and until a query is cancelled again: it may not have begun the first time."""
 
 
 def cancellable(query: Callable[[], _Answer], cancel: Callable[[], object]) -> _Answer:
-    """Return what a query returns; if the run is cancelled, or on Ctrl-C, have it cancelled, and wait until it is.
+    """Return what a query returns; if the run is cancelled, or on Ctrl-C, cancel the query and wait until it has ended.
 
-    Drivers that look for Ctrl-C themselves do not always find it, or keep a longer wait from being interrupted.
+    Drivers that handle Ctrl-C themselves sometimes miss it, or prevent a longer wait from being interrupted.
     """
     run = active_run()
     with ThreadPoolExecutor(1) as pool:
@@ -33,7 +33,7 @@ def cancellable(query: Callable[[], _Answer], cancel: Callable[[], object]) -> _
                 run.check()
         except (KeyboardInterrupt, CancelledError):
             while not waiting.done():
-                with suppress(Exception):  # nothing runs at the moment, as some drivers say
+                with suppress(Exception):  # some drivers report that nothing is running at the moment
                     cancel()
                 wait([waiting], timeout=_MOMENT)
             raise

@@ -1,11 +1,11 @@
-"""Queries for what contributors amount to. One row per cell comes back: no record, and no name of a contributor.
+"""Queries for the contributions to each cell. One row per cell comes back: no record, and no name of a contributor.
 
 The statements are the same for all engines. Each reads records with columns that an engine writes in its own way:
 
-- ``s0``, ``s1`` ...: the columns to count as they are shown; ``g0``, ``g1`` ... as they are grouped by.
-- ``v``, ``w``: the value and the weight, null where they are no finite numbers, 1 where none is named.
+- ``s0``, ``s1`` ...: the columns to count, as they are shown; ``g0``, ``g1`` ...: the same, as they are grouped by.
+- ``v``, ``w``: the value and the weight, null if they are not finite numbers, 1 if none is named.
 - ``f``: a word that says whether the contributor asked for protection; ``h``: the contributor.
-- ``z0``, ``z1`` ...: for the columns to count, then value, holding and request where they are named, 1 where it is missing.
+- ``z0``, ``z1`` ...: for the columns to count, then value, holding and request if they are named, 1 if it is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["ASKED", "CHECKS", "NOT_ASKED", "Contribution", "by_cell", "by_combin
 ASKED = ("true", "1", "yes", "y")
 NOT_ASKED = ("false", "0", "no", "n", "")
 CHECKS = ("n", "known", "unweighted", "strange", "held", "negative")
-"""What is counted of every combination: records, values, wrong weights, wrong words, contributors, contributions below 0."""
+"""What is counted for every combination: records, values, wrong weights, wrong words, contributors, contributions below 0."""
 _CHECKS = (
     "count(*) AS n, count(v) AS k, sum(u) AS u, sum(e) AS e, count(h) AS o, sum(CASE WHEN x < 0 THEN 1 ELSE 0 END) AS m",
     "n, k, u, e, o, m",
@@ -52,12 +52,12 @@ class Contribution:
         return [one for one in (self.value, self.weights, self.holding, self.request) if one is not None]
 
     def nullable(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns that a null policy is about: those to count, and all that are named but the weights."""
+        """Return the columns to which a null policy applies: those to count, and all others named except the weights."""
         return [*columns, *(one for one in (self.value, self.holding, self.request) if one is not None)]
 
 
 def complete(records: str, columns: int) -> str:
-    """Return the records of which none of the columns that a null policy is about is missing."""
+    """Return the records that lack none of the columns to which a null policy applies."""
     whole = " AND ".join(f"z{at} = 0" for at in range(columns))
     return f"(SELECT * FROM {records} AS whole WHERE {whole})"  # noqa: S608 - our own names
 
@@ -71,7 +71,7 @@ def incomplete(records: str, columns: int) -> str:
 
 
 def by_record(records: str, keys: int, top: int) -> str:
-    """Return the query for combinations with checks, sum, sum of sizes, largest size of one who asked, and largest sizes."""
+    """Return the query for combinations with checks, sum, sum of sizes, largest size among those who asked, largest sizes."""
     ranked = (
         f"SELECT b.*, row_number() OVER (PARTITION BY {_listed('g', keys)} ORDER BY abs(x) DESC NULLS LAST) AS r "  # noqa: S608
         f"FROM ({_marked(records, keys)}) AS b"
@@ -83,7 +83,7 @@ def by_record(records: str, keys: int, top: int) -> str:
 
 
 def by_combination(records: str, keys: int) -> str:
-    """Return the query for combinations with checks, and the rank of each column's value among all it has."""
+    """Return the query for combinations with checks, and the rank of each value among all values of its column."""
     grouped = (
         f"SELECT {_listed('s', keys)}, {_listed('g', keys)}, {_CHECKS[0]} FROM ({_marked(records, keys)}) AS b "  # noqa: S608
         f"GROUP BY {_listed('s', keys)}, {_listed('g', keys)}"
@@ -95,14 +95,14 @@ def by_cell(records: str, above: Sequence[Iterable[tuple[int, int]]], top: int) 
     """Return the query for all cells of a table, margins included, where one contributor may have records in several.
 
     Contributions are summed by contributor in every cell before they are ranked. A cell has its codes, records, contributors,
-    sums as in `by_record`, and a number for the contributor where there is one alone.
+    sums as in `by_record`, and a number for the contributor if there is only one.
 
     Parameters
     ----------
     records
         The records.
     above
-        For each column the codes that the value of a rank belongs to: pairs of rank and code.
+        For each column the codes to which the value of each rank belongs: pairs of rank and code.
     top
         How many of the largest contributions.
     """

@@ -1,6 +1,6 @@
 """DuckDB: a table of a database file, or a relation in the caller's hands.
 
-A file is opened for reading only, but to write a release into it.
+A file is opened for reading only, unless a release is written into it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LONG = ("bignum", "hugeint", "uhugeint", "varint")
 _FLOATS = ("float", "double")
 _NUMBERS = (*_FLOATS, "decimal", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint")
 _INTERRUPTED = "Query interrupted"
-"""What DuckDB says when it hears Ctrl-C."""
+"""DuckDB's message after Ctrl-C."""
 _TABLES = (
     "SELECT table_name FROM information_schema.tables "
     "WHERE table_catalog = current_database() AND lower(table_schema) = lower(coalesce(?, current_schema())) ORDER BY table_name"
@@ -88,12 +88,10 @@ class FileTable(EngineSource):
 
     def __init__(self, address: Address, held: ExitStack | None = None) -> None:
         self._file, self._address = Path(address.target), address
-        if not self._file.is_file():  # else it is not touched: to close a file drops the lock of a connection of this program
+        if not self._file.is_file():  # else untouched: closing a file drops the lock of another connection of this program
             locate(self._file)
         if address.rest or address.path is not None:
-            raise ArgumentError(
-                f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME where it has several."
-            )
+            raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME if it has several.")
         self._session = Session(self._reading)
         if held is not None:
             held.enter_context(self._session.held())
@@ -204,7 +202,7 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
     except duckdb.OperationalError:  # by a connection of its own, or attached to another
         raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     with connection:
-        connection.execute("SET enable_progress_bar = false")  # it would be drawn on standard output
+        connection.execute("SET enable_progress_bar = false")  # otherwise it is drawn on standard output
         if (threads := active_run().limits.threads) is not None:
             connection.execute(f"SET threads = {threads:d}")
         yield connection
@@ -276,7 +274,7 @@ def _batches(relation: Any, columns: Sequence[str], place: str) -> Iterator[pl.D
     kinds = _kinds(relation)
     with _failure_reported(place):
         query = _said(relation.project(selection([_expression(name, kinds[name]) for name in columns])))
-        with pa.RecordBatchReader.from_stream(query) as answer:  # else a failure that is kept would keep the file open
+        with pa.RecordBatchReader.from_stream(query) as answer:  # otherwise a stored exception would keep the file open
             yield from batches_of(answer, columns)
 
 
@@ -302,7 +300,7 @@ def _numbered(relation: Any, owners: Collection[str]) -> Any:
 
 
 def _said(query: Any) -> Any:
-    """Return a relation that is about to be run, and log its statement."""
+    """Return the relation, after logging its statement."""
     if STATEMENTS.isEnabledFor(logging.DEBUG):
         STATEMENTS.debug("%s", query.sql_query())
     return query
@@ -377,7 +375,7 @@ def _without_nan(name: str, kind: str) -> str:
 
 @contextmanager
 def _failure_reported(place: str) -> Iterator[None]:
-    """Turn what DuckDB says, which may quote values, into one line that does not."""
+    """Turn DuckDB's message, which may quote values, into one line that does not."""
     duckdb = _library()
     try:
         yield

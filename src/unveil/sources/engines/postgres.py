@@ -1,6 +1,6 @@
 """PostgreSQL: a table counted in a read-only transaction, over the address that libpq understands.
 
-Only a release is written, in one transaction of its own: its table is there whole or not at all.
+Only a release is written, in a transaction of its own: its table is written whole or not at all.
 
 User, password, service and encryption come from the address, the environment (``PGUSER``, ``PGPASSWORD``, ``PGPASSFILE``,
 ``PGSERVICE`` ...) or a service file, as in every program on libpq; none of them is ever shown.
@@ -34,7 +34,7 @@ __all__ = ["PostgresTable"]
 _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _WRITING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 _BY_HASH = "SET LOCAL enable_mergejoin = off"
-"""Small tables are joined with all records: to sort these first, as it is planned else, takes several times as long."""
+"""Small tables are joined with all records: sorting these first, as the planner would, takes several times as long."""
 _ONE_ORDER = ("SET LOCAL synchronize_seqscans = off", "SET LOCAL max_parallel_workers_per_gather = 0")
 _COLUMNS = """
 WITH RECURSIVE wanted AS (
@@ -97,7 +97,7 @@ class _Column:
 
     @property
     def key(self) -> str:
-        """What is grouped by: numbers and dates as they are, anything else as text to the letter, whatever its collation."""
+        """The expression to group by: numbers and dates as they are, anything else as exact text, whatever its collation."""
         if self.kind in (*_AS_IS, "numeric") or not self.countable:
             return quoted(self.name)
         return f'{quoted(self.name)}::text COLLATE "C"'
@@ -114,12 +114,12 @@ class _Column:
 
     @property
     def named(self) -> str:
-        """What tells contributors apart: anything that has a largest value, which truth values have not."""
+        """The expression that tells contributors apart: it needs a type with a largest value, which truth values are not."""
         return f"({self.key})::text" if self.kind == "bool" else self.counted
 
     @property
     def scale(self) -> int | None:
-        """The digits behind the point that the table grants an exact number; None where it does not say."""
+        """The digits after the point that the table gives an exact number; None if it does not say."""
         digits, scale = divmod(max(self.modifier - _TYPMOD, 0), 1 << 16)
         return scale if self.kind == "numeric" and 0 < digits <= _MOST_DIGITS and scale <= digits else None
 
@@ -129,7 +129,7 @@ class PostgresTable(EngineSource):
 
     def __init__(self, address: Address, held: ExitStack | None = None) -> None:
         if address.table is None or address.path is not None:
-            raise ArgumentError(f"{address.place}: name the table with ?table=NAME, and &schema=NAME where it needs one.")
+            raise ArgumentError(f"{address.place}: name the table with ?table=NAME, and &schema=NAME if it needs one.")
         self._address, self._name = address, _name(address)
         self._session = Session(lambda: _transaction(address))
         if held is not None:
@@ -252,7 +252,7 @@ def _name(address: Address) -> str:
 
 
 def _columns(cursor: Any, name: str) -> dict[str, _Column]:
-    """Return the columns of a table; none where there is no such table."""
+    """Return the columns of a table; none if there is no such table."""
     cursor.execute(_COLUMNS, (name,))
     return {row[0]: _Column(*row) for row in cursor.fetchall()}
 
@@ -281,7 +281,7 @@ def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Seq
 
 
 def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame:
-    """Return exact numbers, which came as text, as numbers where the table says how many digits are behind their point."""
+    """Return exact numbers, which came as text, as numbers if the table says how many digits follow their point."""
     scales = {name: columns[name].scale for name in batch.columns}
     return pl.DataFrame(
         {
@@ -329,13 +329,13 @@ class _Held:
 
 
 def _numeric(columns: Sequence[_Column]) -> dict[str, int | None]:
-    """Return the columns of exact numbers, which come as text, with the digits that the table grants them behind their point."""
+    """Return the columns of exact numbers, which come as text, with the digits that the table gives them after the point."""
     return {column.name: column.scale for column in columns if column.kind == "numeric"}
 
 
 @contextmanager
 def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
-    """Connect, read in one transaction that can change nothing, and go; one that writes is undone where it fails."""
+    """Connect, read in one transaction that can change nothing, and disconnect; one that writes is undone if it fails."""
     dbapi = _library()
     try:
         connection = dbapi.connect(address.uri())
@@ -351,7 +351,7 @@ def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def _failure_reported(place: str) -> Iterator[None]:
-    """Turn what the server says, which may quote values, into one line that does not."""
+    """Turn the server's message, which may quote values, into one line that does not."""
     dbapi = _library()
     try:
         yield
@@ -368,7 +368,7 @@ def _library() -> Any:
 
 
 class _Cursor:
-    """A cursor whose calls are cancelled in the server with the run, and on Ctrl-C."""
+    """A cursor whose calls are cancelled in the server if the run is, and on Ctrl-C."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor

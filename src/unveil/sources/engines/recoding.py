@@ -1,8 +1,8 @@
 """Recoding inside an engine: joins with small tables that give every value its group and label.
 
 The statements are the same for all engines, and hold no name and no value of the data: columns are numbered, values stay in the
-engine's own tables or go there as data. The names of these tables begin with a word of their own for each release, so that none
-of the user's has such a name.
+engine's own tables or go there as data. The names of these tables begin with a word of their own for each release, so that no
+table of the user has such a name.
 
 - ``r``: the records; ``k0``, ``k1`` ... are the columns to recode as they are counted, ``w0`` ... those that must not be null,
   ``c0`` ... those to release.
@@ -72,13 +72,13 @@ class EngineRecoding:
     gone
         The classes to suppress: one row each, with the group of every column that changes.
     suppressed
-        What stands for the values of a record that is suppressed.
+        What replaces the values of a suppressed record.
     complete
         Columns in which a null means that the record is left out.
     shuffled
-        Whether records change their places.
+        Whether records are shuffled.
     counted, check
-        The columns to count in the release, and what refuses it where the counts are not those expected; else it gives its size.
+        The columns to count in the release, and a function that refuses unexpected counts and otherwise returns its size.
     """
 
     names: tuple[str, ...]
@@ -95,12 +95,12 @@ class Holder(Protocol):
     """An engine that holds tables for as long as a table is rewritten."""
 
     own: str
-    """What the names of all tables kept begin with."""
+    """The beginning of the names of all tables kept."""
     records: str
-    """The records, as they are behind FROM."""
+    """The records, as they are written after FROM."""
 
     row_number: str
-    """What gives every row a number of its own, as an expression."""
+    """An expression that gives every row a number of its own."""
     keyed_hash: str
     """The SHA-256 of the 32 bytes of a key ``o.k`` and a fixed number of bytes for the number ``q.n``, as an expression."""
 
@@ -111,7 +111,7 @@ class Holder(Protocol):
         """Keep a table of ours, of numbers and texts, under a name."""
 
     def values(self, name: str, column: str) -> pl.Series:
-        """Return the values `v` of a table kept, which are those of a column, in the order of their `id`."""
+        """Return the values `v` of a table that is kept, in the order of their `id`; they are those of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +131,12 @@ class Rewritten:
 
 
 def own_word() -> str:
-    """Return a word that no name of a table begins with."""
+    """Return a word with which the name of no table begins."""
     return f"unveil_{secrets.token_hex(8)}_"
 
 
 def recode(engine: Holder, what: EngineRecoding) -> Rewritten:
-    """Put down what every value becomes, and return where the records of the release come from."""
+    """Store what every value becomes in the engine, and return where the records of the release come from."""
     if what.changed:
         keys = ", ".join(f"k{at}" for at in range(len(what.changed)))
         engine.hold(f"{engine.own}cells", f"SELECT DISTINCT {keys} FROM {engine.records} AS r{_complete(what)}")  # noqa: S608 - numbered names
@@ -156,7 +156,7 @@ def recode(engine: Holder, what: EngineRecoding) -> Rewritten:
 
 
 def _shuffled(engine: Holder, query: str) -> Rewritten:
-    """Sort records by a keyed hash of their number: without the key, which nobody has afterwards, that is any order."""
+    """Sort records by a keyed hash of their number: without the key, which nobody has afterwards, the order is random."""
     order = f"{engine.own}order"
     engine.put(order, pl.DataFrame({"k": [fresh_key()]}))
     numbered = f"SELECT q.*, {engine.row_number} AS n FROM ({query}) AS q"  # noqa: S608 - numbered names

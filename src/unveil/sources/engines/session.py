@@ -22,7 +22,7 @@ class Session(Generic[_Connection]):
     Parameters
     ----------
     connect
-        Opens a connection, in whose block it is open.
+        Opens a connection for as long as its block lasts.
     """
 
     def __init__(self, connect: Callable[[], AbstractContextManager[_Connection]]) -> None:
@@ -32,7 +32,7 @@ class Session(Generic[_Connection]):
 
     @contextmanager
     def connection(self) -> Iterator[_Connection]:
-        """Give the connection that is held, else one of its own; after a failure, the one that is held is closed."""
+        """Give the connection that is held, or open one for this question; after a failure, a held connection is closed."""
         if not self._holders:
             with self._connect() as own:
                 yield own

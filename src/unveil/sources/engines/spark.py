@@ -36,7 +36,7 @@ _FLOATS = ("float", "double")
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, *_FLOATS, "decimal")
 _PATIENCE = 10.0
-"""Seconds in which a master answers."""
+"""Seconds to wait for a master to answer."""
 _TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "PATH_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS")
 _AS_IS = ("boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz")
 
@@ -58,7 +58,7 @@ class SparkSource(EngineSource):
         return self.numbered[self._at[name]]
 
     def selected(self, name: str) -> Any:
-        """Return a column as it is selected: unusual types as text."""
+        """Return a column as it is selected: values of unusual types as text."""
         usual = self.kinds[name] in (*_AS_IS, *_UNCOUNTABLE)
         return (self.plain(name) if usual else self.plain(name).cast("string")).alias(self._at[name])
 
@@ -189,7 +189,7 @@ class SparkSource(EngineSource):
                 yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
 
         with _failure_reported(self.place):
-            with warnings.catch_warnings(action="ignore"):  # PySpark warns of new versions of pandas, which is not used here
+            with warnings.catch_warnings(action="ignore"):  # PySpark warns about new versions of pandas, which is not used here
                 packed = self.numbered.select(*map(self.selected, columns)).mapInArrow(pack, "packed binary")
             run = active_run()
             for row in packed.toLocalIterator(prefetchPartitions=True):
@@ -226,7 +226,7 @@ def _table(address: Address) -> str:
 
 
 def _written(session: Any, release: Any, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
-    """Write a release, count it, and take it away again where it is not what was expected, or not whole."""
+    """Write a release, count it, and remove it again if it is not as expected, or not complete."""
     if _exists(session, out):
         raise EngineError.table_exists(out.place)
     writer = release.write
@@ -238,7 +238,7 @@ def _written(session: Any, release: Any, what: EngineRecoding, out: Address) -> 
         opened = SparkSource(_read(session, out), out.place)
         return opened, what.check(opened.count(what.counted))
     except BaseException as error:
-        if not _is_taken(error):  # else it is another's
+        if not _is_taken(error):  # otherwise it belongs to someone else
             _removed(session, out)
         raise
 
@@ -335,7 +335,7 @@ def _session(address: Address) -> Any:
     master = ("local[*]" if address.target == "local" else address.target) if local else address.uri()
     builder = SparkSession.builder.master(master).appName("unveil").config("spark.ui.enabled", "false")
     if local:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else it is the first python3 of the path
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise it is the first python3 on the path
     try:
         with _silence():
             session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
@@ -359,7 +359,7 @@ def _listens(master: str) -> bool:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep off standard error what the Java machine prints in its life: it inherits ours when it starts."""
+    """Keep the output of the Java machine off standard error, which it inherits from us when it starts."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
@@ -372,7 +372,7 @@ def _silence() -> Iterator[None]:
 
 @contextmanager
 def _failure_reported(place: str) -> Iterator[None]:
-    """Turn what Spark says, pages that may quote values, into one line that does not."""
+    """Turn Spark's message, pages of text that may quote values, into one line that does not."""
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException
 

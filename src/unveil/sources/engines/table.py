@@ -49,12 +49,12 @@ class EngineSource(Source):
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names.
 
-        The second answer names the columns whose numbers came as text, with the digits behind their point where these are known.
+        The second result names the columns whose numbers came as text, with the digits after the point if these are known.
         """
         raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
 
 def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:
-    """Refuse a table whose columns were dropped, or have become of another type, since it was opened."""
+    """Refuse a table whose columns were dropped, or changed their type, since it was opened."""
     if any(now.get(name) != before[name] for name in names):
         raise DataChangedError.of_counts(place)

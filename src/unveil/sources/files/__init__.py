@@ -1,6 +1,6 @@
 """Files of every format.
 
-The format follows the suffix; where that says nothing, and for standard input, the first bytes. Delimited text, JSON
+The format follows the suffix; if that says nothing, and for standard input, the first bytes. Delimited text, JSON
 lines, Parquet, Arrow and Feather are read as they are; workbooks of Excel and OpenDocument through the extra `excel`, Stata, SPSS
 and SAS files through the extra `stats-files`. Each may be in a gzip or zip archive.
 """
@@ -71,7 +71,7 @@ def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS)
     DataNotFoundError
         If there is no such file.
     DataFileError
-        If it cannot be read; with the line where there are lines.
+        If it cannot be read; with the line if there are lines.
     EmptyDataError, DuplicateColumnError
         If there is nothing in it, or a name occurs twice.
     """
@@ -99,7 +99,7 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
     path
         A file, or "-" for standard input, which is kept for the life of the process and so can be read again.
     columns
-        The columns to read, in the order wanted; none: all. Others are not typed, and where the format allows not read.
+        The columns to read, in the order wanted; none: all. Others are not typed, nor read if the format allows that.
     options
         What the file itself does not say.
 
@@ -114,7 +114,7 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
     DataNotFoundError
         If there is no such file.
     DataFileError
-        If it cannot be read; with the line where there are lines.
+        If it cannot be read; with the line if there are lines.
     EmptyDataError, DuplicateColumnError
         If it has no records, or a name occurs twice.
     ColumnNotFoundError
@@ -128,7 +128,7 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
     if columns is not None:
         columns = list(dict.fromkeys(columns))
         if not columns:
-            raise ArgumentError("no columns are named to be read; name at least one, or none of them (None) to read all.")
+            raise ArgumentError("the list of columns to read is empty; name at least one, or give None to read all.")
     source = locate(path)
     match format_of(source):
         case "delimited":
@@ -146,12 +146,12 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
 
 
 def format_of(source: Input) -> Format:
-    """Tell the format by the suffix, else by the first bytes."""
+    """Return the format, by the suffix or else by the first bytes."""
     known = _FORMATS.get(source.suffix)
     if known is not None:
         return known
     head = source.head()
-    if head.startswith(b"PAR1") and b"\0" in head:  # a text may begin with these letters, but holds no NUL
+    if head.startswith(b"PAR1") and b"\0" in head:  # a text may begin with these letters, but does not hold a NUL
         return "parquet"
     if head.startswith(b"ARROW1\0"):
         return "arrow"

@@ -1,6 +1,6 @@
 """The column names in the schema of an Arrow stream.
 
-Polars keeps one of two columns of one name in its schema and then panics over the data. So the names are read here,
+Of two columns with the same name, Polars keeps one in its schema and then panics over the data. So the names are read here,
 from the stream's first message, a table of the FlatBuffers format: a field is found through a table of offsets.
 """
 
@@ -17,7 +17,7 @@ _FIELD_NAME = 0
 
 
 def names_in_schema(stream: bytes) -> list[str]:
-    """Return the names in the order of the columns; none where the message is not understood, or cut off."""
+    """Return the names in the order of the columns; none if the message is not understood, or cut off."""
     message = stream[_PREFIX:]
     try:
         schema = _target(message, _field(message, _offset(message, 0), _MESSAGE_HEADER))
@@ -39,7 +39,7 @@ def _target(message: bytes, position: int) -> int:
 
 
 def _field(message: bytes, table: int, number: int) -> int:
-    """Find where a field of a table stands."""
+    """Return the position of a field of a table."""
     vtable = table - struct.unpack_from("<i", message, table)[0]
     size, slot = struct.unpack_from("<H", message, vtable)[0], 4 + 2 * number
     relative = struct.unpack_from("<H", message, vtable + slot)[0] if slot < size else 0

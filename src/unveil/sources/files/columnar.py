@@ -75,7 +75,7 @@ def _positions(columns: Sequence[str] | None, names: list[str]) -> list[int] | N
 
 @contextmanager
 def _damage_reported(source: Input, kind: str) -> Iterator[None]:
-    """Turn what the engine says, which may quote values, into one line that does not."""
+    """Turn the engine's message, which may quote values, into one line that does not."""
     try:
         yield
     except pl.exceptions.DuplicateError as error:
@@ -83,7 +83,7 @@ def _damage_reported(source: Input, kind: str) -> Iterator[None]:
         raise DuplicateColumnError.named(name[1] if name else "?", source.place) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise DataFileError(
-            f"{source.place}: the file is damaged, cut short or no {kind} file; write it again, or correct its suffix."
+            f"{source.place}: the file is damaged, cut short or not {kind}; write it again, or correct its suffix."
         ) from None
 
 

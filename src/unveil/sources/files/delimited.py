@@ -1,8 +1,8 @@
 """Delimited text (CSV, TSV and their kin).
 
 The first record is the header. Blank lines are ignored, in a file of one column too: there an empty value is written
-`""`. A record spans several lines where a quoted field does, and has as many fields as the header. An empty field,
-quoted or not, is a null. Nothing is trimmed, and types are found on all values, never on a sample.
+`""`. A record spans several lines if a quoted field does, and has as many fields as the header. An empty field,
+quoted or not, is a null. Nothing is trimmed, and types are determined from all values, never from a sample.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def column_names(source: Input, options: ReadOptions) -> list[str]:
 
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
-    """Read the columns, as text and then typed where nothing is lost."""
+    """Read the columns, as text and then typed if nothing is lost."""
     return typed(read_texts(source, columns, options), options.missing)
 
 
@@ -104,7 +104,7 @@ def _empty(source: Input) -> EmptyDataError:
 
 
 def _check_names(place: str, line: int, names: list[str]) -> None:
-    """Refuse a name that occurs twice, and a header that runs on because only carriage returns end the lines."""
+    """Refuse a name that occurs twice, and a header that does not end because lines end in bare carriage returns."""
     if any("\r" in name and "\n" not in name for name in names):
         raise DataFileError.at_line(
             place, line, "a bare carriage return is in the header; save the file with line feeds as line ends."
@@ -126,7 +126,7 @@ def _in_memory(table: _Table) -> _Table:
 
 
 def _by_engine(table: _Table, wanted: Sequence[str], surveyed: Survey) -> pl.DataFrame | None:
-    """Let Polars read the text, the header as a record like others; none if it does not see the records there are."""
+    """Let Polars read the text, with the header as a record like any other; None if it does not find every record."""
     ahead = int((surveyed.blanks == np.arange(len(surveyed.blanks))).sum())
     position = {name: str(index) for index, name in enumerate(table.names)}
     try:
@@ -160,7 +160,7 @@ def _kept(height: int, surveyed: Survey, ahead: int) -> pl.Series | None:
 
 
 def _by_hand(table: _Table, wanted: Sequence[str]) -> pl.DataFrame:
-    """Read record by record: slow, and right also where quotes are inside unquoted fields."""
+    """Read record by record: slow, but right even if quotes are inside unquoted fields."""
     schema = dict.fromkeys(wanted, pl.String)
     position = {name: index for index, name in enumerate(table.names)}
     positions = [position[name] for name in wanted]

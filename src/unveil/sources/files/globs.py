@@ -21,18 +21,18 @@ __all__ = ["GlobSource", "files_at", "files_of", "is_pattern"]
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path is a pattern of paths, and no file that happens to be called so.
+    """Whether a path is a pattern of paths, and not a file that happens to have such a name.
 
     Examples
     --------
     >>> is_pattern("part-*.csv"), is_pattern("part-1.csv")
     (True, False)
     """
-    return glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - of a name that no file can have, Path raises
+    return glob.has_magic(path) and not os.path.exists(path)  # noqa: PTH110 - Path raises for a name that no file can have
 
 
 def files_of(pattern: str) -> list[str]:
-    """Return the files that a pattern names, by name; there has to be one."""
+    """Return the files that a pattern matches, sorted by name; there must be at least one."""
     files = sorted(place for place in glob.glob(pattern, recursive=True) if os.path.isfile(place))  # noqa: PTH113, PTH207
     if not files:
         raise DataNotFoundError(f"{shown(without_credentials(pattern))}: no file fits this pattern.")
@@ -48,7 +48,7 @@ def files_at(place: str) -> list[tuple[str, Path]]:
 
 
 class GlobSource(Source):
-    """Files with the same columns, one below the other."""
+    """Files with the same columns, read one after the other as one table."""
 
     def __init__(self, pattern: str, options: ReadOptions) -> None:
         self._files, self._options = files_of(pattern), options
@@ -66,10 +66,10 @@ class GlobSource(Source):
         return pl.DataFrame({name: self._whole([frame.get_column(name) for frame in frames]) for name in columns})
 
     def _whole(self, parts: Sequence[pl.Series]) -> pl.Series:
-        """Return the parts of a column that the files hold as one; where some hold texts, all as texts."""
+        """Return the parts of a column that the files hold as one; if some hold texts, all as texts."""
         texts = any(part.dtype == pl.String for part in parts)
         moments = {part.dtype.is_temporal() for part in parts if part.dtype != pl.Null}
-        if len(moments) > 1 and not texts:  # Polars would take days as numbers
+        if len(moments) > 1 and not texts:  # Polars would take days for numbers
             raise self._unlike(parts)
         try:
             named = [(part.cast(pl.String) if texts else part).alias("").to_frame() for part in parts]
@@ -78,7 +78,7 @@ class GlobSource(Source):
             raise self._unlike(parts) from None
 
     def _unlike(self, parts: Sequence[pl.Series]) -> DataFileError:
-        """Return the error of a column that holds values of two kinds, which do not go together."""
+        """Return the error for a column that holds values of two kinds that cannot be combined."""
         other = next(at for at, part in enumerate(parts) if part.dtype != parts[0].dtype)
         return DataFileError(
             f"column {shown(parts[0].name)} holds {parts[0].dtype.base_type()} values in {self._files[0]} and "

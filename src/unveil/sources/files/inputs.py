@@ -50,9 +50,9 @@ _PART = re.compile(r"(?P<path>.+)\?(?:sheet|member)=(?P<name>.+)", re.DOTALL)
 _WITH_SHEETS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"})
 _PATTERN_CHARACTERS = frozenset("*?[]{}")
 _MOST_HELD = 256 << 20
-"""Bytes that are kept in memory; of more, all are kept in a temporary file."""
+"""The most bytes that are kept in memory; if there are more, all are kept in a temporary file."""
 _PATIENCE = 1.0
-"""Seconds after which it is said what a read waits for."""
+"""Seconds after which a message says what a read is waiting for."""
 
 _held: dict[tuple[object, ...], bytes | str] = {}
 """What could be read only once: its bytes, or the temporary file that keeps them."""
@@ -83,7 +83,7 @@ class Input:
             raise _unreadable(self.place, error) from None
 
     def head(self) -> bytes:
-        """Give the first bytes, decompressed; none if there is nothing."""
+        """Give the first bytes, decompressed; no bytes if the input is empty."""
         return next(self.chunks(), b"")[:_HEAD]
 
     def for_engine(self) -> str | io.BytesIO:
@@ -112,7 +112,7 @@ class Input:
 
 
 def locate(path: str | os.PathLike[str]) -> Input:
-    """Find what `path` names ("-": standard input), refusing what is missing, empty or no file."""
+    """Find what `path` names ("-": standard input), refusing what is missing, empty or not a file."""
     text = os.fsdecode(path)
     if text == "-":
         return _not_empty(_once("standard input", "", _standard_input()))
@@ -134,7 +134,7 @@ def locate(path: str | os.PathLike[str]) -> Input:
 
 
 def named_part(path: str) -> tuple[str, str | None]:
-    """Return a path and the sheet or the member of it that is named; a file that is called so goes first.
+    """Return a path and the sheet or member in it that is named; a file of that whole name takes precedence.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def named_part(path: str) -> tuple[str, str | None]:
     (('book.xlsx', 'Staff 2026'), ('people.csv', None))
     """
     said = _PART.fullmatch(path)
-    if said is None or os.path.exists(path):  # noqa: PTH110 - of a name that no file can have, Path raises
+    if said is None or os.path.exists(path):  # noqa: PTH110 - Path raises for a name that no file can have
         return path, None
     return said["path"], said["name"]
 
@@ -157,7 +157,7 @@ def _member(path: str, place: str, part: str | None, status: os.stat_result) -> 
             if key not in _held:
                 with archive.open(name) as stream:
                     _held[key] = _kept(cast("BinaryIO", stream), place)
-    except RuntimeError:  # so says the library of a member that needs a password
+    except RuntimeError:  # the library raises this for a member that needs a password
         raise DataFileError(f"{place}: the archive is encrypted; unpack it first.") from None
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError):
         raise DataFileError(f"{place}: this is not a zip archive, or it is damaged; fetch the file again.") from None
@@ -177,7 +177,7 @@ def _chosen(place: str, known: list[str], part: str | None) -> str:
 
 
 def _once(place: str, suffix: str, kept: bytes | str) -> Input:
-    """Return what could be read only once as it is kept."""
+    """Return input that can be read only once, as it is kept."""
     return Input(place, suffix, path=kept) if isinstance(kept, str) else Input(place, suffix, content=kept)
 
 
@@ -200,7 +200,7 @@ def _stat(path: str, place: str) -> os.stat_result:
 
 
 def _sibling(path: str) -> str:
-    """Hint at the file of the same folder whose name is closest, if any is close."""
+    """Return a hint at the file in the same folder whose name is closest, if any is close."""
     folder, name = os.path.split(path)
     try:
         names = [entry.name for entry in islice(Path(folder or ".").iterdir(), _MOST_SIBLINGS)]
@@ -221,12 +221,12 @@ def _place(path: str) -> str:
 
 
 def _suffix(path: str) -> str:
-    """Return the last suffix in lower case, that of compression left out."""
+    """Return the last suffix in lower case, ignoring that of compression."""
     return Path(Path(path).name.lower().removesuffix(".gz")).suffix
 
 
 def _is_literal(path: str) -> bool:
-    """Tell whether an engine takes a path as it stands, and for no pattern of paths."""
+    """Whether an engine takes a path literally, not as a pattern of paths."""
     return is_unicode(path) and not _PATTERN_CHARACTERS.intersection(path)
 
 
@@ -277,7 +277,7 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
     except OSError as error:
         reason = (error.strerror or "the system gives no reason").lower()
         raise OutputError(
-            f"{place}: what is longer than {_MOST_HELD >> 20:,} MiB is kept in a temporary file, and that cannot be written: "
+            f"{place}: input longer than {_MOST_HELD >> 20:,} MiB is kept in a temporary file, and that cannot be written: "
             f"{reason}; set TMPDIR to a folder with room, or name a file."
         ) from None
     _places[str(path)] = place
@@ -286,7 +286,7 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
 
 @contextmanager
 def _told_after(seconds: float | None, what: str) -> Iterator[None]:
-    """Say what is waited for when the block lasts longer than this; None: never."""
+    """Say what is being waited for if the block lasts longer than this; None: never."""
     if seconds is None:
         yield
         return

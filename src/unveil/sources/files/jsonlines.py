@@ -1,7 +1,7 @@
 """JSON lines: one object on every line.
 
 Columns are the keys of all objects, in the order in which they first appear; a key that an object lacks is a null
-there, and so is the NaN that some writers put. A list or an object as a value is kept as its JSON text. Blank lines are
+there, and so is the NaN that some programs write. A list or an object as a value is kept as its JSON text. Blank lines are
 ignored.
 """
 
@@ -37,7 +37,7 @@ def column_names(source: Input, options: ReadOptions) -> list[str]:
 
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
-    """Read the columns; texts stay texts, also the empty one and those that look like numbers."""
+    """Read the columns; texts stay texts, even the empty one and those that look like numbers."""
     names: dict[str, None] = {}
     values: dict[str, list[Any]] = {name: [] for name in columns or ()}
     missing = frozenset(options.missing)
@@ -95,19 +95,19 @@ def _constant(name: str) -> None:
 
 
 def cell_of(value: Any, missing: frozenset[str]) -> Any:
-    """Return a value as a cell of a table: a list or an object as its JSON text, a text that stands for a null as one."""
+    """Return a value as a cell of a table: a list or an object as its JSON text, a text that stands for a null as a null."""
     if isinstance(value, str):
         return None if value in missing else value
     return _text(value) if isinstance(value, (dict, list)) else value
 
 
 def _text(value: Any) -> str:
-    """Write a value as JSON, the same for the same value; a text as it is."""
+    """Write a value as JSON, equal values in the same way; a text as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def series_of(place: str, name: str, cells: list[Any]) -> pl.Series:
-    """Type a column by the types of its values; where they do not fit together, by their texts."""
+    """Type a column by the types of its values; if these cannot be combined, use their texts."""
     dtype = _type_of(cells)
     if dtype == pl.String:
         cells = [None if cell is None else _text(cell) for cell in cells]

@@ -1,6 +1,6 @@
-"""Text as UTF-8 lines, and on which line a file is not text.
+"""Text as UTF-8 lines, and the line on which a file is not text.
 
-Text of any encoding comes out as UTF-8 without byte order mark, in blocks of whole lines. Only a line feed ends a line.
+Text of any encoding comes out as UTF-8 without a byte order mark, in blocks of whole lines. Only a line feed ends a line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_LINE", "Block", "encoding_of", "line_blocks", "text_lines"]
 
 LONGEST_LINE = 64 << 20
-"""Bytes of the longest line that is still taken for text."""
+"""The longest line, in bytes, that is still taken for text."""
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
@@ -29,14 +29,14 @@ _MARKS = (
 
 
 class Block(NamedTuple):
-    """Whole lines of UTF-8, the last one ended too, and the number of the first."""
+    """Whole lines of UTF-8, each with its line end, and the number of the first."""
 
     line: int
     data: bytes
 
 
 def encoding_of(source: Input, encoding: str | None) -> str:
-    """Return the codec's normal name: the one given, or what a byte order mark says, or UTF-8."""
+    """Return the codec's normal name: the encoding given, or what a byte order mark says, or UTF-8."""
     if encoding is None:
         head = source.head()
         encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")

@@ -38,7 +38,7 @@ def typed(texts: pl.DataFrame, missing: Sequence[str] = ()) -> pl.DataFrame:
 
 
 def _numbers(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Find the columns of integers and those of decimal numbers; the first records rule most others out."""
+    """Find the columns of integers and those of decimal numbers; the first records rule out most of the others."""
     first, texts = frame.head(_FIRST), pl.all().drop_nulls()
     candidates = frame.select(_those(first, pl.all().str.contains(f"{_INTEGER}|{_DECIMAL}").all()))
     likely = candidates.select(_those(first.select(candidates.columns), pl.all().str.contains(_INTEGER).all()))
@@ -50,7 +50,7 @@ def _numbers(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def _stay_distinct(numbers: pl.Expr, texts: pl.Expr) -> pl.Expr:
-    """Test whether distinct texts become distinct, finite numbers."""
+    """Whether distinct texts become distinct, finite numbers."""
     return numbers.is_finite().all() & (numbers.n_unique() == texts.n_unique())
 
 

@@ -1,9 +1,9 @@
 """The fields of a record of delimited text.
 
-The grammar is that of RFC 4180, to the letter but for one mercy: a quote inside a field that does not begin with one is
+The grammar is that of RFC 4180, with one exception: a quote inside a field that does not begin with one is
 an ordinary character. A field that begins with a quote ends with the next single quote; inside, a quote is written
 twice, and separators and line breaks are ordinary. A record ends at a line feed, with or without a carriage return
-before it. Blank lines are no records. Spaces are part of the field.
+before it. Blank lines are not records. Spaces are part of the field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NEVER_CLOSED = "the quote that opens here is never closed; close it, or write a
 
 
 def records(lines: Iterator[tuple[int, str]], separator: str, place: str) -> Iterator[Record]:
-    """Put numbered lines together to records and split these into fields."""
+    """Join numbered lines into records, and split these into fields."""
     for start, line in lines:
         if line in ("", "\r"):
             continue
@@ -48,7 +48,7 @@ def records(lines: Iterator[tuple[int, str]], separator: str, place: str) -> Ite
 
 
 def _up_to_quote(lines: Iterator[tuple[int, str]], longest: int) -> str | None:
-    """Take lines up to one with a quote, which alone can close a quote; none if there is none, or only far away."""
+    """Take lines up to one with a quote, as only that can close a quote; none if there is none, or only far away."""
     taken = io.StringIO(newline="")
     for _, line in lines:
         taken.write(line)

@@ -16,8 +16,8 @@ _RECORDS = 21  # the header and a few more
 def separator_in(lines: list[tuple[int, str]]) -> str:
     """Find the separator in the first lines of a text.
 
-    It splits the header; among several that do, one that splits the next records alike wins, then the one with the most
-    fields. Where none splits the header, the text has one column, and the separator is one that the next records lack.
+    It must split the header; of several that do, one that splits the next records into equally many fields wins, then the one
+    with the most fields. If none splits the header, the text has one column, and the separator is one that the next records lack.
     """
     shapes = {separator: _shape(lines, separator) for separator in _CANDIDATES}
     splitting = {separator: shape for separator, shape in shapes.items() if shape and shape[0] > 1}
@@ -31,7 +31,7 @@ def _shape(lines: list[tuple[int, str]], separator: str) -> list[int]:
     counts: list[int] = []
     try:
         for _, fields in islice(records(iter(lines), separator, ""), _RECORDS):
-            counts.append(len(fields))  # one by one: what was counted before an error is kept
+            counts.append(len(fields))  # one by one, so that what was counted before an error is kept
     except DataFileError:
         pass
     return counts

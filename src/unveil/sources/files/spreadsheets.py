@@ -22,7 +22,7 @@ _DELIMITED = (".csv", ".tsv", ".tab", ".txt")
 
 
 class HarmlessTexts:
-    """Makes texts harmless batch by batch, once all have been seen: a column in which every text is a number holds no texts."""
+    """Makes texts harmless batch by batch, once all have been seen: a column of nothing but numbers holds no formula."""
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
@@ -61,7 +61,7 @@ def harmless(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def require_delimited(place: str | os.PathLike[str] | Address) -> None:
-    """Refuse to make harmless what no spreadsheet opens as text: a table of an engine, or a file of another form."""
+    """Refuse an output that no spreadsheet opens as text: a table of an engine, or a file in another format."""
     if isinstance(place, Address):
         named, kind = place.place, "a table of a database"
     elif os.fspath(place).lower().endswith(_DELIMITED):

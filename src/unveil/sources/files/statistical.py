@@ -54,7 +54,7 @@ def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> 
 
 
 def _meta(source: Input, options: ReadOptions) -> Any:
-    """Read what the file says about its columns; an SPSS file which codes are missing too."""
+    """Read what the file says about its columns; for an SPSS file, also which codes stand for missing values."""
     declared = {"user_missing": True} if source.suffix in (".sav", ".zsav") else {}
     return _run(source, options, metadataonly=True, **declared)[1]
 

@@ -1,8 +1,8 @@
 """Whether every record of delimited text holds as many fields as the header, and every quote is where quotes belong.
 
-A fast engine pads short records, cuts long ones and can lose count at a stray quote, and says nothing of it. So the
-bytes are looked through first, a block of lines at a time, by the parity of quotes: after an odd number of them one is
-inside a quoted field. That holds while a quote opens only at the start of a field, and closes, only at its end; where
+A fast engine pads short records, cuts long ones and can lose count at a stray quote, and does not say so. So the
+bytes are checked first, a block of lines at a time, by the parity of quotes: after an odd number of them, one is
+inside a quoted field. That holds while a quote opens only at the start of a field, and closes, only at its end; when
 it does not, the survey says so (`regular` is false).
 """
 
@@ -33,7 +33,7 @@ _WORD = 64
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a look through the text found.
+    """What a check of the text found.
 
     `records` counts the header too. `blanks` are the places of the blank lines in the order of records and blank lines.
     """
@@ -44,7 +44,7 @@ class Survey:
 
 
 def survey(blocks: Iterable[Block], separator: str, n_fields: int, place: str) -> Survey:
-    """Look through the text, refusing a record with more or fewer fields than `n_fields`."""
+    """Check the text, refusing a record with more or fewer fields than `n_fields`."""
     surveyor = _Surveyor(ord(separator), n_fields, place)
     regular = all(surveyor.take(block) for block in blocks)
     if surveyor.open or not regular:
@@ -77,7 +77,7 @@ class _Surveyor:
     blanks: list[_Ints] = field(default_factory=list)
 
     def take(self, block: Block) -> bool:
-        """Look through one block; false if a quote is where it does not belong."""
+        """Check one block; false if a quote is where it does not belong."""
         data = np.frombuffer(block.data, np.uint8)
         breaks, cuts = data == _LINE_FEED, data == self.separator
         if self.open or b'"' in block.data:
@@ -93,7 +93,7 @@ class _Surveyor:
         return True
 
     def _in_place(self, data: _Bytes, quotes: _Ints) -> bool:
-        """Tell whether quotes open after a separator, a line or a quote, and close before one of these.
+        """Whether quotes open after a separator, a line or a quote, and close before one of these.
 
         A block ends with a line feed: index -1, before the first byte, holds one, and a closing quote has a successor.
         """
@@ -137,7 +137,7 @@ class _Surveyor:
 
 
 def _inside(quotes: _Bools, *, open_before: bool) -> _Bools:
-    """Tell for every byte whether an odd number of quotes stands up to it: 64 bytes at a time, as bits of a word."""
+    """Return for every byte whether an odd number of quotes precedes it: 64 bytes at a time, as bits of a word."""
     padded = np.zeros(-(-len(quotes) // _WORD) * _WORD, np.bool_)
     padded[: len(quotes)] = quotes
     words = np.packbits(padded, bitorder="little").view("<u8")

@@ -1,8 +1,8 @@
 """Workbooks: sheets of Excel and OpenDocument files to read (extra `excel`), and workbooks to write.
 
-A sheet is a table whose first row names the columns. A column holds numbers, dates, texts or yes and no as its cells do; cells of
-several kinds are taken by their text. Whole numbers, which a workbook keeps as floating-point numbers, become integers, times at
-midnight dates. A workbook that is written holds texts and numbers alone: nothing in it is computed.
+A sheet is a table whose first row names the columns. A column holds numbers, dates, texts or truth values, as its cells do; cells
+of several kinds are taken as text. Whole numbers, which a workbook keeps as floating-point numbers, become integers, and times at
+midnight become dates. A workbook that is written holds only texts and numbers: nothing in it is computed.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _column(cells: pl.Series, missing: Sequence[str]) -> pl.Series:
 def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     """Return a workbook with these sheets, each a list of rows.
 
-    Texts are in the cells as they are, numbers as numbers where a spreadsheet holds them exactly, all else by its text.
+    Texts are in the cells as they are, numbers as numbers if a spreadsheet holds them exactly, anything else as text.
 
     Raises
     ------

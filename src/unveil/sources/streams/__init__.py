@@ -1,7 +1,7 @@
 """Where records keep coming from: standard input, growing files, folders, Kafka topics and Redis streams.
 
-A stream source gives batches, each with the position behind it: anyone who keeps the position with what was made of the records
-goes on exactly there. Records that cannot be read come beside the others and stop nothing. `None` in place of a batch says
+A stream source gives batches, each with the position after it: a reader that keeps the position together with its results can
+continue exactly there. Records that cannot be read come separately and do not stop the stream. `None` in place of a batch says
 that there is nothing new at present.
 """
 

@@ -1,4 +1,4 @@
-"""What every stream of records has in common: batches with a position behind each."""
+"""What every stream of records has in common: batches, with a position after each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class StreamBatch:
     frame
         The requested columns.
     position
-        Where the source is behind them, as JSON can hold it.
+        Where the source is after them, as JSON can hold it.
     malformed
         What could not be read, as it came.
     """
@@ -92,10 +92,10 @@ class RecordStream(Protocol):
     place: str
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the records behind a position, as they come; None now and then while there are none."""
+        """Give the records after a position, as they come; None now and then while there are none."""
 
     def committed(self, position: Any) -> None:
         """Take note that everything up to a position is accounted for."""
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Close what is open."""

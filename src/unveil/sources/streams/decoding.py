@@ -1,7 +1,7 @@
-"""Lines of JSON, or messages, as columns: a whole batch at once, and line by line where something in it cannot be read.
+"""Lines of JSON, or messages, as columns: a whole batch at once, and line by line if something in it cannot be read.
 
 Columns have the types of the first batch; a type that a later one contradicts widens, to a number with decimals or to text, as it
-would in a table of all lines. A key that a record lacks is a null. What is no JSON object is malformed.
+would in a table of all lines. A key that a record lacks is a null. A line that is not a JSON object is malformed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class JsonRecords:
         self.types: dict[str, Any] = {}
 
     def frame(self, lines: bytes) -> tuple[pl.DataFrame, list[bytes]]:
-        """Return the columns of all lines that are objects, and the lines that are none."""
+        """Return the columns of all lines that are objects, and the lines that are not."""
         if not lines or lines.isspace():
             return self._empty(), []
         frame = self._at_once(lines)
@@ -44,7 +44,7 @@ class JsonRecords:
         return pl.DataFrame({name: [] for name in self._columns}, schema={n: self.types.get(n, pl.String) for n in self._columns})
 
     def _at_once(self, lines: bytes) -> pl.DataFrame | None:
-        """Read all lines with the types known; None where one of them does not fit."""
+        """Read all lines with the types known; None if one of them does not fit."""
         if not self.types:
             return self._first(lines)
         try:
@@ -53,7 +53,7 @@ class JsonRecords:
             return None
 
     def _first(self, lines: bytes) -> pl.DataFrame | None:
-        """Read the first lines, and learn the types of the columns from them."""
+        """Read the first lines, and determine the types of the columns from them."""
         try:
             frame = pl.read_ndjson(io.BytesIO(lines), infer_schema_length=None)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -84,7 +84,7 @@ class JsonRecords:
         return frame, malformed
 
     def _typed(self, name: str, values: list[Any]) -> pl.Series:
-        """Return a column in the type known, or widen that."""
+        """Return a column in the known type, or widen that type."""
         series = series_of(self._place, name, values)
         if series.null_count() == len(series):
             return series.cast(self.types.setdefault(name, pl.String))

@@ -33,7 +33,7 @@ class DelimitedRecords:
         self._separator = ","
 
     def header(self, line: bytes) -> None:
-        """Learn the columns from the first line."""
+        """Take the columns from the first line."""
         text = _decoded(line, self._place).removeprefix("\ufeff").rstrip("\r\n")
         self._separator = max(_SEPARATORS, key=text.count)
         self._names = next(csv.reader([text], delimiter=self._separator), [])
@@ -51,7 +51,7 @@ class DelimitedRecords:
         return pl.DataFrame({name: self._typed(texts[name]) for name in self._columns}), malformed
 
     def _at_once(self, lines: bytes) -> pl.DataFrame | None:
-        """Read lines without quotes whose fields are as many as they should be; None where that is not so."""
+        """Read lines without quotes and with the right number of fields all at once; None if some are different."""
         number = lines.count(b"\n") + (not lines.endswith(b"\n"))
         fields = lines.count(self._separator.encode())
         if b'"' in lines or fields != number * (len(self._names) - 1) or b"\n\n" in lines or lines.isspace():
@@ -81,7 +81,7 @@ class DelimitedRecords:
         return pl.DataFrame(rows, schema=dict.fromkeys(self._names, pl.String), orient="row"), malformed
 
     def _typed(self, texts: pl.Series) -> pl.Series:
-        """Return a column in the type that its texts allow, and those before it."""
+        """Return a column in the type that its texts, and those before them, allow."""
         texts = texts.set(texts.is_in(list(self._missing)), None)
         if texts.null_count() == len(texts):
             return texts

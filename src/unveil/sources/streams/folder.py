@@ -1,6 +1,6 @@
 """A folder in which Parquet files arrive: each is read once, in the order of names.
 
-A file counts once it can be read: one that is still being written is looked at again. Names that begin with a dot or an
+A file counts as soon as it can be read: one that is still being written is looked at again. Names that begin with a dot or an
 underscore are left alone. The position is the names of the files that are done, and how far the one in hand is.
 """
 
@@ -57,7 +57,7 @@ class ParquetFolder:
         """Do nothing: files can be read again."""
 
     def close(self) -> None:
-        """Do nothing: what is open is closed when the batches end."""
+        """Do nothing: open files are closed when the batches end."""
 
     def _file(self, path: Path, columns: Sequence[str], done: dict[str, None], rows: int) -> Iterator[StreamBatch]:
         try:

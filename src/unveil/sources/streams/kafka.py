@@ -1,7 +1,7 @@
-"""A Kafka topic: messages of all its partitions, by offsets that are kept with what was made of them.
+"""A Kafka topic: messages of all its partitions, by offsets that are kept together with the results.
 
-Partitions are assigned, not subscribed to, so nothing is read twice however often a run begins again; the offsets are also
-committed to a consumer group, where one is named, for those who look at its lag. A broker that goes away is waited for: the
+Partitions are assigned, not subscribed to, so nothing is read twice however often a run is restarted; the offsets are also
+committed to a consumer group, if one is named, for those who look at its lag. A broker that goes away is waited for: the
 client reconnects by itself. Kafka orders messages within a partition only; `position` keeps how far each was read.
 """
 
@@ -20,7 +20,7 @@ from unveil.sources.streams.messages import messages_of
 __all__ = ["KafkaTopic", "kafka_address", "kafka_client", "kafka_settings"]
 
 _MESSAGES = 50_000
-"""Messages taken at once, at most."""
+"""The most messages taken at once."""
 _WAIT = 0.2
 _PATIENCE = 20.0
 """Seconds to wait for what a broker knows about a topic."""
@@ -51,7 +51,7 @@ class KafkaTopic:
         self._consumer: Any = kafka_client(confluent_kafka.Consumer, {"group.id": "unveil-watch", **settings})
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the messages behind a position, and those that come."""
+        """Give the messages after a position, and those that arrive."""
         reader = messages_of(self.place, columns, self._options)
         offsets: dict[str, int] = dict((position or {}).get("offsets", {}))
         if position is not None:
@@ -67,7 +67,7 @@ class KafkaTopic:
             yield StreamBatch(frame, {"offsets": dict(offsets), "types": reader.types}, tuple(malformed))
 
     def committed(self, position: Any) -> None:
-        """Commit the offsets to the consumer group, where one is named."""
+        """Commit the offsets to the consumer group, if one is named."""
         if not self._grouped:
             return
         kept = [self._kafka.TopicPartition(self._topic, int(at), offset) for at, offset in position["offsets"].items()]
@@ -79,7 +79,7 @@ class KafkaTopic:
         self._consumer.close()
 
     def _assign(self, offsets: Mapping[str, int]) -> int:
-        """Take all partitions of the topic, each from where it was read to."""
+        """Assign all partitions of the topic, each from where reading had stopped."""
         numbers = self._partitions()
         first = self._kafka.OFFSET_BEGINNING if self._options.from_start else self._kafka.OFFSET_END
         self._consumer.assign([self._kafka.TopicPartition(self._topic, at, offsets.get(str(at), first)) for at in numbers])
@@ -101,13 +101,13 @@ class KafkaTopic:
             time.sleep(_WAIT)
 
     def _consume(self, offsets: dict[str, int], ended: set[int]) -> list[bytes]:
-        """Take what has come, and note how far each partition is; transient errors are the client's to mend."""
+        """Take what has arrived, and note how far each partition is; the client itself recovers from transient errors."""
         values: list[bytes] = []
         for message in self._consumer.consume(_MESSAGES, timeout=_WAIT):
             problem = message.error()
             if problem is None:
                 offsets[str(message.partition())] = message.offset() + 1
-                if (value := message.value()) is not None:  # a tombstone has none
+                if (value := message.value()) is not None:  # a tombstone has no value
                     values.append(value)
             elif problem.code() == self._kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
                 ended.add(message.partition())
@@ -126,7 +126,7 @@ def kafka_address(address: str) -> tuple[str, str]:
     parts = urlsplit(address)
     topic = parts.path.strip("/")
     if not parts.netloc or not topic or "/" in topic:
-        raise ArgumentError("a Kafka topic is named as kafka://broker/topic; several brokers with commas between them.")
+        raise ArgumentError("a Kafka topic is named as kafka://broker/topic; several brokers are separated by commas.")
     return parts.netloc, topic
 
 

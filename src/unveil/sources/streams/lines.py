@@ -1,7 +1,7 @@
 """Standard input and growing files: records by line, as JSON objects or delimited fields.
 
-A line counts once it is whole, so a line that is being written is read when its end has come. The position is the byte behind the
-last line read. A file that became shorter, or another one, is refused on the way and when a run goes on.
+A line counts as soon as it is whole, so a line that is being written is read when its end is there. The position is the byte
+after the last line read. A file that became shorter, or was replaced, is refused while it is read and when a run continues.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from unveil.sources.streams.delimited import DelimitedRecords
 __all__ = ["LineFile", "StandardInput"]
 
 _PIECE = 1 << 23
-"""Bytes read at once, at most."""
+"""The most bytes read at once."""
 _PAUSE = 0.2
 """Seconds between two looks at a file that does not grow."""
 _HEAD = 1 << 10
-"""Bytes at the start by which a file is known again."""
+"""How many bytes at the start serve to recognise a file."""
 
 
 class _Lines:
@@ -41,7 +41,7 @@ class _Lines:
         self.done = 0
 
     def batch(self, piece: bytes, *, last: bool = False) -> tuple[Any, list[bytes]] | None:
-        """Return the columns of the lines that are whole now, and the malformed ones; None where there are none."""
+        """Return the columns of the lines that are whole now, and the malformed ones; None if there are none."""
         whole = self._rest + piece
         end = len(whole) if last else _end_of_lines(whole, quoted=isinstance(self._records, DelimitedRecords))
         lines, self._rest = whole[:end], whole[end:]
@@ -59,14 +59,14 @@ class _Lines:
         return {} if self._records is None else named_types(self._records.types)
 
     def begin(self, head: bytes, done: int, types: Mapping[str, str]) -> None:
-        """Start behind this many bytes, with what the start of the file says about how to read it, and the types known then."""
+        """Start after this many bytes, with what the start of the file says about how to read it, and the types known then."""
         self._begun(head, at_start=True)
         self.done = done
         if self._records is not None:
             self._records.types = types_of(types)
 
     def _begun(self, lines: bytes, *, at_start: bool) -> bytes:
-        """Find out from the first line whether lines are JSON or delimited; return the lines behind a header."""
+        """Find out from the first line whether lines are JSON or delimited; return the lines after a header."""
         text = lines.lstrip(b"\xef\xbb\xbf \t\r\n")
         if not text:
             return b""
@@ -112,7 +112,7 @@ class StandardInput:
             raise EmptyDataError("standard input: there was nothing to read.")
 
     def committed(self, position: Any) -> None:
-        """Do nothing: what is read is gone."""
+        """Do nothing: input that was read cannot be read again."""
 
     def close(self) -> None:
         """Do nothing: what is open is closed when the batches end."""
@@ -122,7 +122,7 @@ _NOTHING = b"\x00nothing"
 
 
 def _whatever_is_there(stream: BinaryIO) -> bytes:
-    """Read what has come, in pieces that are worth it; `_NOTHING` after a pause in which nothing came, b"" at the end."""
+    """Read what has arrived, in pieces of a useful size; `_NOTHING` after a pause without input, b"" at the end."""
     descriptor = stream.fileno()
     parts: list[bytes] = []
     size = 0
@@ -149,7 +149,7 @@ class LineFile:
         self._options = options
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the lines behind a position, and those that are appended."""
+        """Give the lines after a position, and those that are appended."""
         lines = _Lines(self.place, columns, self._options)
         with self._opened() as file:
             self._go_to(file, lines, position)

@@ -1,7 +1,7 @@
 """Messages of a broker as columns: each is a JSON object, or a record in Avro.
 
-Messages in Avro are those of one schema, as they are or behind the five bytes by which a schema registry marks them. They are put
-into a container file as they are, which is read at once.
+Messages in Avro all follow one schema, with or without the five bytes in front by which a schema registry marks them. They are
+put unchanged into a container file, which is read at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Messages:
         return named_types(self._records.types)
 
     def restore(self, types: Mapping[str, str]) -> None:
-        """Go on with the types of an earlier run."""
+        """Continue with the types of an earlier run."""
         self._records.types = types_of(types)
 
     def frame(self, messages: Sequence[bytes]) -> tuple[pl.DataFrame, list[bytes]]:
@@ -63,7 +63,7 @@ class AvroMessages:
             raise DataFileError(f"the Avro schema {shown(schema)} is no JSON.") from None
 
     def restore(self, types: Mapping[str, str]) -> None:
-        """Do nothing: the schema says it all."""
+        """Do nothing: the schema determines the types."""
 
     def frame(self, messages: Sequence[bytes]) -> tuple[pl.DataFrame, list[bytes]]:
         """Return the columns of the messages that can be read, and those that cannot."""
@@ -103,7 +103,7 @@ def _in_one_line(message: bytes) -> bytes:
 
 
 def _long(value: int) -> bytes:
-    """Write an integer as Avro does: zigzag, seven bits a byte."""
+    """Write an integer as Avro does: zigzag, seven bits per byte."""
     left = value << 1
     parts = bytearray()
     while left > 0x7F:  # noqa: PLR2004 - seven bits

@@ -1,6 +1,6 @@
 """A Redis stream: entries by their ids, each a JSON object in one field, or the columns as fields of their own.
 
-The position is the id of the last entry read, so an entry is read once however often a run begins again. A server that goes away
+The position is the id of the last entry read, so an entry is read once however often a run is restarted. A server that goes away
 is waited for.
 """
 
@@ -27,9 +27,9 @@ _BLOCK = 200
 _AGAIN = 1.0
 """Seconds before a server that has gone is tried again."""
 _FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-"""What an address with TLS may name: who signs the server's certificate, and a certificate of one's own with its key."""
+"""What an address with TLS may name: who signs the server's certificate, and the client's own certificate with its key."""
 _FIELDS = (b"json", b"data", b"value", b"payload")
-"""Fields that hold a whole record as JSON, if an entry has no other."""
+"""Fields that hold a whole record as JSON, if an entry has no other field."""
 
 
 class RedisStream:
@@ -41,7 +41,7 @@ class RedisStream:
         self._options = options
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the entries behind a position, and those that come."""
+        """Give the entries after a position, and those that arrive."""
         reader = messages_of(self.place, columns, self._options)
         last = self._begin() if position is None else position["id"]
         if position is not None:
@@ -65,7 +65,7 @@ class RedisStream:
         self._client.close()
 
     def _begin(self) -> str:
-        """Return the id behind which reading begins; a stream that is not there is refused."""
+        """Return the id after which reading begins; a stream that does not exist is refused."""
         import redis
 
         try:
@@ -79,7 +79,7 @@ class RedisStream:
         return "0-0" if self._options.from_start or not newest else newest[0][0].decode()
 
     def _read(self, last: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        """Read what is behind an id; nothing where nothing came, or the server is away."""
+        """Read the entries after an id; nothing if none came, or the server is away."""
         import redis
 
         try:
@@ -96,9 +96,9 @@ class RedisStream:
 
 
 def redis_client(address: str) -> tuple[Any, str]:
-    """Return a client, and the name of the stream that an address ends in.
+    """Return a client, and the name of the stream at the end of an address.
 
-    Behind a question mark ``db=1`` chooses a data base, and ``ssl_ca_certs=``, ``ssl_certfile=`` and ``ssl_keyfile=`` name files
+    After a question mark, ``db=1`` chooses a database, and ``ssl_ca_certs=``, ``ssl_certfile=`` and ``ssl_keyfile=`` name files
     with certificates, for ``rediss://``.
     """
     try:

@@ -22,7 +22,7 @@ class Replay:
         self._frame = datasets.load(name)
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the records behind a position, until there are no more."""
+        """Give the records after a position, until there are no more."""
         require_columns(columns, self._frame.columns)
         for start in range((position or {}).get("row", 0), self._frame.height, _ROWS):
             part = self._frame[start : start + _ROWS]

@@ -16,16 +16,16 @@ COUNTED = "\x00counted"
 
 
 def counted_batch(frame: Any, columns: Sequence[str], time: str | None, step: int | None) -> pl.DataFrame:
-    """Return the combinations of some columns that occur in a micro-batch, with how often each does.
+    """Return the combinations of some columns that occur in a micro-batch, and how often each occurs.
 
     Parameters
     ----------
     frame
         The data frame of the micro-batch.
     columns
-        The columns, that of times among them.
+        The columns, including that of times.
     time, step
-        The column of times, which are cut down to steps of this many microseconds first, so that there are few of them.
+        The column of times, which are first rounded down to steps of this many microseconds, so that there are few of them.
     """
     if time is not None and step is not None:
         from pyspark.sql import functions
