@@ -190,7 +190,7 @@ def test_other_data_or_another_question_is_refused(table: Path, tmp_path: Path) 
 def test_a_file_that_may_be_wanted_is_not_overwritten(table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     stopped(table, 20, checkpoint=kept)
-    with pytest.raises(ArgumentError, match="is there already"):
+    with pytest.raises(ArgumentError, match="exists already"):
         unveil.scan(table, KEYS, "secret", checkpoint=kept)
     kept.write_bytes(kept.read_bytes()[:-20])
     with pytest.raises(DataFileError, match="not a checkpoint of a scan, or it is damaged"):

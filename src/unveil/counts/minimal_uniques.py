@@ -38,7 +38,7 @@ _NONE = 0xFFFFFFFF
 """The end of a list of blocks."""
 
 _BLOCK = 8
-"""Minimal uniques are listed in blocks: the number of the next block, then sets of columns, 0 where the block is not yet full."""
+"""Minimal uniques are listed in blocks: the number of the next block, then sets of columns, zeros while it is not full."""
 
 _CROWD = 0x80000000
 """Set in a cell's number if it stands for several records, so that it can never be unique."""

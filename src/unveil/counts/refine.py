@@ -5,7 +5,7 @@ its part carried along as two sums. Splitting by a column costs what the cells t
 cardinality: the counters have one entry per value, and only the entries that were touched are cleared.
 
 A column that will not be added any more is summed out: within a class, cells that agree in all columns before it become one. The
-cells stand in the order of their codes, first columns first, and splitting keeps that order, so that such cells are neighbours.
+cells are in the order of their codes, first columns first, and splitting keeps that order, so that such cells are neighbours.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Refiner:
     def without(self, parent: Refinement, at: int) -> tuple[Refiner, Refinement] | None:
         """Return the parent's classes with a column, and those behind it, summed out; None if that saves little.
 
-        It saves most when the cells stand in the order of their codes.
+        It saves most when the cells are in the order of their codes.
         """
         cells = len(parent.cells)
         if cells < _SUM_FROM or at > len(self._shifts):

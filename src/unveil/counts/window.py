@@ -337,7 +337,7 @@ class MovingCounts:
         return Counts(tuple(columns), tuple(codes), self._n[live]).regrouped(columns, codes)
 
     def in_other_type(self, columns: Sequence[Coded]) -> list[str]:
-        """Return the columns of a batch that hold texts where numbers were counted, or the other way round."""
+        """Return the columns of a batch that hold texts although numbers were counted so far, or the other way round."""
         pairs = zip(self.names, self._dictionaries, columns, strict=True)
         return [
             name

@@ -386,7 +386,7 @@ def _result(
     reason: str | None,
     made: Provenance,
 ) -> DiscriminationRate:
-    """Put the answer together; the integers have decided where the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
+    """Put the answer together; integers have decided whether the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
     share = classes.mass / classes.mass.sum()
     conditional = entropy if kind == "zero-identifier" else float((share * by_class).sum())
     nothing = np.zeros(len(share), dtype=bool)

@@ -199,17 +199,17 @@ def checked_sampling_fraction(sampling_fraction: float) -> float:
 
 def checked_sizes(sizes: ArrayLike, name: str) -> NDArray[np.int64]:
     """Return class sizes as integers, or refuse them if one is below one or not whole."""
-    given = np.asarray(sizes)
-    if given.ndim != 1:
-        raise ArgumentError(f"{name} must be a list of class sizes, not an array of {given.ndim} dimensions.")
-    if given.size == 0:
+    array = np.asarray(sizes)
+    if array.ndim != 1:
+        raise ArgumentError(f"{name} must be a list of class sizes, not an array of {array.ndim} dimensions.")
+    if array.size == 0:
         return np.zeros(0, dtype=np.int64)
-    if given.dtype.kind not in "iuf":
+    if array.dtype.kind not in "iuf":
         raise ArgumentError(f"{name} must hold numbers of records.")
-    wrong = int(np.count_nonzero(~((given >= 1) & (given < 2.0**62) & (np.floor(given) == given))))
+    wrong = int(np.count_nonzero(~((array >= 1) & (array < 2.0**62) & (np.floor(array) == array))))
     if wrong:
         raise ArgumentError(f"{name} must hold whole numbers of at least one record; {wrong:,} are not.")
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def _population_size(records: int, population: int | None, sampling_fraction: float | None) -> int:

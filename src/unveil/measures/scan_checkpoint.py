@@ -50,7 +50,7 @@ class ScanCheckpoint:
         check_replaceable(self.path)
         if self.path.exists() and not self.resume:
             raise ArgumentError(
-                f"the checkpoint {str(self.path)!r} is there already; go on with it (resume), remove it, or name another."
+                f"the checkpoint {str(self.path)!r} exists already; continue from it (resume), remove it, or name another."
             )
 
     def load(self, counts: Counts) -> dict[int, list[Any]]:
@@ -101,7 +101,7 @@ class ScanCheckpoint:
 def default_place(place: str) -> Path:
     """Return where the checkpoint of a scan of a file is kept, if none is named: beside the file."""
     if not Path(place).exists():
-        raise ArgumentError(f"{place} is not a file, so name one (`checkpoint`) to go on with the scan later.")
+        raise ArgumentError(f"{place} is not a file, so name one (`checkpoint`) to continue the scan later.")
     return Path(f"{place.rstrip('/')}.unveil-scan")
 
 

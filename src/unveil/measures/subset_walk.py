@@ -224,13 +224,13 @@ class Walk:
 
         No subset below needs them, and without them there are fewer cells to refine.
         """
-        found = {}
+        nodes = {}
         for at in reversed(range(lowest)):
-            found[at] = parent
+            nodes[at] = parent
             sums_out = at >= _PAYS and len(self._order) <= _FEW
             if sums_out and (fewer := parent.cells.without(parent.split, at)) is not None:
                 parent = replace(parent, cells=fewer[0], split=fewer[1])
-        return found
+        return nodes
 
     def _child(self, parent: _Node, at: int) -> _Node:
         """Return the parent's subset with one more attribute; a subset known to identify every record is not computed.

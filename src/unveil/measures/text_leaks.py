@@ -185,12 +185,12 @@ def _stands(text: str, value: Any) -> bool:
 
 def _own_words(texts: Sequence[str], owners: Sequence[int]) -> NDArray[np.int64]:
     """Return how many words of each text occur in the texts of its owner only."""
-    said = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in texts]
+    words_of = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in texts]
     by: dict[str, set[int]] = {}
-    for words, owner in zip(said, owners, strict=True):
+    for words, owner in zip(words_of, owners, strict=True):
         for word in words:
             by.setdefault(word, set()).add(owner)
-    return np.array([sum(len(by[word]) == 1 for word in words) for words in said], dtype=np.int64)
+    return np.array([sum(len(by[word]) == 1 for word in words) for words in words_of], dtype=np.int64)
 
 
 def _written_days(day: dt.date) -> list[str]:

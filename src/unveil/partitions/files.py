@@ -113,8 +113,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         message = str(problem)
         place = _PLACE.search(message)
         line = int(place["line"]) if place and place["line"] else text.rstrip().count("\n") + 1
-        said = _NAMES_A_KEY.sub(r"\1", _PLACE.sub("", message))  # the key may be a value of the data
-        raise DocumentError(f"this is not TOML: {said}.", line) from None
+        cause = _NAMES_A_KEY.sub(r"\1", _PLACE.sub("", message))  # the key may be a value of the data
+        raise DocumentError(f"this is not TOML: {cause}.", line) from None
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -300,8 +300,8 @@ def _refuse_overlap(members: Sequence[Sequence[Any]], column: str | None) -> Non
 
 def _refuse_uncovered(codes: Sequence[int], column: str | None, hint: str = "") -> None:
     if missing := codes.count(_NOWHERE):
-        said = f" Hint: {hint}." if hint else ""
-        raise PartitionError(f"{at(column)}{_of_present(missing, len(codes))} in no block of the partition.{said}")
+        advice = f" Hint: {hint}." if hint else ""
+        raise PartitionError(f"{at(column)}{_of_present(missing, len(codes))} in no block of the partition.{advice}")
 
 
 def _of_present(n: int, present: int) -> str:

@@ -263,9 +263,9 @@ def _document(rule: Rule) -> Any:
     return dict(rule.parameters) | ({} if rule.threshold is None else {rule.form.side: rule.threshold})
 
 
-def _table_of(name: str, said: Any) -> Any:
+def _table_of(name: str, document: Any) -> Any:
     """Return a rule as a table, as it is in a list."""
-    return said if isinstance(said, Mapping) else {} if said == _UNDECIDED else {RULES[name].side: said}
+    return document if isinstance(document, Mapping) else {} if document == _UNDECIDED else {RULES[name].side: document}
 
 
 def _as_toml(value: Any) -> Any:

@@ -86,10 +86,10 @@ def align(
     same_order
         Whether the rows of both are in the same order.
     """
-    said = [name for name, given in (("id", identity), ("link", link), ("same order", same_order or None)) if given is not None]
-    if len(said) > 1:
-        raise ArgumentError(f"the correspondence is given in {len(said)} ways ({listed(said)}); give one.")
-    if not said:
+    ways = [name for name, given in (("id", identity), ("link", link), ("same order", same_order or None)) if given is not None]
+    if len(ways) > 1:
+        raise ArgumentError(f"the correspondence is given in {len(ways)} ways ({listed(ways)}); give one.")
+    if not ways:
         return None
     one, other = open_source(original), open_source(release)
     if identity is None:
@@ -108,7 +108,7 @@ def align(
         truth = np.arange(records[0])
     if not np.any(truth >= 0):
         raise EmptyDataError("no record of the release belongs to a record of the original; look at the correspondence.")
-    return Alignment(said[0], truth, *records)
+    return Alignment(ways[0], truth, *records)
 
 
 def side_by_side(

@@ -259,11 +259,11 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             _refuse_twice(release, arguments)
             for one in (original.original, original.release):
                 held.enter_context(one.source.held())
-            given = {name: value for name, value in arguments.items() if name in ("hierarchies", "nulls") and value is not None}
-            sides = {"original": original.original.changed(**given)}
-            if "nulls" in given:
-                sides["release"] = original.release.changed(nulls=given["nulls"])
-            yield original._copied(sides if given else {})  # noqa: SLF001 - our own
+            options = {name: value for name, value in arguments.items() if name in ("hierarchies", "nulls") and value is not None}
+            sides = {"original": original.original.changed(**options)}
+            if "nulls" in options:
+                sides["release"] = original.release.changed(nulls=options["nulls"])
+            yield original._copied(sides if options else {})  # noqa: SLF001 - our own
         elif release is None:
             raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
         else:
@@ -287,10 +287,10 @@ def _without_nulls(columns: tuple[Coded, ...], nulls: str) -> CodedTable:
 
 def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
     """Refuse arguments that a pair already states itself."""
-    said = [name for name in ("key", "sensitive", "mapping", "id", "link", "same_order", "person") if arguments.get(name)]
-    if release is not None or said:
+    repeated = [name for name in ("key", "sensitive", "mapping", "id", "link", "same_order", "person") if arguments.get(name)]
+    if release is not None or repeated:
         raise ArgumentError(
-            f"a Pair is given, which says by itself: {', '.join(['release', *said] if release is not None else said)}."
+            f"a Pair is given, which says by itself: {', '.join(['release', *repeated] if release is not None else repeated)}."
         )
 
 

@@ -128,13 +128,13 @@ def _filled(fields: Mapping[str, Any], *, only_roles: bool) -> Roles:
     """Return roles from names by field."""
     values: dict[str, Any] = {}
     for field, names in fields.items():
-        given = names_of(names)
+        columns = names_of(names)
         if field not in _SINGLE:
-            values[field] = given
+            values[field] = columns
             continue
-        if len(given) > 1:
-            raise ArgumentError(f"several columns are named as {_ROLE_OF[field]} ({', '.join(map(shown, given))}); name one.")
-        values[field] = given[0] if given else None
+        if len(columns) > 1:
+            raise ArgumentError(f"several columns are named as {_ROLE_OF[field]} ({', '.join(map(shown, columns))}); name one.")
+        values[field] = columns[0] if columns else None
     return Roles(**values, only_roles=only_roles)
 
 

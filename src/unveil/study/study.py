@@ -247,8 +247,8 @@ class Study:
     def __repr__(self) -> str:
         """Return one line: where the data is, and the roles of its columns."""
         roles = {"key": self.key, "sensitive": self.sensitive, "identifiers": self.identifiers}
-        said = [f"{role} {in_line(names)}" for role, names in roles.items() if names]
-        return f"Study({in_line([self.place])}: {'; '.join([f'{self.records:,} records', *said])})"
+        described = [f"{role} {in_line(names)}" for role, names in roles.items() if names]
+        return f"Study({in_line([self.place])}: {'; '.join([f'{self.records:,} records', *described])})"
 
     def changed(self, **said: Any) -> Study:
         """Return the study with other roles, partitions, hierarchies, orders or null policy; what was counted is shared.

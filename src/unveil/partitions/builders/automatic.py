@@ -151,10 +151,10 @@ def _dates(values: Sequence[Any], reading: DateReading) -> tuple[Builder, str]:
     if not useful:
         return RootOnly(), "dates so close together that no period has a part of them"
     units = tuple(calendar[level - 1] for level in useful)
-    said = [f"dates: by {', '.join(units)}; periods that merge nothing, or everything, are left out"]
+    reasons = [f"dates: by {', '.join(units)}; periods that merge nothing, or everything, are left out"]
     if others:
-        said.append(f"kept separate: {_number_of(others, 'value')} that cannot be read as a date")
-    return replace(rule, units=units), "; ".join(filter(None, [*said, reading.in_words()]))
+        reasons.append(f"kept separate: {_number_of(others, 'value')} that cannot be read as a date")
+    return replace(rule, units=units), "; ".join(filter(None, [*reasons, reading.in_words()]))
 
 
 def _codes(values: Sequence[str]) -> tuple[Builder, str]:
@@ -162,8 +162,8 @@ def _codes(values: Sequence[str]) -> tuple[Builder, str]:
     if not useful:
         return RootOnly(), "codes of one length, but no two begin alike"
     kept = tuple(useful[round(at)] for at in np.linspace(0, len(useful) - 1, min(len(useful), _MOST_LEVELS)))
-    said = f"codes of {len(values[0])} characters: masked from the right, as the first usually say most"
-    return Redaction(characters=kept), said
+    reason = f"codes of {len(values[0])} characters: masked from the right, as the first usually say most"
+    return Redaction(characters=kept), reason
 
 
 def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
@@ -179,13 +179,13 @@ def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
     if not digits:
         return PostalCodes(), "postal codes: by district and area"
     lost = sum(len(digits_of) < width for digits_of in digits)
-    said = "postal codes: by their first digits"
+    reason = "postal codes: by their first digits"
     if lost:
-        said += (
+        reason += (
             f"; {_number_of(lost, 'value')} of fewer than {width} digits lost the zeros in front, which are put back "
             "(`text` reads the column so)"
         )
-    return PostalCodes(tuple(useful), width), said
+    return PostalCodes(tuple(useful), width), reason
 
 
 def _intervals(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Builder, str]:
@@ -201,10 +201,10 @@ def _intervals(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tupl
     if not useful:
         return RootOnly(), f"{_number_of(len(numbers), 'number')}: too few for intervals"
     chosen = replace(rule, widths=tuple(widths[level - 1] for level in useful))
-    said = f"{_number_of(len(numbers), 'number')}: intervals of round widths"
+    reason = f"{_number_of(len(numbers), 'number')}: intervals of round widths"
     ends = " and the ".join(["bottom"] * below + ["top"] * above)
     opened = f"; open at the {ends}, where about {_TAIL:.0%} of the records lie far out" if ends else ""
-    return chosen, said + opened
+    return chosen, reason + opened
 
 
 def _core(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Decimal, Decimal]:

@@ -44,8 +44,8 @@ class Builder:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule's name and settings, as JSON can hold them."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        plain = {name: [*map(_json, value)] if isinstance(value, tuple) else _json(value) for name, value in given.items()}
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {name: [*map(_json, value)] if isinstance(value, tuple) else _json(value) for name, value in settings.items()}
         return {"rule": self.name} | {name: value for name, value in plain.items() if value is not None}
 
 

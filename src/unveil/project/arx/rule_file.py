@@ -231,12 +231,12 @@ def _plain(value: Any, zone: str | None = None) -> Any:
     return value.fields["value"]
 
 
-def _elements(found: JavaObject) -> list[JavaObject]:
+def _elements(collection: JavaObject) -> list[JavaObject]:
     """Return the elements of a list of Java's."""
-    return [one for one in found.written if not isinstance(one, bytes)]
+    return [one for one in collection.written if not isinstance(one, bytes)]
 
 
-def _pairs(found: JavaObject) -> list[tuple[Any, Any]]:
+def _pairs(collection: JavaObject) -> list[tuple[Any, Any]]:
     """Return the keys and values of a map of Java's."""
-    held = [one for one in found.written if not isinstance(one, bytes)]
+    held = [one for one in collection.written if not isinstance(one, bytes)]
     return list(zip(held[::2], held[1::2], strict=True))

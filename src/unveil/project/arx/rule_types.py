@@ -195,13 +195,13 @@ def _moment(read: Mapping[str, str], calendar: JavaCalendar | None) -> datetime 
 
 def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> str:
     """Return a moment in one of Java's date forms; weeks, weekdays and names are those of the calendar."""
-    found = ""
+    written = ""
     for letter, length in parts_of(form):
         text = letter if not length else _part(at, letter, length, calendar)
         if text is None:
             raise HierarchyError(f"periods of the form {form} depend on a language or a calendar that the file does not name.")
-        found += text
-    return found
+        written += text
+    return written
 
 
 def _part(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:

@@ -120,12 +120,12 @@ class Lattice:
 
     def _paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
         """Return what a record of the worst class kept pays its publisher, given what records lose at this node."""
-        found: dict[Place, Measured] = {}
+        payoffs: dict[Place, Measured] = {}
         kept = ~gone & (classes.n > 0)
         for model in self.requirements.paying:
             figures = class_payoffs(model.game, self.space, node, classes)[kept]
             wrong = model.violated(figures)
-            found[model.place] = Measured(
+            payoffs[model.place] = Measured(
                 float(figures.min()) if len(figures) else None,
                 requirement=model.requirement,
                 met=not wrong.any(),
@@ -133,7 +133,7 @@ class Lattice:
                 violating_records=int(classes.n[kept][wrong].sum()),
                 of_population=model.needs_population,
             )
-        return found
+        return payoffs
 
     def _codes(self, counts: Counts) -> list[NDArray[Any]]:
         return [counts.codes[counts.names.index(name)] for name in self.request.keys]

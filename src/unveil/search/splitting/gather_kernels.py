@@ -1,7 +1,7 @@
 """The compiled loops under `gathering`: what parts would be called together, what that costs, and which part is nearest.
 
 A part is named by two numbers per attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
-and highest rank, where a null's rank comes behind all others. `trees`, `last`, `meet` and `shares` are explained there. The
+and highest rank; a null's rank comes after all others. `trees`, `last`, `meet` and `shares` are explained there. The
 records of a part are a chain: `head` gives the first, `after` the next one, -1 the end.
 """
 

@@ -50,7 +50,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     .. math:: \frac{v_{\max} - v_{\min}}{V_{\max} - V_{\min}} \quad\text{(ordered)}, \qquad
         \frac{|\text{leaves of the node}| - 1}{|\text{leaves}| - 1} \quad\text{(hierarchy)} ,
 
-    where an order of texts takes ranks for v. Along a hierarchy, children of a node that are too small by themselves stay
+    where v is the rank for an order of texts. Along a hierarchy, children of a node that are too small by themselves stay
     together under its label.
 
     Parameters

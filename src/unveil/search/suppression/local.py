@@ -317,7 +317,7 @@ def _released(
         models={**after, **_in_one(of_subsets)},
         before={**_measured(original, known, true, true, k), **_in_one(subsets_before)},
         seconds=time.perf_counter() - began,
-        details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k), **_told(of_subsets)},
+        details={"cells": int(nulled.sum()), "by_attribute": cells, **_touched(codes, nulled, k), **_subset_figures(of_subsets)},
         against=settings["against"],
         **figures,
     )
@@ -365,13 +365,13 @@ def _in_one(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[Place, M
     return {place: one for figures in of_subsets.values() for place, one in figures.items()}
 
 
-def _told(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[str, Any]:
+def _subset_figures(of_subsets: Mapping[int, Mapping[Place, Measured]]) -> dict[str, Any]:
     """Return the two figures of subsets by their size, under their short names."""
-    found = {
+    figures_of = {
         size: {"k" if place[0] == "k_anonymity" else place[0]: int(one.value or 0) for place, one in figures.items()}
         for size, figures in of_subsets.items()
     }
-    return {"subsets": found} if found else {}
+    return {"subsets": figures_of} if figures_of else {}
 
 
 def _touched(codes: NDArray[np.int64], nulled: NDArray[np.bool_], k: int) -> dict[str, int]:

@@ -92,7 +92,7 @@ def by_combination(records: str, keys: int) -> str:
 
 
 def by_cell(records: str, above: Sequence[Iterable[tuple[int, int]]], top: int) -> str:
-    """Return the query for all cells of a table, margins included, where one contributor may have records in several.
+    """Return the query for all cells of a table, margins included; one contributor may have records in several of them.
 
     Contributions are summed by contributor in every cell before they are ranked. A cell has its codes, records, contributors,
     sums as in `by_record`, and a number for the contributor if there is only one.

@@ -382,9 +382,9 @@ class _Cursor:
         return lambda *arguments, **options: cancellable(partial(call, *arguments, **options), self._cursor.adbc_cancel)
 
 
-def _refused(place: str, said: str) -> EngineError:
+def _refused(place: str, message: str) -> EngineError:
     """Say why there is no connection, in our words: libpq's may name the user."""
-    reason = next((reason for word, reason in _CONNECTING.items() if word in said), "the connection could not be made")
+    reason = next((reason for word, reason in _CONNECTING.items() if word in message), "the connection could not be made")
     return EngineError(f"{place}: {reason}.")
 
 

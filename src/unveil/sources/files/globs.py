@@ -91,5 +91,5 @@ def _require_same(one: str, names: Sequence[str], other: str, others: Sequence[s
     if set(names) == set(others):
         return
     lacks, more = [name for name in names if name not in others], [name for name in others if name not in names]
-    said = f"lacks {listed(lacks)}" if lacks else f"also has {listed(more)}"
-    raise DataFileError(f"{shown(other)} {said}, unlike {shown(one)}; the files of a pattern have the same columns.")
+    difference = f"lacks {listed(lacks)}" if lacks else f"also has {listed(more)}"
+    raise DataFileError(f"{shown(other)} {difference}, unlike {shown(one)}; the files of a pattern have the same columns.")

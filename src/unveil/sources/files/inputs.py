@@ -141,10 +141,10 @@ def named_part(path: str) -> tuple[str, str | None]:
     >>> named_part("book.xlsx?sheet=Staff 2026"), named_part("people.csv")
     (('book.xlsx', 'Staff 2026'), ('people.csv', None))
     """
-    said = _PART.fullmatch(path)
-    if said is None or os.path.exists(path):  # noqa: PTH110 - Path raises for a name that no file can have
+    match = _PART.fullmatch(path)
+    if match is None or os.path.exists(path):  # noqa: PTH110 - Path raises for a name that no file can have
         return path, None
-    return said["path"], said["name"]
+    return match["path"], match["name"]
 
 
 def _member(path: str, place: str, part: str | None, status: os.stat_result) -> Input:

@@ -190,8 +190,8 @@ def _cell(row: int, column: int, cell: Any) -> str:
         return f'<c r="{place}" t="b"><v>{int(cell)}</v></c>'
     if (isinstance(cell, int) and abs(cell) < _EXACT) or (isinstance(cell, float) and math.isfinite(cell)):
         return f'<c r="{place}"><v>{cell!r}</v></c>'
-    said = "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell)
-    text = "".join(sign for sign in said if sign.isprintable() or sign in "\n\t")
+    whole = "" if cell is None or (isinstance(cell, float) and math.isnan(cell)) else str(cell)
+    text = "".join(sign for sign in whole if sign.isprintable() or sign in "\n\t")
     if len(text) > _LONGEST_CELL:
         raise ArgumentError(f"a cell of a workbook holds {_LONGEST_CELL:,} characters; write .parquet or .csv instead.")
     return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>' if text else ""
