@@ -205,8 +205,8 @@ class Pair:
     def aligned(self, columns: Sequence[ColumnPair]) -> CodedTable:
         """Return the original and released values of aligned records, coded: two columns per pair.
 
-        A column of the original is named with "of the original" behind its name; one of the release keeps its name, followed by
-        "of the release" if it occurs several times.
+        The name of an original column is followed by "of the original"; that of a released one, if there are several pairs, by
+        "of the release".
         """
         return self.aligned_each([columns])[0]
 
