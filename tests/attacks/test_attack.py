@@ -414,7 +414,7 @@ def test_generalised_and_suppressed_values_are_not_new() -> None:
         ({"mapping": {"b": "a"}}, ColumnNotFoundError, "the map names an original column"),
         ({"sensitive": "y"}, ColumnNotFoundError, "no sensitive column"),
         ({"release": pl.DataFrame({"a": ["*", None], "x": [1, 2]})}, EmptyDataError, "nothing to attack"),
-        ({"id": "a", "same_order": True}, ArgumentError, "said in 2 ways"),
+        ({"id": "a", "same_order": True}, ArgumentError, "given in 2 ways"),
         ({"external": pl.DataFrame({"z": [1]})}, ArgumentError, "external data has no key attribute in common.*by structure"),
         ({"id": "x", "key": "a", "sensitive": None, "external": pl.DataFrame({"x": [1]})}, ArgumentError, "no column but the id"),
         ({"partitions": [["p"]]}, ArgumentError, "partitions must be a table, not a list"),

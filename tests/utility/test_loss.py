@@ -204,7 +204,7 @@ def test_what_cannot_be_evaluated_has_a_reason_and_the_others_answer() -> None:
 def test_bad_arguments_are_refused() -> None:
     for problem, error, options in (
         ("no correspondence of records is named", ArgumentError, {}),
-        ("said in 2 ways", ArgumentError, {"id": "id", "same_order": True}),
+        ("given in 2 ways", ArgumentError, {"id": "id", "same_order": True}),
         ("ways is a number of attributes from 0 to 3", ArgumentError, {"id": "id", "ways": 4}),
         ("column 'agee' not found", ColumnNotFoundError, {"id": "id", "orders": {"agee": []}}),
         ("column 'x' not found", ColumnNotFoundError, {"id": "id", "tasks": "x"}),
