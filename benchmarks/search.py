@@ -31,6 +31,7 @@ from unveil.search.lattice.full_domain import Found
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.request import Request, request_of
 from unveil.sources import load
+from unveil.study import Stated
 
 FOLDER = Path(os.environ.get("UNVEIL_ARX_ADULT", "../shared/data/arx-adult"))
 """Where ARX's Adult example lies, with its hierarchies."""
@@ -160,7 +161,7 @@ def searching(
     trees = {name: unveil.Hierarchy.read(f"{request.hierarchies}{name}.csv") for name in (*request.keys, *secrets)}
 
     def counted() -> Request:
-        return request_of(request.data, request.keys, request.models, hierarchies=trees)
+        return request_of(request.data, request.keys, request.models, Stated(trees))
 
     known = counted() if coded else None
     return lambda: Lattice.of(known or counted(), suppression=request.share, levels=levels).searched(budget)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from unveil.attacks.comparable import ComparablePartitions as ComparablePartitions
     from unveil.attacks.comparable import propose_partitions as propose_partitions
     from unveil.counts import Counts as Counts
-    from unveil.counts import count as count
     from unveil.errors import UnveilError as UnveilError
     from unveil.identifiers import direct_identifiers as direct_identifiers
     from unveil.measures.approximate import approximate_rate as approximate_rate
@@ -76,6 +75,7 @@ if TYPE_CHECKING:
     from unveil.stream.window import Window as Window
     from unveil.study import Pair as Pair
     from unveil.study import Study as Study
+    from unveil.study import count as count
     from unveil.tables.attacks import TableAttack as TableAttack
     from unveil.tables.attacks import attack_table as attack_table
     from unveil.tables.build import table as table
@@ -141,7 +141,7 @@ _HOMES = {
     "check_hierarchy": "unveil.search.hierarchies",
     "compare": "unveil.assess.comparison",
     "compose": "unveil.assess.composition",
-    "count": "unveil.counts",
+    "count": "unveil.study",
     "datasets": "unveil.sources",
     "direct_identifiers": "unveil.identifiers",
     "discrimination_rate": "unveil.measures.discrimination",

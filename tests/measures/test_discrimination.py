@@ -73,7 +73,7 @@ def test_one_record_has_no_identity_to_hide() -> None:
         ({"key": "y", "nulls": "ignore"}, ArgumentError, "nulls 'ignore' is unknown"),
         ({"key": "y", "sensitive": "x", "nulls": "error"}, NullsError, r"'x' \(1\)"),
         ({"key": "y", "weights": "x"}, UnsupportedDataError, "not numbers"),
-        ({"key": "y", "sensitive": "x", "weights": "x"}, ArgumentError, "named as weights and as an attribute"),
+        ({"key": "y", "sensitive": "x", "weights": "x"}, ArgumentError, "named as sensitive and as weight"),
         ({"key": "x", "weights": "w"}, ArgumentError, "1 of the weights"),
         ({"key": "y", "sensitive": "x", "partitions": {"w": [["a"]]}}, ArgumentError, "not among those measured"),
         ({"key": "y", "interval": True}, ArgumentError, "no meaning against record identity"),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import unveil
-from unveil.counts import count
 from unveil.measures.chance import expected_information_bits
 from unveil.measures.interval import (
     Interval,
@@ -22,6 +21,7 @@ from unveil.measures.interval import (
     _uneven_bias,
     rate_interval,
 )
+from unveil.study import count
 
 EQUAL, SKEWED = np.full(4, 0.25), np.array([0.85, 0.15])
 

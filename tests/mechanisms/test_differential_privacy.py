@@ -101,10 +101,10 @@ def test_a_person_more_moves_the_records_used_by_the_contribution() -> None:
     frame = fifty_each().to_dict(as_series=False)
     records = open_microdata(pl.DataFrame(frame))
     for person in ("who", None):
-        kept = Unit.requested(person, 4).kept(records)
+        kept = Unit.requested(records, person, 4).kept(records)
         counted = np.bincount(np.array(frame["who"])[kept])
         assert set(counted.tolist()) == ({4} if person else {50})
-    chosen = [np.bincount(Unit.requested("who", 10).kept(records), minlength=2000) for _ in range(400)]
+    chosen = [np.bincount(Unit.requested(records, "who", 10).kept(records), minlength=2000) for _ in range(400)]
     often = np.sum(chosen, axis=0)  # each record with a chance of 10 in 50
     assert np.abs(often - 80).max() < 6 * math.sqrt(400 * 0.2 * 0.8)
 

@@ -23,6 +23,7 @@ from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCl
 from unveil.search.request import finer_request
 from unveil.search.splitting import gathering
 from unveil.search.splitting.rounds import round_of
+from unveil.study import Stated
 from unveil.testing import tables
 
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
@@ -86,7 +87,7 @@ def test_every_library_gives_the_same() -> None:
 @settings(max_examples=20)
 def test_classes_of_a_part_are_compared_with_the_whole_table(table: pl.DataFrame, start: int) -> None:
     """The last cells of a table are settled by themselves; a class's distance is that from all records."""
-    task = finer_request(table, KEYS, [TCloseness("d", 0.3)], hierarchies=TREES)
+    task = finer_request(table, KEYS, [TCloseness("d", 0.3)], Stated(TREES))
     known = task.key_attributes()
     cells = np.arange(min(start, len(task.cells) - 1), len(task.cells))
     found = round_of(task, known, cells, int(task.cells.n[cells].sum()))

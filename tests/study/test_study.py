@@ -274,7 +274,7 @@ def test_a_pair_stands_for_both_tables() -> None:
     pair = unveil.Pair(PEOPLE, release, ["age", "sex"], "ill", same_order=True)
     said: dict[str, Any] = {"key": ["age", "sex"], "sensitive": "ill", "same_order": True}
     assert unveil.attack(pair).to_dict() == unveil.attack(PEOPLE, release, **said).to_dict()
-    assert unveil.loss(pair).to_dict() == unveil.loss(PEOPLE, release, same_order=True).to_dict()
+    assert unveil.loss(pair).to_dict() == unveil.loss(PEOPLE, release, key=["age", "sex"], same_order=True).to_dict()
     with pytest.raises(ArgumentError, match="a Pair is given"):
         unveil.attack(pair, release)
     with pytest.raises(ArgumentError, match="no release is given"):

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count
-from unveil.attributes import Names, in_line, names_of, require_columns
-from unveil.counts.amounts import Amounts, amounts_of
+from unveil.arguments import checked_arguments
+from unveil.attributes import in_line, require_columns
+from unveil.counts.amounts import Amounts
 from unveil.counts.grouping import Codes, group, in_strict_order, summed, tally
 from unveil.counts.values import united
-from unveil.errors import ArgumentError, CountsError, listed, shown
+from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Data, Source, tallied
+from unveil.sources import CodedTable, Source
 from unveil.sources.frames import counted_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Classes", "Column", "Counts", "Split", "count", "count_each", "count_table", "split_each"]
+__all__ = ["Classes", "Column", "Counts", "Split", "count_each", "count_table", "split_each"]
 
 OPEN_MODULES = (
     "amounts",
@@ -295,84 +295,6 @@ class Counts:
         if self.amounts and sign < 0:
             raise CountsError("amounts cannot be subtracted: the largest contributions of what is left are not known.")
         return {name: one.followed_by(other.amounts[name]) for name, one in self.amounts.items()}
-
-
-@checked_arguments
-def count(
-    data: Data,
-    columns: Names,
-    *,
-    partitions: Mapping[str, Any] | None = None,
-    nulls: str = "category",
-    weights: str | None = None,
-    amounts: Names = (),
-    top: int = 5,
-) -> Counts:
-    """Count how often each combination of the columns' values occurs.
-
-    Parameters
-    ----------
-    data
-        A path, a built-in data set's name, or a data frame.
-    columns
-        The columns to count over.
-    partitions
-        Semantic partitions by column: the column's values are replaced by their blocks.
-    nulls, weights
-        The null policy, and a column of sampling weights.
-    amounts
-        Columns of numbers whose sum and largest contributions are kept for each cell, as a table of values needs them
-        (`unveil.table`). They can be added: the sum of the counts of two files is the count of both together.
-    top
-        How many of the largest contributions are kept.
-
-    Examples
-    --------
-    >>> import unveil
-    >>> unveil.count("paper-2", ["Age*"])
-    Counts(Age*: 3 cells, 9 records)
-    >>> counts = unveil.count("adult", ["sex"], amounts="capital-gain", top=2)
-    >>> counts.to_dict()["cells"][0]["amounts of capital-gain"]
-    {'sum': ..., 'largest': [99999.0, 99999.0]}
-    >>> unveil.table(counts, "sex", value="capital-gain")
-    CrossTable(sex: 3 cells, ... records)
-    """
-    names = names_of(columns)
-    if not names:
-        raise ArgumentError("no columns are named to count; name at least one.")
-    if amounts:
-        return _with_amounts(
-            data, names, names_of(amounts), nulls, weights, checked_count("top", top, least=1, most=100), partitions
-        )
-    return count_table(tallied(data, names, nulls=nulls, weights=weights), partitions)
-
-
-def _with_amounts(
-    data: Data,
-    names: Sequence[str],
-    values: Sequence[str],
-    nulls: str,
-    weights: str | None,
-    top: int,
-    partitions: Mapping[str, Any] | None,
-) -> Counts:
-    """Count combinations of columns, and add up columns of numbers in each."""
-    if weights is not None:
-        raise ArgumentError("amounts of weighted records are not kept; count without weights, or tabulate the records.")
-    if twice := [name for name in values if name in names]:
-        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it cannot be an amount too; name it once.")
-    known: dict[str, Amounts] = {}
-    for name in values:
-        table, amounts = amounts_of(data, names, name, nulls=nulls, top=top)
-        columns = [Column(coded.name, coded.values) for coded in table.columns]
-        codes = [coded.codes for coded in table.columns]
-        n = np.ones(len(codes[0]), dtype=np.int64) if table.n is None else table.n
-        counts = Counts(tuple(columns), tuple(codes), n, None, {name: amounts}).regrouped(columns, codes).in_order()
-        known |= counts.amounts
-    counts = replace(counts, amounts=known)
-    for name, partition in (partitions or {}).items():
-        counts = counts.recode(name, partition)
-    return counts
 
 
 def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) -> Counts:

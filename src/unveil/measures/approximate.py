@@ -18,7 +18,6 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, shown_number
 from unveil.attributes import Names, in_line, require_columns, sides_of
-from unveil.counts import count
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
@@ -31,6 +30,7 @@ from unveil.sources.batches.counting import StreamSource
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import TallySource
 from unveil.sources.sampling import Sampled, sample
+from unveil.study import count, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,7 +198,9 @@ def approximate_rate(
     if max_distinct < 1:
         raise ArgumentError(f"max_distinct is how many combinations may be held, so not {shown_number(max_distinct)}.")
     keys, sensitive_names = sides_of(key, sensitive)
-    source = open_source(data)
+    source, policy = open_source(data), stated(data, keys).nulls
+    if policy != "category":
+        raise ArgumentError(f"a rate is estimated with nulls as values, but the study says nulls={policy!r}; measure it exactly.")
     if not isinstance(source, StreamSource | EngineSource):
         return discrimination_rate(source, keys, sensitive_names or None)
     require_columns([*keys, *sensitive_names], source.names)

@@ -57,7 +57,8 @@ def redact_text(
         record's own text, whole, by one of its words, or as a date written differently, the column's name in brackets takes its
         place.
     person
-        The column that says whose record it is, for the figures; none: every record belongs to a different person.
+        The column that says whose record it is, for the figures; none: the one that a study or project
+        names, or else every record belongs to a different person.
     nulls
         ``"keep"``: a null stays a null. ``"skip"``: leave out the records that have one. ``"error"``: refuse.
     keep_order
@@ -85,6 +86,7 @@ def redact_text(
     for kind in wanted:
         checked_word("kinds", kind, tuple(KINDS))
     chance, chosen, names = chance_of(seed, key_file), choose(data, attribute, nulls), names_of(known)
+    person = chosen.records.standing.person if person is None else person
     require_columns((*names, *([person] if person else [])), chosen.records.names)
     if attribute in (*names, person):
         raise ArgumentError(f"{shown(attribute)} is the column of texts; name others as known.")

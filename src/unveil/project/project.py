@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import ROLES, Role
+from unveil.attributes import ROLES, Role, Standing
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.files import PathLike, read_text, write_whole
@@ -122,6 +122,13 @@ class Project:
         if role not in ROLES:
             raise ArgumentError.not_one_of("role", role, ROLES)
         return tuple(name for name, attribute in self.attributes.items() if attribute.role == role)
+
+    @property
+    def standing(self) -> Standing:
+        """What a release may keep of the columns to which no mechanism applies."""
+        named = frozenset(name for role in ("key", "sensitive", "household", "weight") for name in self.names(role))
+        person = next(iter(self.names("person")), None)
+        return Standing(named, self.names("identifier"), person, self.names("keep"), self.data.only_roles)
 
     @checked_arguments
     def attribute(self, column: str) -> Attribute:

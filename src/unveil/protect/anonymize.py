@@ -27,7 +27,7 @@ from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.choice import Choice, Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate, targets_of
-from unveil.search.request import OtherColumns, Request, person_of, request_of
+from unveil.search.request import OtherColumns, Request, person_of, request_of, stated_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
@@ -62,7 +62,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     key_file: str | os.PathLike[str] | None = None,
     population: Data | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
-    nulls: str = "category",
+    nulls: str | None = None,
     keep_order: bool = False,
     seed: int | None = None,
     time_limit: float | None = None,
@@ -164,14 +164,15 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     >>> release.data["age"].to_list()
     ['20-29', '20-29', '30-39', '30-39']
     """
+    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, population=population, nulls=nulls)
     options = Options(
-        names_of(identifiers), names_of(pseudonyms), suppression, levels or {}, weights or {}, factor, nulls, keep_order,
+        names_of(identifiers), names_of(pseudonyms), suppression, levels or {}, weights or {}, factor, said.nulls, keep_order,
         time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
     _require_own_columns(options, attributes, models)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
-    here = bool(options.pseudonyms) or population is not None or person_of(data) is not None
+    here = bool(options.pseudonyms) or said.population is not None or person_of(data) is not None
     table: Any = _stream_of(data, here=here, leaves=dry_run or out is not None)
     write = _checked_stream(table, to, chance, options.identifiers, attributes, models) if table is not None else None
     if table is None:
@@ -179,9 +180,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         table, options = _pseudonymised(data, options, key_file)
     standing = _standing(data, table, names_of(keep), only_roles=only_roles)
     others = OtherColumns(options.identifiers, _further(objective, keys_of(attributes)))
-    request = request_of(
-        table, attributes, models, hierarchies=hierarchies, orders=orders, others=others, nulls=nulls, population=population
-    )
+    request = request_of(table, attributes, models, said, others)
     options = replace(options, screen=_screen(request, standing, options))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     return _release(lattice.chosen(budget), to, write, options, chance)

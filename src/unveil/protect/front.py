@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Names, Standing, checked_nulls, names_of
+from unveil.attributes import Names, Standing, names_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.models import KAnonymity
@@ -31,7 +31,7 @@ from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
-from unveil.search.checks import hierarchies_of, records_of, require_thresholds
+from unveil.search.checks import hierarchies_of, keys_of, records_of, require_thresholds
 from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.generalisation import Generalisation
@@ -47,6 +47,7 @@ from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
+from unveil.study import stated
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +73,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     levels: Mapping[str, tuple[int, int]] | None = None,
     identifiers: Names = (),
     orders: Mapping[str, Sequence[Any]] | None = None,
-    nulls: str = "category",
+    nulls: str | None = None,
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
@@ -163,12 +164,13 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     required, sensitive_names = _named(needs), names_of(sensitive)
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
-    keys, given = hierarchies_of(attributes, hierarchies)
+    said = stated(data, [*keys_of(attributes), *sensitive_names], hierarchies=hierarchies, orders=orders, nulls=nulls)
+    (keys, given), orders = hierarchies_of(attributes, said.hierarchies), said.orders
     opened = open_microdata(data)
     standing = opened.naming(*_columns_of(required.values()), *sensitive_names).standing
     in_force = in_persons(models, standing.person)
     columns = further_columns(opened, keys, sensitive_names, required, in_force)
-    records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), checked_nulls(nulls))
+    records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), said.nulls)
     began = time.perf_counter()
     request = _request((keys, given, columns), (records, rows), in_force, orders, names_of(identifiers))
     question = question_of(request, required, sensitive_names, thresholds, suppression=suppression, levels=levels)
@@ -182,7 +184,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         "key": list(keys), "sensitive": list(sensitive_names), "needs": [repr(need) for need in required.values()],
         "models": [model.requirement for model in models], "suppression": suppression,
         "prefer": prefer, "max_identity": max_identity, "max_homogeneity": max_homogeneity,
-        "levels": {name: list(pair) for name, pair in (levels or {}).items()}, "nulls": nulls, "keep_order": keep_order,
+        "levels": {name: list(pair) for name, pair in (levels or {}).items()}, "nulls": said.nulls, "keep_order": keep_order,
         "time_limit": time_limit, "node_limit": node_limit,
     }  # fmt: skip
     return _front(question, explored, maker, needs=required, prefer=prefer, reasons=reasons, settings=settings, began=began)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Counts, count
+from unveil.counts import Counts
 from unveil.errors import CountsError, DataChangedError
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.output import together
@@ -28,6 +28,7 @@ from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import TallySource
 from unveil.sources.known_values import KnownValues
 from unveil.sources.microdata import complete
+from unveil.study import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,6 +23,7 @@ from unveil.queries.parsing import inquiry_of_sql
 from unveil.queries.policies import POLICIES
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, refused
 from unveil.queries.problems import QuestionError
+from unveil.study import study_of
 
 if TYPE_CHECKING:
     from unveil.sources import Data
@@ -94,6 +95,9 @@ class Gate:
         shared: Account | None = None,
     ) -> None:
         checked_word("nulls", nulls, ("error", "drop"))
+        if (study := study_of(data)) is not None:
+            key, sensitive = study.key if key is None else key, study.sensitive if sensitive is None else sensitive
+            person = study.person if person is None else person
         limits = {name: _bounds(name, pair) for name, pair in (bounds or {}).items()}
         self._holding = Holding(
             data, key=names_of(key), sensitive=names_of(sensitive), bounds=limits, nulls=nulls, person=person,

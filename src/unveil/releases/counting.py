@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import count
 from unveil.errors import ArgumentError, shown
 from unveil.partitions.generalised import Generalised, is_suppressed, parse_generalised, point_of
+from unveil.study import count
 
 if TYPE_CHECKING:
     from unveil.partitions import Hierarchy

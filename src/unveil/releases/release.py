@@ -20,6 +20,7 @@ from unveil.releases.protection import Protection
 from unveil.releases.record import recorded, write_recorded
 from unveil.releases.records import ReleaseRecords
 from unveil.results import Result, View, jsonable
+from unveil.sources import Source, open_source
 from unveil.sources.alignment import write_link
 from unveil.sources.microdata import Microdata
 
@@ -93,6 +94,10 @@ class Release(Result, Generic[P_co]):
     def data(self) -> Any:
         """The protected records: a data frame of the caller's library, a lazy frame of the file, or the table opened."""
         return self.records.native()
+
+    def as_source(self) -> Source:
+        """Return the protected records as data: every call takes a release instead of data, without its private parts."""
+        return open_source(self.data)
 
     @property
     def tables(self) -> Mapping[str, ReleaseRecords]:

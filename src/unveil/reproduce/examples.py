@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from unveil.attacks.attack import attack
-from unveil.counts import count
 from unveil.models.measure import measure
 from unveil.reproduce.figures import PublishedFigure
 from unveil.sources import datasets
+from unveil.study import count
 
 __all__ = ["beliefs", "uniqueness"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unveil.counts import count
 from unveil.mechanisms import anatomize, microaggregate
 from unveil.mechanisms.anatomy import Anatomy
 from unveil.reproduce.figures import PublishedFigure
 from unveil.sources import datasets
+from unveil.study import count
 
 __all__ = ["anatomy", "generalisation", "microaggregation"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.attributes import Names, checked_nulls, names_of
+from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group
 from unveil.counts.values import places_among
@@ -30,13 +30,14 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.randomness import Chance
 from unveil.results.numbers import number
-from unveil.search.checks import hierarchies_of, records_of, sensitive_of
+from unveil.search.checks import hierarchies_of, keys_of, records_of, sensitive_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.nesting import Nested, PlaceColumn, nested_places
 from unveil.sources import Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
-from unveil.sources.microdata import Microdata
+from unveil.sources.microdata import Microdata, standing_of
+from unveil.study import Stated, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -201,22 +202,27 @@ class Request:
             raise problem
 
 
+def stated_of(data: Data, attributes: Names | Hierarchies, models: Sequence[Model], **said: Any) -> Stated:
+    """Return what the call says about the key and sensitive attributes, completed by the study or project that the data is."""
+    keys = keys_of(attributes)
+    if isinstance(attributes, Mapping):
+        said["hierarchies"] = {**(said.get("hierarchies") or {}), **attributes}
+    return stated(data, [*keys, *sensitive_of(models, keys)], **said)
+
+
 def request_of(
     data: Data | BatchedRecords,
     attributes: Names | Hierarchies,
     models: Sequence[Model],
-    *,
-    hierarchies: Hierarchies | None = None,
-    orders: Mapping[str, Sequence[Any]] | None = None,
+    said: Stated | None = None,
     others: OtherColumns | None = None,
-    nulls: str = "category",
-    population: Data | None = None,
 ) -> Request:
     """Read or count a table, and check what is required of it; records that stream are counted where they are.
 
     If a study identifies persons, the size that is required of a class is a number of persons as well.
     """
-    keys, given = hierarchies_of(attributes, hierarchies)
+    said = said or Stated()
+    keys, given = hierarchies_of(attributes, said.hierarchies)
     beside = others or OtherColumns()
     person, gone = person_of(data), names_of(beside.identifiers)
     if person is not None and person in gone:
@@ -227,16 +233,15 @@ def request_of(
     table: Microdata | BatchedRecords
     if isinstance(data, BatchedRecords):
         table, rows = data.without(gone), _NO_ROWS
-        counted, coded = tallied(data.frame, [*keys, *sensitive, *also], nulls=nulls), None
+        counted, coded = tallied(data.frame, [*keys, *sensitive, *also], nulls=said.nulls), None
     else:
-        table, rows = records_of(data, keys, (*sensitive, *also), gone, checked_nulls(nulls))
+        table, rows = records_of(data, keys, (*sensitive, *also), gone, said.nulls)
         counted = coded = coded_table(table.place, Tally(table.frame), [*keys, *sensitive, *also], "category", None)
     cells, whole = count_table(counted), None
-    if population is not None:
-        whole, cells = _within(population, keys, cells)
-    scales = {
-        name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in sensitive
-    }
+    if said.population is not None:
+        whole, cells = _within(said.population, keys, cells)
+    orders = {name: tuple(order) for name, order in said.orders.items()}
+    scales = {name: Scale(name, orders.get(name), given.get(name)) for name in sensitive}
     required = completed(models, scales)
     lacking = [model.name for model in required.values() if model.needs_population and whole is None]
     if lacking:
@@ -247,7 +252,7 @@ def request_of(
 
 def person_of(data: Data | BatchedRecords) -> str | None:
     """Return the column that says whose record it is, if a study or records in hand name one."""
-    return None if isinstance(data, BatchedRecords) else getattr(getattr(data, "standing", None), "person", None)
+    return None if isinstance(data, BatchedRecords) else standing_of(data).person
 
 
 def require_persons(cells: Counts, person: str | None) -> None:
@@ -270,21 +275,13 @@ def unfit_for_finer(model: Model) -> str | None:
 
 
 def finer_request(
-    data: Data,
-    attributes: Names | Hierarchies,
-    models: Sequence[Model],
-    *,
-    hierarchies: Hierarchies | None = None,
-    orders: Mapping[str, Sequence[Any]] | None = None,
-    identifiers: Names = (),
-    nulls: str = "category",
+    data: Data, attributes: Names | Hierarchies, models: Sequence[Model], said: Stated, identifiers: Names = ()
 ) -> Request:
     """Read a table for a recoding without a lattice; its models must be about classes, and be met by a single class."""
     for model in models:
         if (reason := unfit_for_finer(model)) is not None:
             raise ArgumentError(reason)
-    others = OtherColumns(identifiers)
-    request = request_of(data, attributes, models, hierarchies=hierarchies, orders=orders, others=others, nulls=nulls)
+    request = request_of(data, attributes, models, said, OtherColumns(identifiers))
     request.require_reachable()
     return request
 

@@ -16,13 +16,14 @@ import polars as pl
 from unveil.attributes import Standing, require_columns
 from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
+from unveil.project import Project
 from unveil.sources.base import Countable, Data
 from unveil.sources.coding import encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.frames import CountedFrame, FrameSource
-from unveil.sources.opening import open_source
+from unveil.sources.opening import is_project, open_source
 
 if TYPE_CHECKING:
     import os
@@ -194,11 +195,16 @@ def open_microdata(data: Data) -> Microdata:
     return Microdata(opened.place, frame, _returner(data), standing_of(data, opened.names))
 
 
-def standing_of(data: Data, columns: Sequence[str]) -> Standing:
-    """Return what a study says about the columns to which no mechanism applies; other data says nothing."""
-    declared = getattr(data, "standing", None)
+def standing_of(data: Data, columns: Sequence[str] | None = None) -> Standing:
+    """Return what a study or project says about the columns to which no mechanism applies; other data says nothing.
+
+    If the columns of the data are named, those that must be among them are required.
+    """
+    declared = getattr(Project.read(data) if is_project(data) else data, "standing", None)
     standing = declared if isinstance(declared, Standing) else Standing()
-    require_columns(standing.keep, columns)
+    if columns is not None:
+        single = () if standing.person is None else (standing.person,)
+        require_columns([*sorted(standing.named), *single, *standing.keep], columns)
     return standing
 
 

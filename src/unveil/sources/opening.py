@@ -6,6 +6,7 @@ import os
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeGuard
 
 import narwhals as nw
 
@@ -22,7 +23,7 @@ from unveil.sources.files.inputs import named_part
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import ReadOptions
 
-__all__ = ["is_project", "open_project", "open_source", "read_options"]
+__all__ = ["is_project", "open_data", "open_project", "open_source", "read_options"]
 
 
 def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
@@ -59,9 +60,28 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
     return opened
 
 
-def is_project(data: Data) -> bool:
+def is_project(data: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether data is the file of a project, by its ending."""
     return isinstance(data, str | os.PathLike) and os.fspath(data).endswith(".toml")
+
+
+def open_data(
+    data: Data,
+    project: Project | str | os.PathLike[str] | None,
+    options: ReadOptions | None = None,
+    held: ExitStack | None = None,
+) -> tuple[Source, Project | None]:
+    """Open data and read its project, whichever of the two was given; the data may be the project, or its file."""
+    plan = Project.read(project) if isinstance(project, str | os.PathLike) else project
+    if is_project(data):
+        data = Project.read(data)
+    if not isinstance(data, Project):
+        if options is None and plan is not None and plan.data.missing:  # as for the project's own data
+            options = ReadOptions(missing=plan.data.missing)
+        return open_source(data, options, held=held), plan
+    if plan is not None:
+        raise ArgumentError("two projects are given; give one, and the data.")
+    return open_project(data, options, held=held), data
 
 
 def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:

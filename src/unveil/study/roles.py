@@ -154,6 +154,11 @@ def _require_apart(said: Mapping[str, Any]) -> None:
             if name in (*keys, *sensitive):
                 side = "key" if name in keys else "sensitive"
                 raise ArgumentError(f"column {shown(name)} is named as {side} and as {field}; it can be one of them.")
+    for field in ("identifiers", "weights"):
+        for name in names_of(said.get(field)):
+            if name in (*keys, *sensitive):
+                side = "key" if name in keys else "sensitive"
+                raise ArgumentError(f"column {shown(name)} is named as {side} and as {_ROLE_OF[field]}; it can be one of them.")
     if said.get("person") is not None and said.get("person") == said.get("household"):
         raise ArgumentError(f"column {shown(said['person'])} is named as person and as household; it can be one of them.")
 

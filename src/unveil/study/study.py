@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, in_line, names_of
+from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, in_line, names_of, require_columns
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
-from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source, open_source
+from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source
 from unveil.sources.frames import FilledSource
-from unveil.sources.opening import is_project, open_project
+from unveil.sources.opening import open_data
 from unveil.study.roles import ROLE_ARGUMENTS, Meaning, Roles
 from unveil.study.tables import Tables
 
@@ -124,12 +124,23 @@ class Study:
         project: Project | str | os.PathLike[str] | None = None,
         partial: bool = False,
     ) -> None:
-        said = {
+        said: dict[str, Any] = {
             "key": key, "sensitive": sensitive, "identifiers": identifiers, "weights": weights, "person": person,
             "household": household, "keep": keep, "only_roles": only_roles,
         }  # fmt: skip
-        meant = {"kinds": kinds, "partitions": partitions, "hierarchies": hierarchies, "orders": orders, "nulls": nulls}
-        self._fill(_opened(data, _project(project), None, None), said, {**meant, "population": population}, partial=partial)
+        meant: dict[str, Any] = {
+            "kinds": kinds, "partitions": partitions, "hierarchies": hierarchies, "orders": orders, "nulls": nulls,
+            "population": population,
+        }  # fmt: skip
+        if isinstance(data, Study) and project is None:
+            made = data.changed(**said, **meant)
+            for one in fields(self):
+                object.__setattr__(self, one.name, getattr(made, one.name))
+            return
+        if isinstance(data, Study):
+            before, data = data.own(), data.source
+            said, meant = ({name: before[name] if one is None else one for name, one in some.items()} for some in (said, meant))
+        self._fill(open_data(data, project), said, meant, partial=partial)
 
     @classmethod
     @checked_arguments
@@ -160,6 +171,10 @@ class Study:
                 views.setdefault(name, {})[column] = block
         nulls = meant.get("nulls") or ("category" if project is None else project.data.nulls)
         checked = Meaning.of(source.names, meant)
+        if not partial:
+            for what in (checked.partitions, checked.hierarchies, checked.orders):
+                require_columns(tuple(what), source.names)
+            require_columns([*names_of(said.get("identifiers")), *names_of(said.get("keep"))], source.names)
         kinds = {name: one.kind for name, one in attributes.items() if one.kind is not None}
         orders = {name: tuple(one.order) for name, one in attributes.items() if one.order}
         values = {
@@ -261,6 +276,9 @@ class Study:
         >>> unveil.Study("paper-4", key=["ZIP", "Age"]).changed(sensitive="Age").key
         ('ZIP',)
         """
+        for name in said:
+            if name not in (*_OWN, "project"):
+                raise ArgumentError.not_one_of("what changes in a study", name, (*_OWN, "project"))
         meant = {name: value for name, value in said.items() if name not in ROLE_ARGUMENTS}
         roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
         roles.require(self.names)
@@ -275,6 +293,13 @@ class Study:
     def told_apart(self, person: str | None) -> Study:
         """Return the study with a column that says whose record it is, if it has that column, which a release may lack."""
         return self.changed(person=person, keep=self.keep or None) if person is not None and person in self.names else self
+
+    def own(self) -> dict[str, Any]:
+        """Return what the study says, as arguments of `Study`; None for what nobody said, which a project may say."""
+        own = {name: getattr(self, name) or None for name in _OWN}
+        if self.project is None and self.nulls == "category":
+            own["nulls"] = None
+        return own
 
     def _copied(self, changes: Mapping[str, Any]) -> Study:
         made = object.__new__(Study)
@@ -359,10 +384,14 @@ class Study:
         """Return the study's partitions of some columns."""
         return {name: block for name, block in self.partitions.items() if name in columns}
 
+    @property
+    def policy(self) -> str:
+        """The null policy of calls in which a null cannot be a wildcard."""
+        return "category" if self.nulls == "wildcard" else self.nulls
+
     def _policy(self, nulls: str | None) -> str:
-        """Return the null policy for calls in which a null cannot be a wildcard."""
-        chosen = self.nulls if nulls is None else nulls
-        return "category" if chosen == "wildcard" else chosen
+        """Return the null policy for calls in which a null cannot be a wildcard, as the call or else the study says."""
+        return self.policy if nulls is None else "category" if nulls == "wildcard" else nulls
 
 
 @contextmanager
@@ -389,8 +418,7 @@ def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = F
             if plan is None:
                 yield data.changed(**arguments)
             else:
-                own = {name: getattr(data, name) or None for name in _OWN}
-                said = own | {name: value for name, value in arguments.items() if value is not None}
+                said = data.own() | {name: value for name, value in arguments.items() if value is not None}
                 yield _study(data.source, plan, options, held, partial, said)
         else:
             yield _study(data, arguments.pop("project", None), options, held, partial, arguments)
@@ -406,27 +434,8 @@ def _study(
 ) -> Study:
     made = object.__new__(Study)
     said = {name: arguments.get(name) for name in ROLE_ARGUMENTS}
-    made._fill(_opened(data, _project(project), options, held), said, arguments, partial=partial)
+    made._fill(open_data(data, project, options, held), said, arguments, partial=partial)
     return made
-
-
-def _project(given: Project | str | os.PathLike[str] | None) -> Project | None:
-    return given if given is None or isinstance(given, Project) else Project.read(given)
-
-
-def _opened(
-    data: Data, project: Project | None, options: ReadOptions | None, held: ExitStack | None
-) -> tuple[Source, Project | None]:
-    """Return the data and the project, whichever of the two was given."""
-    if isinstance(data, str | os.PathLike) and is_project(data):
-        data = Project.read(data)
-    if not isinstance(data, Project):
-        if options is None and project is not None and project.data.missing:  # as for the project's own data
-            options = ReadOptions(missing=project.data.missing)
-        return open_source(data, options, held=held), project
-    if project is not None:
-        raise ArgumentError("two projects are given; give one, and the data.")
-    return open_project(data, options, held=held), data
 
 
 def _checked_nulls(nulls: str) -> str:

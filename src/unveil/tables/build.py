@@ -19,6 +19,7 @@ from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, amounts, holdings
+from unveil.study import stated
 from unveil.tables.cells import alone_in, largest, rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification, chosen
 from unveil.tables.crosstable import CrossTable
@@ -44,7 +45,7 @@ def table(  # noqa: PLR0913 - a public door
     margins: bool = True,
     tables: Sequence[Sequence[str]] | None = None,
     signed: bool = False,
-    nulls: str = "category",
+    nulls: str | None = None,
     weights: str | None = None,
     total: str = TOTAL,
     top: int = 5,
@@ -73,9 +74,10 @@ def table(  # noqa: PLR0913 - a public door
         one over all dimensions.
     signed
         Whether the value may be negative; contributions are then ranked by their absolute value.
-    nulls, weights
-        The null policy, and a column of weights: a contribution is then the weight times the value, and is taken to be known
-        exactly.
+    nulls
+        "category", "drop" or "error"; none: as a study or project says, else "category".
+    weights
+        A column of weights: a contribution is then the weight times the value, and is taken to be known exactly.
     total
         The code of a margin that no hierarchy names.
     top
@@ -95,10 +97,10 @@ def table(  # noqa: PLR0913 - a public door
     names = names_of(by)
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
-    source = open_source(data)
+    source, policy = open_source(data), stated(data, names, nulls=nulls).nulls
     with source.held():  # all queries see the same records, if the engine guarantees that
-        there = _amounts_at_source(data, source, names, Contribution(value, weights, holding, request), top, nulls)
-        counted = _grouped(tallied(source, columns, nulls=nulls, weights=weights)) if there is None else there.table
+        there = _amounts_at_source(data, source, names, Contribution(value, weights, holding, request), top, policy)
+        counted = _grouped(tallied(source, columns, nulls=policy, weights=weights)) if there is None else there.table
         spans = counted.columns[: len(names)]
         by_dimension = chosen(hierarchies or {}, names)
         dimensions = tuple(_dimension(one, by_dimension.get(one.name, ()), total if margins else None) for one in spans)
@@ -118,7 +120,7 @@ def table(  # noqa: PLR0913 - a public door
             n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
             signed=signed,
             shown=_published(dimensions, tables),
-            made=Provenance(counted.records, nulls, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
+            made=Provenance(counted.records, policy, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
             **rows.amounts(there, top),
         )
 

@@ -26,7 +26,7 @@ from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment, align, require_order
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import Pair, studied
+from unveil.study import Pair, studied, study_of
 from unveil.utility.categorical import attribute_loss, contingency_loss
 from unveil.utility.continuous import continuous_loss, refused
 from unveil.utility.granularity import (
@@ -166,7 +166,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
         Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
         Attributes are named below as the original names them.
     key
-        The attributes that classes are formed of; none: all.
+        The attributes that classes are formed of; none: the key of the study or project that is compared, else all.
     continuous, categorical
         Attributes to be taken as numbers, or as categories. By default, those that are numbers in both tables (suppressed cells
         apart) and have neither order nor hierarchy are continuous, all others categorical.
@@ -211,6 +211,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     """
     _check_ways(ways)
     if isinstance(original, Pair):
+        key = [one.original for one in original.columns] if key is None else key
         id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001
         mapping = {one.original: one.release for one in original.whole if one.original != one.release}
         original, release = original.original, original.release
@@ -220,6 +221,8 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     correspondence = {"id": id, "link": link, "same_order": same_order}
     alignment = _aligned(one, other, id, link, same_order=same_order)
     trees, ranks = dict(hierarchies or {}), dict(orders or {})
+    if key is None and (study := study_of(original)) is not None:
+        key = [name for name in study.key if name in pairs]
     keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *trees, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)

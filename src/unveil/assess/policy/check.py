@@ -32,7 +32,7 @@ from unveil.results import Provenance
 from unveil.results.numbers import counted, numbered
 from unveil.run import Progress, in_run
 from unveil.sources import Data, open_source
-from unveil.study import Study, studied
+from unveil.study import Study, studied, study_of
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
 
@@ -54,7 +54,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     sensitive: Names | None = None,
     person: str | None = None,
     keep: Names | None = None,
-    project: Project | None = None,
+    project: Project | str | os.PathLike[str] | None = None,
     original: Data | None = None,
     mapping: Mapping[str, str] | Sequence[tuple[str, str]] = (),
     id: str | None = None,  # noqa: A002 - the word of the command line
@@ -81,7 +81,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, or a `Study`.
         Never changed.
     policy
-        Rules by name, the name of a preset, a file (of a policy, or a project with one), a `Policy` or a `Project`.
+        Rules by name, the name of a preset, a file (of a policy, or a project with one), a `Policy` or a `Project`; none: that of
+        the project, if there is one.
     key, sensitive
         Key attributes and sensitive attributes; none: those of the project that the release still holds, or, as key, every
         column that is not sensitive.
@@ -90,7 +91,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         vouch for, so that they may name people. Whatever the policy says, other columns recognised as direct identifiers
         keep the release from passing.
     project
-        A project whose roles and nulls are the defaults; none: the one that the policy comes from, if it does.
+        A project, or its file, whose roles and nulls are the defaults; none: the one that the policy comes from, or that the
+        release was given as.
     original, mapping, id, link, same_order
         The original, for rules about attacks, and how columns and records are paired, as `unveil.attack` takes them.
     control
@@ -132,9 +134,13 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
     [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True), ('direct_identifiers', 0, True)]
     """
+    plan = project if project is None or isinstance(project, Project) else Project.read(project)
+    own = _own_project(release)
+    if policy is None and baseline is None:
+        policy = next((one for one in (plan, own) if one is not None and one.policy), None)
     _check_options(policy, baseline, allow, original, control)
     required, home = (Policy(), None) if policy is None else policy_of(policy)
-    plan = project or home
+    plan = plan or (home if own is None else None)
     earlier = None if baseline is None else read_baseline(baseline)
     named = required.in_force()
     rules = named if earlier is None or policy is not None else earlier.rules
@@ -155,6 +161,12 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         gate = _Gate(required, named, rules, earlier, allow, assumed=assumed)
         verdict = replace(_verdict(case, gate, evidence), waivers=exceptions)
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
+
+
+def _own_project(release: Data) -> Project | None:
+    """Return the project that a release was given as, or by a study of it."""
+    study = study_of(release)
+    return None if study is None else study.project
 
 
 def _places(case: Case, study: Study, record: Any, original: Data | None, baseline: Any) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def dp_microaggregate(
     """
     if nulls == "keep":
         raise ArgumentError("an average has no meaning with nulls; choose nulls='skip' or 'error'.")
-    budget, unit = Budget.requested("laplace", epsilon, None), Unit.requested(person, contribution)
+    budget, unit = Budget.requested("laplace", epsilon, None), Unit.requested(data, person, contribution)
     chosen = unit.cut(choose(data, attributes, nulls))
     size = checked_count("k", k, least=1, most=chosen.records.records, of="records")
     scaled, low, width = _scaled({name: numbers(chosen.column(name), "an average") for name in chosen.names}, bounds)

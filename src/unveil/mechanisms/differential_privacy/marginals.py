@@ -136,7 +136,7 @@ def dp_marginals(
     >>> [(cell["sex"], round(cell["n"], -2)) for cell in answer.value["sex"]]
     [('Female', 9800), ('Male', 20400)]
     """
-    budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(person, contribution)
+    budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(data, person, contribution)
     wanted = [names_of(names) for names in ([tables] if isinstance(tables, str) else tables)]
     if not wanted or len(set(wanted)) < len(wanted):
         raise ArgumentError("name at least one table, each once.")

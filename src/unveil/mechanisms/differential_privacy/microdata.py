@@ -84,7 +84,8 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
         How many to make; none: as many as the noisy tables suggest.
     person
         The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
-        guarantee is per person. None: the guarantee is per record.
+        guarantee is per person. None: the persons of a study or project; without any, the
+        guarantee is per record.
     contribution
         The most records of one person that count.
     holdout
@@ -110,7 +111,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     R. McKenna, G. Miklau, D. Sheldon (2021), Winning the NIST contest: a scalable and general approach to differentially private
     synthetic data, Journal of Privacy and Confidentiality 11(3).
     """
-    budget, unit = Budget.requested("gaussian", epsilon, delta), Unit.requested(person, contribution)
+    budget, unit = Budget.requested("gaussian", epsilon, delta), Unit.requested(data, person, contribution)
     chance = chance_of_test(seed, testing=testing)
     chosen, most = choose(data, attributes, nulls), unit.contribution
     weights = _weights(workload, chosen.names)

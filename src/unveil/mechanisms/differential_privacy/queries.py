@@ -70,7 +70,8 @@ def dp_count(
         delta. "auto": of those without a delta, the one with the least expected error, named in the notes.
     person
         The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
-        guarantee is per person. None: the guarantee is per record.
+        guarantee is per person. None: the persons of a study or project; without any, the
+        guarantee is per record.
     contribution
         The most records of one person that count.
     ledger
@@ -83,7 +84,7 @@ def dp_count(
     >>> 9770 < answer.value < 9790, answer.spent[0].scale
     (True, 0.02)
     """
-    unit, records = Unit.requested(person, contribution), open_microdata(data)
+    unit, records = Unit.requested(data, person, contribution), open_microdata(data)
     budget, why = Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
     asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
     n, most = len(unit.kept(asked_for)), unit.contribution
@@ -123,7 +124,7 @@ def dp_sum(
     nulls
         "skip": a null counts nothing. "error": refuse.
     """
-    unit, request = Unit.requested(person, contribution), Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER)
+    unit, request = Unit.requested(data, person, contribution), Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER)
     values, low, high, whole = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism in WHOLE)
     budget, why = request.least(unit.contribution * max(abs(low), abs(high)), whole=whole)
     notes = charged(ledger, f"sum of {attribute}", [loss_of(budget)], unit)
@@ -167,7 +168,7 @@ def dp_mean(
         "skip": a null counts nothing. "error": refuse.
     """
     budget = Budget.requested(mechanism, epsilon, delta).part(2)
-    unit = Unit.requested(person, contribution)
+    unit = Unit.requested(data, person, contribution)
     values, low, high, _ = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism == "geometric")
     most = unit.contribution
     middle = (low + high) // 2 if mechanism == "geometric" else (low + high) / 2.0
@@ -215,7 +216,7 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     nulls
         "keep": nulls count if None is among the values. "skip": they count nowhere. "error": refuse.
     """
-    budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(person, contribution)
+    budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(data, person, contribution)
     if (values is None) == (edges is None):
         raise ArgumentError("a histogram needs either the values to count or the edges of its bins.")
     chosen = unit.cut(choose(data, attribute, nulls))

@@ -77,7 +77,8 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
         "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
     person
         The column that says whose record it is: one record of each person takes part, chosen at random, and the guarantee is per
-        person. None: the guarantee is per record.
+        person. None: the persons of a study or project; without any, the
+        guarantee is per record.
     seed, testing
         For tests: the seed of the sample, which is refused unless `testing` says that this is a test. Anyone who knows the seed
         knows the sample, and the guarantee is gone.
@@ -111,7 +112,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     most = -math.expm1(-loss)
     beta = most if sampling is None else checked_number("sampling", sampling, above=0.0, most=most)
     beta = max(math.floor(beta * _EXACT), 1) / _EXACT
-    k, unit, random = _least_k(beta, loss, chance), Unit.requested(person, 1), chance_of_test(seed, testing=testing)
+    k, unit, random = _least_k(beta, loss, chance), Unit.requested(data, person, 1), chance_of_test(seed, testing=testing)
     chosen = unit.cut(choose(data, attributes, nulls), random)
     _known(generalise, chosen.names)
     remarks = charged(ledger, "safepub", [PrivacyLoss("pure", loss, chance)], unit)

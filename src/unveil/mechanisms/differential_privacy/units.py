@@ -14,11 +14,12 @@ from unveil.errors import ArgumentError, NullsError, shown
 from unveil.mechanisms.columns import Chosen
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of
 from unveil.sources.coding import encode, require_countable
+from unveil.sources.microdata import Microdata, standing_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.microdata import Microdata
+    from unveil.sources import Data
 
 __all__ = ["Unit", "chance_of_test", "notes_of_test"]
 
@@ -42,8 +43,9 @@ class Unit:
     contribution: int
 
     @classmethod
-    def requested(cls, person: Any, contribution: Any) -> Unit:
-        """Check the caller's request."""
+    def requested(cls, data: Data, person: Any, contribution: Any) -> Unit:
+        """Check the caller's request; if it names no persons, those count that a study or project names."""
+        person = standing_of(data).person if person is None else person
         if person is not None and not isinstance(person, str):
             raise ArgumentError(f"person is {person!r}; it must be the name of the column that says whose record it is.")
         return cls(person, checked_count("contribution", contribution, least=1, most=_MOST_RECORDS))

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unveil.counts import count
 from unveil.models import EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
 from unveil.models.base import Model
 from unveil.reproduce.experiments.frame import Conclusion, Experiment, ExperimentFigure, Step, released
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.sources import datasets
+from unveil.study import count
 
 __all__ = ["KEYS", "PARAMETERS", "SIZES", "run", "settings_of"]
 

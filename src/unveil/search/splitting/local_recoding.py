@@ -25,7 +25,7 @@ from unveil.releases import Release
 from unveil.search.checks import limit_of
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.space import KeyAttribute
-from unveil.search.request import Hierarchies, Request, finer_request
+from unveil.search.request import Hierarchies, Request, finer_request, stated_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import Axis, TreeAxis, axis_of, recoded_by_parts
 from unveil.search.splitting.gathering import gathered_parts
@@ -52,7 +52,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     suppression: float = 0.0,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
-    nulls: str = "category",
+    nulls: str | None = None,
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
@@ -122,12 +122,11 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     ['[21, 24]', '[21, 24]', '[35, 38]', '[35, 38]']
     """
     chance = chance_of(seed, key_file)
-    request = finer_request(
-        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
-    )
+    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
+    request = finer_request(data, attributes, models, said, identifiers)
     began = time.perf_counter()
     rows = request.sorted_rows(chance)
-    axes = [axis_of(request, name, orders) for name in request.keys]
+    axes = [axis_of(request, name, said.orders) for name in request.keys]
     limit, budget = limit_of(suppression, len(request.rows)), SearchBudget(time_limit)
     trees = all(isinstance(axis, TreeAxis) for axis in axes)
     return released(
@@ -141,7 +140,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
         began=began,
         keep_order=keep_order,
         chance=chance,
-        settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
+        settings={"suppression": suppression, "nulls": said.nulls, "time_limit": time_limit},
     )
 
 

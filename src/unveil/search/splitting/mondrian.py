@@ -13,7 +13,7 @@ from unveil.attributes import Names
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.search.request import Hierarchies, finer_request
+from unveil.search.request import Hierarchies, finer_request, stated_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of, recoded_by_parts
 from unveil.search.splitting.labelling import Recoding, released
@@ -37,7 +37,7 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     hierarchies: Hierarchies | None = None,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
-    nulls: str = "category",
+    nulls: str | None = None,
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
@@ -109,14 +109,13 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     [('[21, 24]', '*'), ('[21, 24]', '*'), ('[35, 38]', 'f'), ('[35, 38]', 'f')]
     """
     chance = chance_of(seed, key_file)
-    request = finer_request(
-        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
-    )
+    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
+    request = finer_request(data, attributes, models, said, identifiers)
     began = time.perf_counter()
     canonical = request.sorted_rows(chance)
     cells = np.arange(len(request.cells)) if strict else request.of_row[canonical]
     n = request.cells.n if strict else np.ones(len(cells), dtype=np.int64)
-    axes = [axis_of(request, name, orders) for name in request.keys]
+    axes = [axis_of(request, name, said.orders) for name in request.keys]
     dimensions = [axis.dimension(cells) for axis in axes]
     unit = request.of_row if strict else np.argsort(canonical)
     requirements = PartRequirements(request, cells, n)
@@ -126,5 +125,5 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     kind = "strict" if strict else "relaxed"
     return released(
         f"{kind} Mondrian", request, candidates, began=began, keep_order=keep_order,
-        chance=chance, settings={"strict": strict, "nulls": nulls},
+        chance=chance, settings={"strict": strict, "nulls": said.nulls},
     )  # fmt: skip

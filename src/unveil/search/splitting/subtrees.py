@@ -25,7 +25,7 @@ from unveil.run import active_run
 from unveil.search.checks import limit_of
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.space import KeyAttribute
-from unveil.search.request import Hierarchies, Request, finer_request
+from unveil.search.request import Hierarchies, Request, finer_request, stated_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.splitting.rounds import round_of
@@ -52,7 +52,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     suppression: float = 0.0,
     orders: Mapping[str, Sequence[Any]] | None = None,
     identifiers: Names = (),
-    nulls: str = "category",
+    nulls: str | None = None,
     keep_order: bool = False,
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
@@ -116,9 +116,8 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     ['20s', '20s', '35', '35']
     """
     chance = chance_of(seed, key_file)
-    request = finer_request(
-        data, attributes, models, hierarchies=hierarchies, orders=orders, identifiers=identifiers, nulls=nulls
-    )
+    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
+    request = finer_request(data, attributes, models, said, identifiers)
     began = time.perf_counter()
     known = request.key_attributes()
     cuts = subtree_cuts(request, known, limit_of(suppression, len(request.rows)), SearchBudget(time_limit))
@@ -129,7 +128,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
         began=began,
         keep_order=keep_order,
         chance=chance,
-        settings={"suppression": suppression, "nulls": nulls, "time_limit": time_limit},
+        settings={"suppression": suppression, "nulls": said.nulls, "time_limit": time_limit},
         proposed=[*request.proposed],
     )
 

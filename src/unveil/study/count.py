@@ -1,0 +1,99 @@
+"""The public door to counting: the joint count table of some columns of any data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from unveil.arguments import checked_arguments, checked_count
+from unveil.attributes import Names, names_of
+from unveil.counts import Column, Counts, count_table
+from unveil.counts.amounts import Amounts, amounts_of
+from unveil.errors import ArgumentError, shown
+from unveil.sources import Data, tallied
+from unveil.study.stated import stated
+
+__all__ = ["count"]
+
+
+@checked_arguments
+def count(
+    data: Data,
+    columns: Names,
+    *,
+    partitions: Mapping[str, Any] | None = None,
+    nulls: str | None = None,
+    weights: str | None = None,
+    amounts: Names = (),
+    top: int = 5,
+) -> Counts:
+    """Count how often each combination of the columns' values occurs.
+
+    Parameters
+    ----------
+    data
+        A path, a built-in data set's name, a data frame, a table in an engine, counts, a `Study` or a project file.
+    columns
+        The columns to count over.
+    partitions
+        Semantic partitions by column: the column's values are replaced by their blocks; none: those of a study.
+    nulls
+        "category", "drop" or "error"; none: as a study or project says, else "category".
+    weights
+        A column of sampling weights. Records are counted unless one is named, whatever a study says.
+    amounts
+        Columns of numbers whose sum and largest contributions are kept for each cell, as a table of values needs them
+        (`unveil.table`). They can be added: the sum of the counts of two files is the count of both together.
+    top
+        How many of the largest contributions are kept.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> unveil.count("paper-2", ["Age*"])
+    Counts(Age*: 3 cells, 9 records)
+    >>> counts = unveil.count("adult", ["sex"], amounts="capital-gain", top=2)
+    >>> counts.to_dict()["cells"][0]["amounts of capital-gain"]
+    {'sum': ..., 'largest': [99999.0, 99999.0]}
+    >>> unveil.table(counts, "sex", value="capital-gain")
+    CrossTable(sex: 3 cells, ... records)
+    """
+    names = names_of(columns)
+    if not names:
+        raise ArgumentError("no columns are named to count; name at least one.")
+    said = stated(data, names, partitions=partitions, nulls=nulls)
+    if amounts:
+        largest = checked_count("top", top, least=1, most=100)
+        counts = _with_amounts(data, names, names_of(amounts), said.nulls, weights, largest)
+    else:
+        counts = count_table(tallied(data, names, nulls=said.nulls, weights=weights))
+    for name, partition in said.partitions.items():
+        counts = counts.recode(name, partition)
+    return counts
+
+
+def _with_amounts(
+    data: Data,
+    names: Sequence[str],
+    values: Sequence[str],
+    nulls: str,
+    weights: str | None,
+    top: int,
+) -> Counts:
+    """Count combinations of columns, and add up columns of numbers in each."""
+    if weights is not None:
+        raise ArgumentError("amounts of weighted records are not kept; count without weights, or tabulate the records.")
+    if twice := [name for name in values if name in names]:
+        raise ArgumentError(f"column {shown(twice[0])} is counted over, so it cannot be an amount too; name it once.")
+    known: dict[str, Amounts] = {}
+    for name in values:
+        table, amounts = amounts_of(data, names, name, nulls=nulls, top=top)
+        columns = [Column(coded.name, coded.values) for coded in table.columns]
+        codes = [coded.codes for coded in table.columns]
+        n = np.ones(len(codes[0]), dtype=np.int64) if table.n is None else table.n
+        counts = Counts(tuple(columns), tuple(codes), n, None, {name: amounts}).regrouped(columns, codes).in_order()
+        known |= counts.amounts
+    return replace(counts, amounts=known)

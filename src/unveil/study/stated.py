@@ -1,0 +1,72 @@
+"""What a call says about the values of its data, completed by the study or project that the data is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unveil.attributes import Nulls, checked_nulls
+from unveil.partitions import Partition
+from unveil.project import Project
+from unveil.sources import Data
+from unveil.sources.opening import is_project
+from unveil.study.study import Study
+
+__all__ = ["Stated", "stated", "study_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """How values are read: what the call says, else what the study says that it was given as data.
+
+    Attributes
+    ----------
+    hierarchies, orders, partitions
+        By column; a column with a hierarchy has an order only if the call itself gives one.
+    population
+        The table that the data was drawn from, if there is one.
+    nulls
+        The null policy; a null that matches anything is a value here.
+    """
+
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    population: Data | None = None
+    nulls: Nulls = "category"
+
+
+def study_of(data: Any) -> Study | None:
+    """Return the study that data is, or that a project or its file describes; None for any other data."""
+    if isinstance(data, Study):
+        return data
+    return Study(data) if isinstance(data, Project) or is_project(data) else None
+
+
+def stated(
+    data: Any,
+    columns: Sequence[str],
+    *,
+    hierarchies: Mapping[str, Any] | None = None,
+    orders: Mapping[str, Sequence[Any]] | None = None,
+    partitions: Mapping[str, Any] | None = None,
+    population: Data | None = None,
+    nulls: str | None = None,
+) -> Stated:
+    """Complete what a call says about some columns by the study or project that it was given as data."""
+    own_hierarchies, own_orders = dict(hierarchies or {}), dict(orders or {})
+    own_partitions = {name: Partition.of(spec, column=name) for name, spec in (partitions or {}).items()}
+    study = study_of(data)
+    if study is None:
+        return Stated(own_hierarchies, own_orders, own_partitions, population, checked_nulls(nulls or "category"))
+    known = {name: one for name in columns if name not in own_hierarchies and (one := study.hierarchy(name)) is not None}
+    ordered = {name: study.orders[name] for name in columns if name in study.orders and name not in (*known, *own_hierarchies)}
+    blocks = study.blocks(columns) if partitions is None else {}
+    return Stated(
+        known | own_hierarchies,
+        ordered | own_orders,
+        blocks | own_partitions,
+        study.population if population is None else population,
+        checked_nulls(nulls or study.policy),
+    )
