@@ -279,7 +279,7 @@ class _Others:
     link_records: bool = True
     missing_is_sensitive: bool | None = None
 
-    def secret_gaps(self, pair: Pair) -> tuple[str, ...]:
+    def sensitive_gaps(self, pair: Pair) -> tuple[str, ...]:
         """Return the sensitive attributes for which a missing value is itself sensitive."""
         if self.missing_is_sensitive is not None:
             return pair.sensitive if self.missing_is_sensitive else ()
@@ -300,7 +300,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
         known=identity.known_records(pair),
     )
     made_one()
-    by_homogeneity = disclosure.homogeneity(table, pair.keys, pair.sensitive, classes, others.secret_gaps(pair))
+    by_homogeneity = disclosure.homogeneity(table, pair.keys, pair.sensitive, classes, others.sensitive_gaps(pair))
     made_one()
     by_background = disclosure.background(by_homogeneity, classes)
     made_one()

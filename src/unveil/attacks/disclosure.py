@@ -70,13 +70,13 @@ def homogeneity(
     """
     sections = {}
     for name in sensitive:
-        spread, secret = classes.spreads[name], name in missing_is_sensitive
+        spread, gap_is_sensitive = classes.spreads[name], name in missing_is_sensitive
         whole, *alone = rates([(release, some, [name]) for some in (keys, *([key] for key in keys))])
         sections[name] = HomogeneityOf(
             whole,
             [KeyRate(key, figures) for key, figures in zip(keys, alone, strict=True)],
-            _counted(classes, spread.certain(missing_is_sensitive=secret)),
-            WithoutValue(_counted(classes, spread.valueless), missing_is_sensitive=secret),
+            _counted(classes, spread.certain(missing_is_sensitive=gap_is_sensitive)),
+            WithoutValue(_counted(classes, spread.valueless), missing_is_sensitive=gap_is_sensitive),
         )
     return Homogeneity(mean([entry.rate.value for entry in sections.values()]), sections)
 

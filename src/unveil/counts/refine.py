@@ -86,7 +86,7 @@ class Refiner:
         For every column the code of each cell, and its number of values.
     n, weight
         The records of every cell, and its weight, or None if every record counts one.
-    secret, secret_sizes
+    sensitive, sensitive_sizes
         The code of every cell's sensitive value, and the records of each value (one value if none is named).
     """
 
@@ -96,13 +96,13 @@ class Refiner:
         sizes: Sequence[int],
         n: NDArray[np.int64],
         weight: NDArray[np.float64] | None,
-        secret: NDArray[np.int64],
-        secret_sizes: NDArray[np.int64],
+        sensitive: NDArray[np.int64],
+        sensitive_sizes: NDArray[np.int64],
     ) -> None:
-        records = int(secret_sizes.sum())
-        self._sizes, self._weight, self._secret_sizes = sizes, weight, secret_sizes
+        records = int(sensitive_sizes.sum())
+        self._sizes, self._weight, self._sensitive_sizes = sizes, weight, sensitive_sizes
         self._n: NDArray[Any] = n.astype(np.uint32 if records < 1 << 32 else np.int64)
-        self._secret: NDArray[Any] = secret.astype(np.min_scalar_type(len(secret_sizes) - 1))
+        self._sensitive: NDArray[Any] = sensitive.astype(np.min_scalar_type(len(sensitive_sizes) - 1))
         self._logs = _m_log_m(np.arange(min(_LOGS, records + 1), dtype=np.float64))
         self._shifts, self._keys = _packed(codes, sizes)
         self._columns: Sequence[NDArray[Any]] = codes[len(self._shifts) :]
@@ -125,8 +125,8 @@ class Refiner:
         cells = np.empty(len(parent.cells), dtype=np.uint32)
         starts = np.empty(len(parent.cells) // 2 + 2, dtype=np.uint32)
         kept, *sums = split_classes(
-            parent.cells, parent.starts, *self._digits(at), self._sizes[at], self._n, self._weight, self._secret,
-            self._secret_sizes, self._logs, *self._workspace(), cells, starts,
+            parent.cells, parent.starts, *self._digits(at), self._sizes[at], self._n, self._weight, self._sensitive,
+            self._sensitive_sizes, self._logs, *self._workspace(), cells, starts,
         )  # fmt: skip
         cells = cells[:kept] if 2 * kept > len(cells) else cells[:kept].copy()
         return _refined(parent, cells, starts[: sums[0] + 1].copy(), tuple(sums))
@@ -135,14 +135,14 @@ class Refiner:
         """Return the sums of the classes split by the first column, below which nothing is split."""
         sums = split_in_order(
             parent.cells, parent.starts, self._keys, np.uint64(self._shifts[0]), _JOINT if self._sizes[0] <= _JOINT else 0,
-            self._n, self._weight, self._secret, self._secret_sizes, self._logs, *self._workspace()[-3:],
+            self._n, self._weight, self._sensitive, self._sensitive_sizes, self._logs, *self._workspace()[-3:],
         )  # fmt: skip
         return _refined(parent, parent.cells[:0], parent.starts[:1], sums)
 
     def gathered(self, parent: Refinement) -> tuple[Refiner, Refinement]:
         """Return the parent's classes with the cells of each side by side, so that going through one does not jump in memory."""
         made, cells = copy.copy(self), parent.cells
-        parts = {"_keys": self._keys[cells], "_n": self._n[cells], "_secret": self._secret[cells]}
+        parts = {"_keys": self._keys[cells], "_n": self._n[cells], "_sensitive": self._sensitive[cells]}
         weight = None if self._weight is None else self._weight[cells]
         vars(made).update(parts, _weight=weight, _columns=[column[cells] for column in self._columns])
         return made, replace(parent, cells=np.arange(len(cells), dtype=np.uint32))
@@ -157,17 +157,17 @@ class Refiner:
             return None
         counters, shift = self._workspace()[-3:], np.uint64(self._shifts[at - 1])
         room = cells + 1  # one more cell is written than kept
-        keys, n, secret = np.empty(room, np.uint64), np.empty(room, self._n.dtype), np.empty(room, self._secret.dtype)
+        keys, n, sensitive = np.empty(room, np.uint64), np.empty(room, self._n.dtype), np.empty(room, self._sensitive.dtype)
         weight = None if self._weight is None else np.empty(cells)
         starts = np.empty(len(parent.starts), dtype=np.uint32)
         kept, runs, multiple, single, settled_sum = sum_out(
-            parent.cells, parent.starts, self._keys, shift, self._n, self._weight, self._secret, self._logs, *counters,
-            keys, n, weight, secret, starts,
+            parent.cells, parent.starts, self._keys, shift, self._n, self._weight, self._sensitive, self._logs, *counters,
+            keys, n, weight, sensitive, starts,
         )  # fmt: skip
         if kept > _WORTH * cells:
             return None
         made = copy.copy(self)
-        parts = {"_keys": keys, "_n": n, "_secret": secret, "_weight": weight}
+        parts = {"_keys": keys, "_n": n, "_sensitive": sensitive, "_weight": weight}
         vars(made).update({name: None if part is None else part[:kept].copy() for name, part in parts.items()}, _columns=())
         settled = replace(
             parent,
@@ -189,15 +189,15 @@ class Refiner:
     def _workspace(self) -> tuple[NDArray[Any], ...]:
         """Return the counters of this thread; they are zero between calls."""
         if not hasattr(self._own, "counters"):
-            values, secrets = max(self._sizes), len(self._secret_sizes)
+            values, distinct = max(self._sizes), len(self._sensitive_sizes)
             self._own.counters = (
                 np.zeros(values, dtype=np.uint32),
                 np.empty(min(values, _JOINT), dtype=np.uint32),
                 np.zeros(_JOINT, dtype=np.int64),
                 np.empty(values, dtype=np.uint32),
-                np.zeros(secrets, dtype=np.int64),
-                np.zeros(0 if self._weight is None else secrets, dtype=np.float64),
-                np.empty(secrets, dtype=np.uint32),
+                np.zeros(distinct, dtype=np.int64),
+                np.zeros(0 if self._weight is None else distinct, dtype=np.float64),
+                np.empty(distinct, dtype=np.uint32),
             )
         counters: tuple[NDArray[Any], ...] = self._own.counters
         return counters

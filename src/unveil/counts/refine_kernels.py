@@ -25,18 +25,18 @@ def _term(n, logs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @compiled
 def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0913, PLR0915 - one loop, kept whole for speed
-    cells, starts, codes, shift, mask, size_of_column, n, weight, secret, secret_sizes, logs,  # noqa: ANN001
-    value_count, slot, joint, touched, secret_n, secret_mass, secret_touched,  # noqa: ANN001
+    cells, starts, codes, shift, mask, size_of_column, n, weight, sensitive, sensitive_sizes, logs,  # noqa: ANN001
+    value_count, slot, joint, touched, sensitive_n, sensitive_mass, sensitive_touched,  # noqa: ANN001
     out_cells, out_starts,  # noqa: ANN001
 ):  # fmt: skip
     """Split every class by a column: cells go where those of their value begin; a cell alone with its value is stripped."""
     kept = runs = total = 0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
-    secrets_all = secret_sizes.shape[0]
+    distinct_all = sensitive_sizes.shape[0]
     tabulates = size_of_column <= slot.shape[0]
-    for x in range(secrets_all):
-        total += secret_sizes[x]
+    for x in range(distinct_all):
+        total += sensitive_sizes[x]
     out_starts[0] = 0
     for run in range(starts.shape[0] - 1):
         begin, end = starts[run], starts[run + 1]
@@ -65,12 +65,12 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
                 both = weight[one] + weight[other]
                 term = both * math.log2(both)
             class_sum += term
-            if secret[one] != secret[other]:
+            if sensitive[one] != sensitive[other]:
                 mixed += 1
                 uncertainty += term - term_one - term_other
-                if secret_sizes.shape[0] == 2 and n_one * total == secret_sizes[secret[one]] * n_both:  # noqa: PLR2004
+                if sensitive_sizes.shape[0] == 2 and n_one * total == sensitive_sizes[sensitive[one]] * n_both:  # noqa: PLR2004
                     balanced_runs += 1
-            elif secret_sizes.shape[0] == 1:
+            elif sensitive_sizes.shape[0] == 1:
                 balanced_runs += 1
             continue
         # how many cells of this class hold each value, and which values occur
@@ -84,11 +84,11 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
         # where each value's cells go; a value of one cell is marked to be stripped
         place = kept
         first_run = runs
-        tabulate = weight is None and tabulates and values * secrets_all <= min(end - begin, joint.shape[0])
+        tabulate = weight is None and tabulates and values * distinct_all <= min(end - begin, joint.shape[0])
         for t in range(values):
             code = touched[t]
             if tabulate:
-                slot[code] = t * secrets_all
+                slot[code] = t * distinct_all
             size = value_count[code]
             if size == 1:
                 value_count[code] = 0xFFFFFFFF
@@ -114,29 +114,29 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
                 out_cells[to] = cell
                 value_count[code] = to + 1
                 if tabulate:
-                    joint[slot[code] + secret[cell]] += n[cell]
+                    joint[slot[code] + sensitive[cell]] += n[cell]
         for t in range(values):
             value_count[touched[t]] = 0
         kept = place
         if tabulate:
             for t in range(values):
                 class_n = 0
-                secrets = 0
+                distinct = 0
                 balanced = True
-                first = t * secrets_all
-                for x in range(secrets_all):
+                first = t * distinct_all
+                for x in range(distinct_all):
                     class_n += joint[first + x]
-                    secrets += joint[first + x] > 0
+                    distinct += joint[first + x] > 0
                 if class_n == 0:
                     continue
                 term = _term(class_n, logs)
                 class_sum += term
-                for x in range(secrets_all):
+                for x in range(distinct_all):
                     n_x = joint[first + x]
                     term -= _term(n_x, logs)
-                    balanced &= n_x * total == secret_sizes[x] * class_n
+                    balanced &= n_x * total == sensitive_sizes[x] * class_n
                     joint[first + x] = 0
-                if secrets > 1:
+                if distinct > 1:
                     mixed += 1
                     uncertainty += term
                 balanced_runs += balanced
@@ -145,32 +145,32 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
         for new in range(first_run, runs):
             class_n = 0
             class_mass = 0.0
-            secrets = 0
+            distinct = 0
             for at in range(out_starts[new], out_starts[new + 1]):
                 cell = out_cells[at]
-                x = secret[cell]
-                if secret_n[x] == 0:
-                    secret_touched[secrets] = x
-                    secrets += 1
-                secret_n[x] += n[cell]
+                x = sensitive[cell]
+                if sensitive_n[x] == 0:
+                    sensitive_touched[distinct] = x
+                    distinct += 1
+                sensitive_n[x] += n[cell]
                 class_n += n[cell]
                 if weight is not None:
-                    secret_mass[x] += weight[cell]
+                    sensitive_mass[x] += weight[cell]
                     class_mass += weight[cell]
             term = _term(class_n, logs) if weight is None else class_mass * math.log2(class_mass)
             class_sum += term
-            balanced = secrets == secret_sizes.shape[0]
-            for t in range(secrets):
-                x = secret_touched[t]
+            balanced = distinct == sensitive_sizes.shape[0]
+            for t in range(distinct):
+                x = sensitive_touched[t]
                 if weight is None:
-                    term -= _term(secret_n[x], logs)
+                    term -= _term(sensitive_n[x], logs)
                 else:
-                    term -= secret_mass[x] * math.log2(secret_mass[x])
-                    secret_mass[x] = 0.0
-                if balanced and secret_n[x] * total != secret_sizes[x] * class_n:
+                    term -= sensitive_mass[x] * math.log2(sensitive_mass[x])
+                    sensitive_mass[x] = 0.0
+                if balanced and sensitive_n[x] * total != sensitive_sizes[x] * class_n:
                     balanced = False
-                secret_n[x] = 0
-            if secrets > 1:
+                sensitive_n[x] = 0
+            if distinct > 1:
                 mixed += 1
                 uncertainty += term
             if balanced:
@@ -180,17 +180,17 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
 
 @compiled
 def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0913, PLR0915 - one loop, kept whole for speed
-    cells, starts, keys, shift, most_pairs, n, weight, secret, secret_sizes, logs,  # noqa: ANN001
-    secret_n, secret_mass, secret_touched,  # noqa: ANN001
+    cells, starts, keys, shift, most_pairs, n, weight, sensitive, sensitive_sizes, logs,  # noqa: ANN001
+    sensitive_n, sensitive_mass, sensitive_touched,  # noqa: ANN001
 ):  # fmt: skip
     """Sum classes that are split by the first column of the keys: within a class, cells of one value are neighbours."""
     runs = total = 0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
-    secrets_all = secret_sizes.shape[0]
-    few = weight is None and secrets_all <= 2  # noqa: PLR2004
-    for x in range(secrets_all):
-        total += secret_sizes[x]
+    distinct_all = sensitive_sizes.shape[0]
+    few = weight is None and distinct_all <= 2  # noqa: PLR2004
+    for x in range(distinct_all):
+        total += sensitive_sizes[x]
     for run in range(starts.shape[0] - 1):
         begin, end = np.int64(starts[run]), np.int64(starts[run + 1])
         if end - begin == 2:  # noqa: PLR2004
@@ -213,18 +213,18 @@ def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR09
                 both = weight[one] + weight[other]
                 term = both * math.log2(both)
             class_sum += term
-            if secret[one] != secret[other]:
+            if sensitive[one] != sensitive[other]:
                 mixed += 1
                 uncertainty += term - term_one - term_other
-                balanced_runs += secrets_all == 2 and n_one * total == secret_sizes[secret[one]] * n_both  # noqa: PLR2004
+                balanced_runs += distinct_all == 2 and n_one * total == sensitive_sizes[sensitive[one]] * n_both  # noqa: PLR2004
             else:
-                balanced_runs += secrets_all == 1
+                balanced_runs += distinct_all == 1
             continue
         # whether the sensitive values of a class are taken in their own order, or in that of its cells
         values = np.int64(1)
         for place in range(begin + 1, end):
             values += (keys[cells[place]] ^ keys[cells[place - 1]]) >> shift != 0
-        tabulate = weight is None and values * secrets_all <= min(end - begin, most_pairs)
+        tabulate = weight is None and values * distinct_all <= min(end - begin, most_pairs)
         at = begin
         while at < end:
             cell = cells[at]
@@ -245,10 +245,10 @@ def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR09
                 continue
             runs += 1
             if few:
-                own = secret[cell]
+                own = sensitive[cell]
                 n_own = n_rest = np.int64(0)
                 for place in range(at, last):
-                    if secret[cells[place]] == own:
+                    if sensitive[cells[place]] == own:
                         n_own += n[cells[place]]
                     else:
                         n_rest += n[cells[place]]
@@ -261,36 +261,36 @@ def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR09
                         n_own, n_rest = n_rest, n_own
                         own = 0
                     uncertainty += term - _term(n_own, logs) - _term(n_rest, logs)
-                    balanced_runs += n_own * total == secret_sizes[own] * class_n
+                    balanced_runs += n_own * total == sensitive_sizes[own] * class_n
                 else:
-                    balanced_runs += secrets_all == 1
+                    balanced_runs += distinct_all == 1
                 at = last
                 continue
-            class_n, class_mass, secrets = np.int64(0), 0.0, 0
+            class_n, class_mass, distinct = np.int64(0), 0.0, 0
             for place in range(at, last):
                 cell = cells[place]
-                x = secret[cell]
-                if secret_n[x] == 0:
-                    secret_touched[secrets] = x
-                    secrets += 1
-                secret_n[x] += n[cell]
+                x = sensitive[cell]
+                if sensitive_n[x] == 0:
+                    sensitive_touched[distinct] = x
+                    distinct += 1
+                sensitive_n[x] += n[cell]
                 class_n += n[cell]
                 if weight is not None:
-                    secret_mass[x] += weight[cell]
+                    sensitive_mass[x] += weight[cell]
                     class_mass += weight[cell]
             term = _term(class_n, logs) if weight is None else class_mass * math.log2(class_mass)
             class_sum += term
-            balanced = secrets == secrets_all
-            for t in range(secrets_all if tabulate else secrets):
-                x = t if tabulate else secret_touched[t]
+            balanced = distinct == distinct_all
+            for t in range(distinct_all if tabulate else distinct):
+                x = t if tabulate else sensitive_touched[t]
                 if weight is None:
-                    term -= _term(secret_n[x], logs)
+                    term -= _term(sensitive_n[x], logs)
                 else:
-                    term -= secret_mass[x] * math.log2(secret_mass[x])
-                    secret_mass[x] = 0.0
-                balanced &= secret_n[x] * total == secret_sizes[x] * class_n
-                secret_n[x] = 0
-            if secrets > 1:
+                    term -= sensitive_mass[x] * math.log2(sensitive_mass[x])
+                    sensitive_mass[x] = 0.0
+                balanced &= sensitive_n[x] * total == sensitive_sizes[x] * class_n
+                sensitive_n[x] = 0
+            if distinct > 1:
                 mixed += 1
                 uncertainty += term
             balanced_runs += balanced
@@ -300,30 +300,30 @@ def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR09
 
 @compiled
 def sum_out(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0913, PLR0915 - one loop, kept whole for speed
-    cells, starts, keys, shift, n, weight, secret, logs, secret_n, secret_mass, secret_touched,  # noqa: ANN001
-    out_keys, out_n, out_weight, out_secret, out_starts,  # noqa: ANN001
+    cells, starts, keys, shift, n, weight, sensitive, logs, sensitive_n, sensitive_mass, sensitive_touched,  # noqa: ANN001
+    out_keys, out_n, out_weight, out_sensitive, out_starts,  # noqa: ANN001
 ):  # fmt: skip
     """Merge neighbouring cells whose keys begin alike and that hold one sensitive value; runs of one cell are stripped."""
     kept = runs = multiple = single = 0
     settled_sum = 0.0
     out_starts[0] = 0
-    few = weight is None and secret_n.shape[0] <= 2  # noqa: PLR2004
+    few = weight is None and sensitive_n.shape[0] <= 2  # noqa: PLR2004
     for run in range(starts.shape[0] - 1):
         at, end, begin = starts[run], starts[run + 1], kept
         if few:
             # one cell or two for every key, without a branch: where the next one begins cannot be predicted
-            key, own, n_own, n_rest, place = keys[cells[at]], np.int64(secret[cells[at]]), np.int64(0), np.int64(0), kept
+            key, own, n_own, n_rest, place = keys[cells[at]], np.int64(sensitive[cells[at]]), np.int64(0), np.int64(0), kept
             for here in range(at, end):
                 cell = cells[here]
                 new = int((keys[cell] ^ key) >> shift != 0)
-                key, n_cell, x = keys[cell], np.int64(n[cell]), np.int64(secret[cell])
+                key, n_cell, x = keys[cell], np.int64(n[cell]), np.int64(sensitive[cell])
                 place += new * (kept - place)
                 own += new * (x - own)
                 as_own = int(x == own)
                 n_own = (1 - new) * n_own + as_own * n_cell
                 n_rest = (1 - new) * n_rest + (1 - as_own) * n_cell
-                out_keys[place], out_n[place], out_secret[place] = key, n_own, own
-                out_keys[place + 1], out_n[place + 1], out_secret[place + 1] = key, n_rest, 1 - own
+                out_keys[place], out_n[place], out_sensitive[place] = key, n_own, own
+                out_keys[place + 1], out_n[place + 1], out_sensitive[place + 1] = key, n_rest, 1 - own
                 kept = place + 1 + int(n_rest > 0)
             stripped = kept - begin == 1
             settled_sum += int(stripped) * _term(out_n[begin], logs)
@@ -334,24 +334,24 @@ def sum_out(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
             out_starts[runs] = kept
             continue
         while at < end:
-            key, secrets = keys[cells[at]], 0
+            key, distinct = keys[cells[at]], 0
             while at < end and (keys[cells[at]] ^ key) >> shift == 0:
                 cell = cells[at]
-                x = secret[cell]
-                if secret_n[x] == 0:
-                    secret_touched[secrets] = x
-                    secrets += 1
-                secret_n[x] += n[cell]
+                x = sensitive[cell]
+                if sensitive_n[x] == 0:
+                    sensitive_touched[distinct] = x
+                    distinct += 1
+                sensitive_n[x] += n[cell]
                 if weight is not None:
-                    secret_mass[x] += weight[cell]
+                    sensitive_mass[x] += weight[cell]
                 at += 1
-            for t in range(secrets):
-                x = secret_touched[t]
-                out_keys[kept], out_n[kept], out_secret[kept] = key, secret_n[x], x
-                secret_n[x] = 0
+            for t in range(distinct):
+                x = sensitive_touched[t]
+                out_keys[kept], out_n[kept], out_sensitive[kept] = key, sensitive_n[x], x
+                sensitive_n[x] = 0
                 if weight is not None:
-                    out_weight[kept] = secret_mass[x]
-                    secret_mass[x] = 0.0
+                    out_weight[kept] = sensitive_mass[x]
+                    sensitive_mass[x] = 0.0
                 kept += 1
         if kept - begin > 1:
             runs += 1

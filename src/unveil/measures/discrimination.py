@@ -312,7 +312,7 @@ def counted_rate(
 def rate_of(
     counts: Counts, keys: Sequence[str], sensitive: Sequence[str], made: Provenance, *, adjust: bool = True
 ) -> DiscriminationRate:
-    """Measure a count table: the Discrimination Rate of `keys` against `secrets`, or against the records if there are none."""
+    """Measure a count table: the Discrimination Rate of `keys` against `sensitive`, or against the records if there are none."""
     return split_rate(counts.split(keys, sensitive), made, adjust=adjust)
 
 

@@ -23,7 +23,7 @@ from unveil.results.masking import DecidingClass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClassRisks", "Intruder", "Vulnerability", "intruder_risk", "vulnerability_of_records", "vulnerability_of_secret"]
+__all__ = ["ClassRisks", "Intruder", "Vulnerability", "intruder_risk", "vulnerability_of_records", "vulnerability_of_sensitive"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +130,7 @@ def vulnerability_of_records(classes: Equivalence) -> Vulnerability:
     return Vulnerability.of(1.0 / int(own.sum()), float((own / classes.size).sum() / int(own.sum())))
 
 
-def vulnerability_of_secret(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:
+def vulnerability_of_sensitive(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:
     r"""Return the chance of naming the right sensitive value: :math:`\max_x p(x)` before, :math:`\sum_y \max_x p(x, y)` after.
 
     Examples

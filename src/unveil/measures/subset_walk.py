@@ -83,18 +83,18 @@ class Rates:
         self.mass = float(counts.mass.sum())
         self.within = within  # the sum of w log2 w over the records
         self.identity_uncertainty = self.mass * math.log2(self.mass) - self.within
-        self.secret_names = tuple(sensitive)
-        self.secret_entropy = entropy_bits(counts.classes(sensitive).mass) if sensitive else None
+        self.sensitive_names = tuple(sensitive)
+        self.sensitive_entropy = entropy_bits(counts.classes(sensitive).mass) if sensitive else None
         self.all_single = _all_single(counts.records, self.within)
 
     def of(self, refinement: Refinement) -> tuple[float, IdentifierKind, float]:
         """Return rate and kind against the target, and the rate against record identity."""
         identity_kind = self._identity_kind(refinement)
         identity = self._rate((refinement.class_sum - self.within) / self.identity_uncertainty, identity_kind)
-        if self.secret_entropy is None:
+        if self.sensitive_entropy is None:
             return identity, identity_kind, identity
-        kind = self._secret_kind(refinement)
-        return self._rate(refinement.uncertainty / self.mass / self.secret_entropy, kind), kind, identity
+        kind = self._sensitive_kind(refinement)
+        return self._rate(refinement.uncertainty / self.mass / self.sensitive_entropy, kind), kind, identity
 
     @staticmethod
     def _rate(uncertain: float, kind: IdentifierKind) -> float:
@@ -111,7 +111,7 @@ class Rates:
         return "partial-identifier" if refinement.settled_single else "sketchy-identifier"
 
     @staticmethod
-    def _secret_kind(refinement: Refinement) -> IdentifierKind:
+    def _sensitive_kind(refinement: Refinement) -> IdentifierKind:
         if refinement.mixed == 0:
             return "identifier"
         if refinement.independent:
@@ -304,9 +304,9 @@ def _cells_of(counts: Counts, attributes: Sequence[str], rates: Rates) -> Refine
     """Return the cells of the attributes and the sensitive ones, in the order of the attributes."""
     from unveil.counts.refine import Refiner
 
-    wanted = [*attributes, *rates.secret_names]
+    wanted = [*attributes, *rates.sensitive_names]
     part = counts if len(attributes) > _FEW and len(wanted) == len(counts.columns) else counts.over(wanted)
-    hidden = part.classes(rates.secret_names) if rates.secret_names else None
+    hidden = part.classes(rates.sensitive_names) if rates.sensitive_names else None
     places = [part.names.index(name) for name in attributes]
     return Refiner(
         [part.codes[at] for at in places],

@@ -92,9 +92,10 @@ class Anatomy(Protection):
     def count(self, query: Query) -> float:
         r"""Estimate how many records meet a query, from the two tables alone.
 
-        .. math:: \sum_g \frac{n_g(\text{key}) \; c_g(\text{secret})}{n_g}
+        .. math:: \sum_g \frac{n_g(\text{key}) \; c_g(\text{sensitive})}{n_g}
 
-        n_g(key) are the group's records that meet the conditions on the key, c_g(secret) its sensitive values that meet theirs.
+        n_g(key) are the group's records that meet the conditions on the key, c_g(sensitive) its sensitive values that meet those
+        on the sensitive attribute.
 
         Parameters
         ----------
@@ -112,13 +113,13 @@ class Anatomy(Protection):
             if name not in (*self.key, self.secret):
                 raise ArgumentError(f"the query asks about {shown(name)}, which is in neither table.")
         on_key = {name: condition for name, condition in query.items() if name != self.secret}
-        on_secret = {name: condition for name, condition in query.items() if name == self.secret}
-        of_record, of_secret = (_groups(table, self.group) for table in (self.quasi_records, self.sensitive_records))
-        amounts = self.sensitive_records.column(_COUNT).to_numpy() * matching(self.sensitive_records, on_secret)
+        on_sensitive = {name: condition for name, condition in query.items() if name == self.secret}
+        of_record, of_sensitive = (_groups(table, self.group) for table in (self.quasi_records, self.sensitive_records))
+        amounts = self.sensitive_records.column(_COUNT).to_numpy() * matching(self.sensitive_records, on_sensitive)
         size = np.bincount(of_record)
         met = np.bincount(of_record, matching(self.quasi_records, on_key), len(size))
-        secrets = np.bincount(of_secret, amounts, len(size))
-        return float((met * secrets / np.maximum(size, 1)).sum())
+        meeting = np.bincount(of_sensitive, amounts, len(size))
+        return float((met * meeting / np.maximum(size, 1)).sum())
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return the JSON of the two tables."""
@@ -198,39 +199,39 @@ def anatomize(
     >>> mechanisms.anatomize("adult", ["age", "sex"], "occupation", l=4)
     Release(anatomy of age, sex | occupation; 30,162 records; 7,540 groups; l = 4)
     """
-    keys, secrets = sides_of(key, sensitive)
-    if len(secrets) != 1:
+    keys, names = sides_of(key, sensitive)
+    if len(names) != 1:
         raise ArgumentError("anatomy takes one sensitive attribute.")
     if not is_unicode(group):
         raise ArgumentError(
             "the name of the group column holds half a surrogate pair, which is not a character; choose another name."
         )
     for name in (group, _COUNT):
-        if name in (*keys, *secrets) or group == _COUNT:
+        if name in (*keys, *names) or group == _COUNT:
             raise ArgumentError(f"a column {shown(name)} would occur twice in a table; give the group column another name.")
-    chance, chosen = chance_of(seed, key_file), choose(data, [*keys, *secrets], nulls)
+    chance, chosen = chance_of(seed, key_file), choose(data, [*keys, *names], nulls)
     records = chosen.records
-    require_countable(secrets[0], records.column(secrets[0]))
-    secret = encode(records.column(secrets[0]))
-    least = checked_count("l", l, least=1, most=len(secret.values), of="distinct values of the sensitive attribute")
+    require_countable(names[0], records.column(names[0]))
+    column = encode(records.column(names[0]))
+    least = checked_count("l", l, least=1, most=len(column.values), of="distinct values of the sensitive attribute")
     settings = {"l": least, "groups": groups, "nulls": nulls}
     random = chosen.draws(chance, "anatomy", settings)
-    of_record = _renumbered(_made(secret.codes, least, random) if groups is None else _given(records, groups), random)
-    (of_pair, value), n = tally([of_record, secret.codes], [int(of_record.max()) + 1, len(secret.values)])
+    of_record = _renumbered(_made(column.codes, least, random) if groups is None else _given(records, groups), random)
+    (of_pair, value), n = tally([of_record, column.codes], [int(of_record.max()) + 1, len(column.values)])
     figures = _figures(of_record, of_pair.astype(np.int64), n)
     if figures["least_distinct"] < least:
         raise ArgumentError(f"a group has {figures['least_distinct']:,} distinct values, and l is {least:,}; change the groups.")
-    first = np.empty(len(secret.values), dtype=np.int64)
-    first[secret.codes[::-1]] = np.arange(records.records)[::-1]
+    first = np.empty(len(column.values), dtype=np.int64)
+    first[column.codes[::-1]] = np.arange(records.records)[::-1]
     rows = np.arange(records.records) if keep_order else random.permutation(records.records)
     quasi = _table(records, {**{name: records.column(name) for name in keys}, group: of_record + 1}).taken(rows)
-    secret_column = records.column(secrets[0]).gather(first[value])
-    pairs = _table(records, {group: of_pair.astype(np.int64) + 1, secrets[0]: secret_column, _COUNT: n})
-    secret_table = pairs.taken(random.permutation(pairs.records))
+    values = records.column(names[0]).gather(first[value])
+    pairs = _table(records, {group: of_pair.astype(np.int64) + 1, names[0]: values, _COUNT: n})
+    sensitive_table = pairs.taken(random.permutation(pairs.records))
     origin = chosen.rows[rows]
-    left_out = tuple(name for name in records.names if name not in (*keys, *secrets))
+    left_out = tuple(name for name in records.names if name not in (*keys, *names))
     repeatable = repeatable_of(chance, records.place, drawn=True)
-    anatomy = Anatomy(keys, secrets[0], group, quasi, secret_table, figures)
+    anatomy = Anatomy(keys, names[0], group, quasi, sensitive_table, figures)
     return Release(quasi, anatomy, origin, settings, marked((), repeatable), repeatable, made_anew(left_out))
 
 
@@ -274,24 +275,24 @@ def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArr
     order = order[np.argsort(codes[order], kind="stable")]  # by sensitive value, and in random order within
     buckets = [bucket.tolist() for bucket in np.split(order, np.cumsum(counts)[:-1])]
     of_record = np.full(len(codes), -1, dtype=np.int64)
-    heap = [(-len(bucket), secret) for secret, bucket in enumerate(buckets) if bucket]
+    heap = [(-len(bucket), code) for code, bucket in enumerate(buckets) if bucket]
     heapq.heapify(heap)
     members: list[set[int]] = []
     while len(heap) >= least:
         taken = [heapq.heappop(heap)[1] for _ in range(least)]
-        for secret in taken:
-            of_record[buckets[secret].pop()] = len(members)
-            if buckets[secret]:
-                heapq.heappush(heap, (-len(buckets[secret]), secret))
+        for code in taken:
+            of_record[buckets[code].pop()] = len(members)
+            if buckets[code]:
+                heapq.heappush(heap, (-len(buckets[code]), code))
         members.append(set(taken))
-    for _, secret in heap:
-        for row in buckets[secret]:
-            of_record[row] = at = _without(members, secret, random)
-            members[at].add(secret)
+    for _, code in heap:
+        for row in buckets[code]:
+            of_record[row] = at = _without(members, code, random)
+            members[at].add(code)
     return of_record
 
 
-def _without(members: Sequence[set[int]], secret: int, random: np.random.Generator) -> int:
+def _without(members: Sequence[set[int]], code: int, random: np.random.Generator) -> int:
     """Return a random group that lacks a sensitive value."""
-    lacking = [at for at, secrets in enumerate(members) if secret not in secrets]
+    lacking = [at for at, codes in enumerate(members) if code not in codes]
     return lacking[int(random.integers(len(lacking)))]

@@ -75,12 +75,12 @@ def register(kind: _Kind) -> _Kind:
 
 def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:
     """Yield every measure that a table has; those that compare with a population only if there is one."""
-    about_secrets = [kind for kind in MODELS if issubclass(kind, SensitiveModel)]
+    about_sensitive = [kind for kind in MODELS if issubclass(kind, SensitiveModel)]
     for kind in MODELS:
         if not issubclass(kind, SensitiveModel):
             yield from (one for one in kind.measures() if population or not one.needs_population)
     for name, spread in classes.spreads.items():
-        for kind in about_secrets:
+        for kind in about_sensitive:
             yield from kind.measures_of(name, spread, scales.get(name))
 
 

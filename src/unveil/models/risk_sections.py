@@ -13,7 +13,7 @@ from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence
 from unveil.measures.households import OF_MEMBERS, Homes, HouseholdRisks
-from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnerability_of_records, vulnerability_of_secret
+from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnerability_of_records, vulnerability_of_sensitive
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.population import Population
 from unveil.results.figures import Figures
@@ -233,8 +233,8 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str)
 
 def vulnerabilities(classes: Equivalence) -> dict[str, Vulnerability]:
     """Return the Bayes vulnerability of the records and of each sensitive attribute."""
-    secrets = {name: vulnerability_of_secret(spread, classes.own) for name, spread in classes.spreads.items()}
-    return {"re_identification": vulnerability_of_records(classes), **secrets}
+    by_attribute = {name: vulnerability_of_sensitive(spread, classes.own) for name, spread in classes.spreads.items()}
+    return {"re_identification": vulnerability_of_records(classes), **by_attribute}
 
 
 def _told_apart(classes: Equivalence) -> tuple[float, float]:

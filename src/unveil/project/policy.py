@@ -203,7 +203,7 @@ def _length(table: TomlTable, name: str) -> int:
     return int(value)
 
 
-def _secret(table: TomlTable, name: str) -> str | bool | None:
+def _sensitive_side(table: TomlTable, name: str) -> str | bool | None:
     """Read the sensitive side of a rate: a column, or true for each sensitive attribute."""
     return table.fields[name] is True or table.text(name)
 
@@ -230,7 +230,7 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "l": _length,
     "above": _share,
     "key": _texts,
-    "sensitive": _secret,
+    "sensitive": _sensitive_side,
     "adjusted": TomlTable.flag,
     "missing_is_sensitive": TomlTable.flag,
     "partitions": _partitions,

@@ -44,7 +44,7 @@ class Form:
     about: str = ""
 
 
-_SECRET = {"attribute": None}
+_ATTRIBUTE = {"attribute": None}
 
 RULES: dict[str, Form] = {
     "k_anonymity": Form("at_least", 1, math.inf, whole=True, about="records in the smallest class"),
@@ -53,48 +53,48 @@ RULES: dict[str, Form] = {
     "records_at_risk": Form(parameters={"above": 0.2}, about="share of records with a risk above a limit"),
     "sample_uniqueness": Form(about="share of records that are unique by the key"),
     "p_sensitivity": Form(
-        "at_least", 1, math.inf, whole=True, parameters=_SECRET, about="least number of sensitive values in a class"
+        "at_least", 1, math.inf, whole=True, parameters=_ATTRIBUTE, about="least number of sensitive values in a class"
     ),
     "distinct_l_diversity": Form(
-        "at_least", 1, math.inf, whole=True, parameters=_SECRET, about="least number of distinct sensitive values in a class"
+        "at_least", 1, math.inf, whole=True, parameters=_ATTRIBUTE, about="least number of distinct sensitive values in a class"
     ),
     "entropy_l_diversity": Form(
         "at_least",
         1,
         math.inf,
-        parameters=_SECRET,
+        parameters=_ATTRIBUTE,
         about="2 to the power of the lowest entropy of the sensitive values in a class",
     ),
     "recursive_l_diversity": Form(
         "at_most",
         0,
         math.inf,
-        parameters={**_SECRET, "l": 2},
+        parameters={**_ATTRIBUTE, "l": 2},
         about="the c of recursive (c, l)-diversity; it must stay below",
     ),
     "t_closeness": Form(
         "at_most",
         0,
         math.inf,
-        parameters={**_SECRET, "distance": "equal"},
+        parameters={**_ATTRIBUTE, "distance": "equal"},
         about="largest distance of a class from the whole table",
     ),
-    "alpha": Form(parameters=_SECRET, about="largest share of a sensitive value in a class"),
+    "alpha": Form(parameters=_ATTRIBUTE, about="largest share of a sensitive value in a class"),
     "basic_beta_likeness": Form(
-        "at_most", 0, math.inf, parameters=_SECRET, about="largest relative gain of a sensitive value in a class"
+        "at_most", 0, math.inf, parameters=_ATTRIBUTE, about="largest relative gain of a sensitive value in a class"
     ),
     "enhanced_beta_likeness": Form(
-        "at_most", 0, math.inf, parameters=_SECRET, about="the same, with frequent values protected as well"
+        "at_most", 0, math.inf, parameters=_ATTRIBUTE, about="the same, with frequent values protected as well"
     ),
     "delta_disclosure": Form(
         "at_most",
         0,
         math.inf,
-        parameters=_SECRET,
+        parameters=_ATTRIBUTE,
         about="largest ratio of a value's shares in a class and in the table, as a logarithm; it must stay below",
     ),
     "certain_disclosure": Form(
-        parameters={**_SECRET, "missing_is_sensitive": None},
+        parameters={**_ATTRIBUTE, "missing_is_sensitive": None},
         about="share of records whose class holds one sensitive value; those without one count if that is sensitive",
     ),
     "discrimination_rate": Form(

@@ -112,10 +112,10 @@ class _Pass:
         from unveil.sources.batches.combinations import KeyCounter
 
         self._names, self._coders, self._key = [*key, *sensitive], coders, len(key)
-        self._secrets = KeyCounter(max(1, len(sensitive)), active_run().limits.combinations)
+        self._sensitive = KeyCounter(max(1, len(sensitive)), active_run().limits.combinations)
         certain = np.empty(0, dtype=np.uint64)
         if before is not None:
-            self._secrets, certain = before._secrets, before._large(most)  # noqa: SLF001 - of the same kind
+            self._sensitive, certain = before._sensitive, before._large(most)  # noqa: SLF001 - of the same kind
         self.counter = KeyCounter(len(coders), most, sampled=len(key), certain=certain, seed=seed)
         self._random, self._share = np.random.default_rng(seed), 1.0
         self._drawn = np.empty(0, dtype=np.uint64)
@@ -127,7 +127,7 @@ class _Pass:
         codes, sizes = batch
         self.counter.add(codes, sizes)
         if len(self._names) > self._key:
-            self._secrets.add(codes[self._key :], sizes[self._key :])
+            self._sensitive.add(codes[self._key :], sizes[self._key :])
         drawn = self._random.random(len(codes[0])) < self._share
         self._drawn = np.concatenate([self._drawn, hashed([column[drawn] for column in codes[: self._key]], self.counter.seed)])
         while len(self._drawn) > _DRAWN:
@@ -143,7 +143,7 @@ class _Pass:
         parts = [decoded(self._names, self._coders, [c[kept] for c in codes], n[kept]) for kept in (~large, large)]
         hidden, sensitive = self._coders[self._key :], None
         if hidden:
-            sensitive = decoded(self._names[self._key :], hidden, *self._secrets.cells([coder.size for coder in hidden]))
+            sensitive = decoded(self._names[self._key :], hidden, *self._sensitive.cells([coder.size for coder in hidden]))
         return Sampled(parts[0], parts[1], sensitive, self.counter.records, self.counter.level)
 
     def _large(self, most: int) -> NDArray[np.uint64]:

@@ -134,8 +134,8 @@ def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
     if visit.query.get("about"):
         column = desk.column(visit.query["about"])
         return None if column in known else column
-    secrets = [name for name in desk.project.names("sensitive") if name in desk.opened.columns and name not in known]
-    return secrets[0] if secrets and not visit.query.get("asked") else None
+    sensitive = [name for name in desk.project.names("sensitive") if name in desk.opened.columns and name not in known]
+    return sensitive[0] if sensitive and not visit.query.get("asked") else None
 
 
 def _counts(desk: Desk, columns: Sequence[str]) -> Counts:

@@ -26,7 +26,7 @@ def synthetic_tables(audit: Mapping[str, Any]) -> list[Table]:
     return [
         Table(_COLUMNS, tuple(rows), title="Attacks on synthetic data", note=_reasons(rows, audit), bars=frozenset({"risk"})),
         _membership(audit["membership"]),
-        _secrets(audit),
+        _sensitive(audit),
     ]
 
 
@@ -54,14 +54,14 @@ def _membership(audit: Mapping[str, Any]) -> Table:
     return Table(columns, tuple(rows), title="Membership", note=audit.get("reason", ""), bars=frozenset({"members found"}))
 
 
-def _secrets(audit: Mapping[str, Any]) -> Table:
+def _sensitive(audit: Mapping[str, Any]) -> Table:
     rates = {row["secret"]: row for row in audit["discrimination_rate"].get("by_secret", ())}
     rows = []
     for entry in audit["inference"].get("by_secret", ()):
         rate = rates.get(entry["secret"], {})
         figures = (entry["main"], entry["control"], entry["risk"], rate.get("value"), rate.get("control"))
         rows.append((entry["secret"], *figures))
-    columns = ("secret", "guessed right", "on the hold-out", "risk", "rate", "rate, hold-out")
+    columns = ("sensitive attribute", "guessed right", "on the hold-out", "risk", "rate", "rate, hold-out")
     note = "rate: the Discrimination Rate of the true value given the guess, adjusted for chance"
     return Table(
         columns, tuple(rows), title="Sensitive values read off the nearest synthetic record", note=note, bars=frozenset({"risk"})

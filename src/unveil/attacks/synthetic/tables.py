@@ -64,7 +64,7 @@ class Trio:
     ----------
     names, ordered, numeric
         The columns by their name in the original, which of them have an order (numbers and moments), and which are numbers.
-    known, secrets
+    known, sensitive
         The places of the columns that an intruder may know, and of those that an intruder wants to know.
     equal, expected
         How many hold-out records equal an original record in every column both have, and how many would do so by chance.
