@@ -28,9 +28,9 @@ __all__ = [
     "SensitiveColumns",
     "attackers",
     "hierarchies",
+    "named_hierarchies",
     "orders",
     "planned_attackers",
-    "trees",
 ]  # fmt: skip
 
 SensitiveColumns = Annotated[
@@ -170,7 +170,7 @@ class ClassModelOptions(RequestedModels):
 
         distant = [model.sensitive for model in models if model.sensitive is not None and model.needs_hierarchy]
         wanted = [*(inputs.key or ()), *distant]
-        single = trees(self.hierarchy, inputs.source.names)
+        single = named_hierarchies(self.hierarchy, inputs.source.names)
         known = hierarchies(None, inputs.project, wanted)
         if self.hierarchy_dir is not None:
             known |= Hierarchy.read_folder(self.hierarchy_dir, [name for name in wanted if name not in single])
@@ -197,7 +197,7 @@ def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive:
         hierarchy = project.hierarchy(name) if project is not None and name in project.attributes else None
         if hierarchy is not None:
             by_column[name] = hierarchy
-    return by_column | trees(given, sensitive)
+    return by_column | named_hierarchies(given, sensitive)
 
 
 def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
@@ -246,7 +246,7 @@ def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict
     return models
 
 
-def trees(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
+def named_hierarchies(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
     """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
     from unveil.partitions import Hierarchy
     from unveil.sources import datasets

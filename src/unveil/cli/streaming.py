@@ -125,7 +125,7 @@ def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence
     from unveil.cli import requirements
     from unveil.partitions import Hierarchy
 
-    single = requirements.trees(files, key)
+    single = requirements.named_hierarchies(files, key)
     return single if folder is None else Hierarchy.read_folder(folder, [name for name in key if name not in single]) | single
 
 

@@ -65,9 +65,9 @@ def ordered_distance(p: NDArray[Any], q: NDArray[Any], values: Sequence[float] |
 
 
 def hierarchical_distance(p: NDArray[Any], q: NDArray[Any], levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    r"""Return the earth mover distance in a tree: two values are as far apart as their lowest common ancestor is high.
+    r"""Return the earth mover distance in a hierarchy: two values are as far apart as their lowest common ancestor is high.
 
-    With a tree of height :math:`H` the distance of two values is the height of their lowest common ancestor over
+    With a hierarchy of height :math:`H` the distance of two values is the height of their lowest common ancestor over
     :math:`H`. Mass that has to leave a subtree crosses its edge, so the least work is the mean over the levels below the
     root of the total variation between the two distributions summed by subtree:
 

@@ -145,7 +145,7 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
 
 
 def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """Return the earth mover distance in a tree: the mean over the levels below the root of the variation between subtrees."""
+    """Return the earth mover distance in a hierarchy: mean over the levels below the root of the variation between subtrees."""
     closeness = np.zeros(len(spread.starts))
     for groups in levels:
         closeness += variational_closeness(_merged(spread, groups))

@@ -1,4 +1,4 @@
-"""The distances that the publications print: how far a class is from the whole table, by rank and in the tree of diseases."""
+"""The distances that publications print: how far a class is from the whole table, by rank and in the hierarchy of diseases."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def captions() -> list[PublishedFigure]:
 
 
 def steps() -> list[PublishedFigure]:
-    """Recompute how far two diseases are apart in the tree: a class of one record, compared with a table of another."""
+    """Recompute how far two diseases are apart in the hierarchy: a class of one record, compared with a table of another."""
     patients = datasets.load("t-closeness-3")
     ulcer = patients[_ULCER : _ULCER + 1]
     colitis = ulcer.with_columns(ulcer["Disease"].replace("gastric ulcer", "colitis"))

@@ -39,11 +39,11 @@ def hierarchies_of(
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
     if len(set(keys)) < len(keys):
         raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
-    trees = {
+    by_attribute = {
         name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
         for name, hierarchy in by_name.items()
     }
-    return keys, trees
+    return keys, by_attribute
 
 
 def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:

@@ -246,12 +246,12 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     >>> unveil.check_hierarchy(sex, "adult").records
     (9782, 20380)
     """
-    tree = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=column)
-    if column is not None and column != tree.column:
-        tree = Hierarchy(column, tree.labels)
+    checked = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=column)
+    if column is not None and column != checked.column:
+        checked = Hierarchy(column, checked.labels)
     if data is None:
-        return HierarchyReport(tree)
-    return _report(tree, *_counted(data, tree.column or ""))
+        return HierarchyReport(checked)
+    return _report(checked, *_counted(data, checked.column or ""))
 
 
 _LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_records", "most_records")

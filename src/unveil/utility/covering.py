@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = NDArray[np.float64]
     Places: TypeAlias = NDArray[np.int64]
 
-__all__ = ["Covering", "covered_by_tree", "covered_by_values"]
+__all__ = ["Covering", "covered_by_hierarchy", "covered_by_values"]
 
 _LAST = chr(0x10FFFF)
 
@@ -138,7 +138,7 @@ def covered_by_values(values: Sequence[Any], present: NDArray[Any], labels: NDAr
     return _covering(leaf, domain.numbers, len(own), height, runs, dict.fromkeys(runs, 0))
 
 
-def covered_by_tree(
+def covered_by_hierarchy(
     values: Sequence[Any],
     present: NDArray[Any],
     labels: NDArray[Any],
@@ -165,22 +165,22 @@ def covered_by_tree(
         If a value is not a leaf, or a label no node.
     """
     paths = sorted(hierarchy.labels, key=lambda row: row[::-1])
-    tree = Hierarchy(hierarchy.column, paths)
+    ordered = Hierarchy(hierarchy.column, paths)
     leaf = np.full(len(values), -1, dtype=np.int64)
-    leaf[present] = rows_of(tree, [values[code] for code in present.tolist()])
-    nodes = [_runs_of([row[number] for row in paths]) for number in range(tree.height + 1)]
+    leaf[present] = rows_of(ordered, [values[code] for code in present.tolist()])
+    nodes = [_runs_of([row[number] for row in paths]) for number in range(ordered.height + 1)]
     names = {code: paths[leaf[code]][0] if leaf[code] >= 0 else _name(values[code], nodes) for code in labels.tolist()}
     levels_of = {code: [level for level, some in enumerate(nodes) if name in some] for code, name in names.items()}
     _refuse_lost(levels_of, "leaf of its hierarchy")
     points = np.array([np.nan if (point := point_of(row[0])) is None else point for row in paths])
     numbers = None if np.isnan(points).any() else points
-    common = set(range(tree.height + 1)).intersection(*levels_of.values())
+    common = set(range(ordered.height + 1)).intersection(*levels_of.values())
     for choice in (
         *(dict.fromkeys(levels_of, level) for level in sorted(common)),
         {code: some[0] for code, some in levels_of.items()},
     ):
         runs = {code: [nodes[level][names[code]]] for code, level in choice.items()}
-        covering = _covering(leaf, numbers, len(paths), tree.height, runs, choice)
+        covering = _covering(leaf, numbers, len(paths), ordered.height, runs, choice)
         if covering.holds(*pairs).all():
             break
     return covering

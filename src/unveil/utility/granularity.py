@@ -50,7 +50,7 @@ from unveil.partitions.generalised import is_suppressed
 from unveil.results import jsonable
 from unveil.results.numbers import counted
 from unveil.utility.categorical import CodedPair
-from unveil.utility.covering import Covering, covered_by_tree, covered_by_values
+from unveil.utility.covering import Covering, covered_by_hierarchy, covered_by_values
 from unveil.utility.loss_sections import ClassFigure, Coarseness
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
     if hierarchy is None:
         domain = covered_by_values(column.values, present, labels)
     else:
-        domain = covered_by_tree(column.values, present, labels, hierarchy, (value[~suppressed], label[~suppressed]))
+        domain = covered_by_hierarchy(column.values, present, labels, hierarchy, (value[~suppressed], label[~suppressed]))
     cells, elsewhere = int(n.sum()), int(n[~(suppressed | domain.holds(value, label))].sum())
     reasons = _reasons(domain, cells, elsewhere)
     covered = domain.summed(np.ones(domain.leaves), domain.leaves)

@@ -220,13 +220,13 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     one, other, pairs = _read(original, release, mapping, id)
     correspondence = {"id": id, "link": link, "same_order": same_order}
     alignment = _aligned(one, other, id, link, same_order=same_order)
-    trees, ranks = dict(hierarchies or {}), dict(orders or {})
+    by_column, ranks = dict(hierarchies or {}), dict(orders or {})
     if key is None and (study := study_of(original)) is not None:
         key = [name for name in study.key if name in pairs]
-    keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *trees, *ranks)
+    keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *by_column, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
-    granularities, failed = _granularities(both, trees)
+    granularities, failed = _granularities(both, by_column)
     planned = _planned(tasks, both, words)
     tables = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
     tried = _task_results(tables, planned, correspondence, seed)

@@ -42,19 +42,19 @@ class _AttackedOptions:
 
     def pair(self) -> Pair:
         """Open both tables as a pair."""
-        from unveil.cli.requirements import trees
+        from unveil.cli.requirements import named_hierarchies
         from unveil.study import Pair
 
         one, other = gather_two(self.original, self.release, self.reading)
         if self.person is not None:
             one, other = one.changed(person=self.person), other.told_apart(self.person)
         matched = self.match.arguments(one.names)
-        covered = trees(self.hierarchy, one.names)
+        covered = named_hierarchies(self.hierarchy, one.names)
         return Pair(one, other, self.key or None, self.sensitive or None, hierarchies=covered, nulls=self.nulls, **matched)
 
     def with_earlier(self, earlier: str) -> Result:
         """Attack the release together with an earlier one about the same people."""
-        from unveil.cli.requirements import trees
+        from unveil.cli.requirements import named_hierarchies
         from unveil.stream.sequential import intersect_releases
 
         one, other = gather_two(self.original, self.release, self.reading)
@@ -63,7 +63,7 @@ class _AttackedOptions:
             raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
         return intersect_releases(
             one.source, self.reading.source(earlier, "earlier release"), other.source, keys, sensitive[0],
-            mapping=self.match.pairs(one.names), hierarchies={**one.hierarchies, **trees(self.hierarchy, one.names)},
+            mapping=self.match.pairs(one.names), hierarchies={**one.hierarchies, **named_hierarchies(self.hierarchy, one.names)},
         )  # fmt: skip
 
 

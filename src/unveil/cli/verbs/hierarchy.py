@@ -129,7 +129,7 @@ def partitions(
     released: Annotated[
         str | None, typer.Option("--released", metavar="COLUMN", help="Its name in the release; default: the same.")
     ] = None,
-    tree: Annotated[
+    file: Annotated[
         Path | None, typer.Option("--hierarchy", metavar="FILE", help="For categories: the hierarchy whose levels are tried.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="The share of the rate that may be due to chance.")] = 0.1,
@@ -141,7 +141,7 @@ def partitions(
     from unveil.partitions import Hierarchy
 
     one, other = gather_two(original, release, ReadingOptions(None, reading.separator, reading.encoding, reading.missing))
-    levels = None if tree is None else Hierarchy.read(tree, column=column)
+    levels = None if file is None else Hierarchy.read(file, column=column)
     report = propose_partitions(
         one.source, other.source, column, released=released, hierarchy=levels, tolerance=tolerance, **match.arguments()
     )

@@ -61,7 +61,7 @@ class _KindOptions:
             "continuous": self.continuous,
             "categorical": self.categorical,
             "orders": requirements.orders(None, original.project, paired) | requirements.orders(self.order, None, original.names),
-            "hierarchies": requirements.trees(self.hierarchy, original.names),
+            "hierarchies": requirements.named_hierarchies(self.hierarchy, original.names),
         }
 
 

@@ -136,10 +136,10 @@ def _models(parameter: int) -> dict[str, list[Model]]:
 
 def _figures(size: int, models: Sequence[Model]) -> dict[str, float]:
     """Return time, discernibility and average class size of the best releases under some models."""
-    keys, trees = KEYS[:size], hierarchies()
+    keys, by_key = KEYS[:size], hierarchies()
     best = {
         objective: released(
-            keys, "occupation", {"": models}, trees, hierarchies={"occupation": trees["occupation"]}, objective=objective
+            keys, "occupation", {"": models}, by_key, hierarchies={"occupation": by_key["occupation"]}, objective=objective
         )[""]
         for objective in ("discernibility", "class-size")
     }

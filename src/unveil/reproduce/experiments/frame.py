@@ -201,13 +201,13 @@ def released(
     keys: Sequence[str],
     sensitive: str,
     models: Mapping[str, Sequence[Model]],
-    trees: Mapping[str, Hierarchy],
+    by_key: Mapping[str, Hierarchy],
     **options: Any,
 ) -> dict[str, Release[Any]]:
     """Return a release of Adult for each requirement, its records in the order of the data."""
     data = datasets.adult().select([*keys, sensitive])
     return {
-        name: anonymize(data, {key: trees[key] for key in keys}, required, keep_order=True, **options)
+        name: anonymize(data, {key: by_key[key] for key in keys}, required, keep_order=True, **options)
         for name, required in models.items()
     }
 

@@ -89,14 +89,14 @@ def hierarchies() -> dict[str, Hierarchy]:
 
     Examples
     --------
-    >>> {name: tree.height for name, tree in hierarchies().items()}
+    >>> {name: hierarchy.height for name, hierarchy in hierarchies().items()}
     {'age': 5, 'education': 3, 'marital-status': 3, 'native-country': 3, 'race': 2, 'workclass': 3, 'sex': 1, 'occupation': 3}
     """
     ages = Hierarchy.from_partitions(range(17, 91), _AGE, column="age").with_root()
-    return {"age": ages, **{name: _tree(name, labels) for name, labels in _MEANINGS.items()}}
+    return {"age": ages, **{name: _hierarchy(name, labels) for name, labels in _MEANINGS.items()}}
 
 
-def _tree(name: str, meanings: Mapping[tuple[str, ...], Sequence[str]]) -> Hierarchy:
+def _hierarchy(name: str, meanings: Mapping[tuple[str, ...], Sequence[str]]) -> Hierarchy:
     rows = [(value, *reversed(labels)) for labels, values in meanings.items() for value in values]
     return Hierarchy(name, rows).with_root()
 

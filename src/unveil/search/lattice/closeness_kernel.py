@@ -5,7 +5,7 @@ whole table's,
 
 .. math:: d(p) = \sum_k w_k \Bigl| \sum_{s \in G_k} (p_s - q_s) \Bigr| ,
 
-where the :math:`G_k` are the single values (w = 1/2), the groups at every level of a tree (w = 1/2H), or the values up to each
+where :math:`G_k` are the single values (w = 1/2), the groups at every level of a hierarchy (w = 1/2H), or the values up to each
 in an order (w the gap to the next). The figures are those of `TCloseness`; here they are only compared with t, class by class,
 until it is clear that too many records violate in every node below as well (see `lasting`).
 """
@@ -39,7 +39,7 @@ class Ruler:
     share
         The whole table's shares.
     groups
-        For every level of a tree the group of each value; no level: the values are in an order.
+        For every level of a hierarchy the group of each value; no level: the values are in an order.
     order, gaps
         The values in their order, and the gap from each to the next.
     farthest

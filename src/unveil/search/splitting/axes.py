@@ -18,11 +18,11 @@ from unveil.search.splitting.parts import Dimension, Extents
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Axis", "OrderedAxis", "TreeAxis", "axis_of", "recoded_by_parts"]
+__all__ = ["Axis", "HierarchyAxis", "OrderedAxis", "axis_of", "recoded_by_parts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TreeAxis:
+class HierarchyAxis:
     """An attribute with a hierarchy: a part is named by the lowest node that holds all its values."""
 
     attribute: KeyAttribute
@@ -84,7 +84,7 @@ class OrderedAxis:
         return f"{{{', '.join(str(value) for value in self.values[low : high + 1])}}}"
 
 
-Axis: TypeAlias = TreeAxis | OrderedAxis
+Axis: TypeAlias = HierarchyAxis | OrderedAxis
 
 
 def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | None) -> Axis:
@@ -95,7 +95,7 @@ def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | N
             raise ArgumentError(
                 f"{shown(name)} has both an order and a hierarchy; give only the one along which it is to be split."
             )
-        return TreeAxis(request.with_hierarchy[name], codes)
+        return HierarchyAxis(request.with_hierarchy[name], codes)
     present = [value for value in values if value is not None]
     numeric = not any(isinstance(value, str | bool | bytes) for value in present)
     ranks = np.arange(len(values))

@@ -1,7 +1,7 @@
 """The compiled loops under `gathering`: what parts would be called together, what that costs, and which part is nearest.
 
 A part is named by two numbers per attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
-and highest rank; a null's rank comes after all others. `trees`, `last`, `meet` and `shares` are explained there. The
+and highest rank; a null's rank comes after all others. `begins`, `last`, `meet` and `shares` are explained there. The
 records of a part are a chain: `head` gives the first, `after` the next one, -1 the end.
 """
 
@@ -15,21 +15,21 @@ __all__ = ["costs", "gather", "improve", "join", "nearest", "owners"]
 
 
 @compiled_in_place
-def _together(low, high, other_low, other_high, at, trees, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _together(low, high, other_low, other_high, at, begins, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return the name of two parts together, by one attribute."""
-    if trees[at] >= 0:
-        return low, max(high, other_high, np.int64(meet[trees[at] + low * last[at] + other_low]))
+    if begins[at] >= 0:
+        return low, max(high, other_high, np.int64(meet[begins[at] + low * last[at] + other_low]))
     return min(low, other_low), max(high, other_high)
 
 
 @compiled_in_place
-def _joint(names, one, other, trees, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _joint(names, one, other, begins, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return what a record of two parts together costs, summed over the attributes; stop above the limit."""
     cost = 0.0
-    for at in range(trees.shape[0]):
+    for at in range(begins.shape[0]):
         first, second = names[one, at, 0], names[one, at, 1]
-        if trees[at] >= 0:
-            level = max(second, names[other, at, 1], np.int64(meet[trees[at] + first * last[at] + names[other, at, 0]]))
+        if begins[at] >= 0:
+            level = max(second, names[other, at, 1], np.int64(meet[begins[at] + first * last[at] + names[other, at, 0]]))
             cost += shares[at, level, first]
         else:
             first, second = min(first, names[other, at, 0]), max(second, names[other, at, 1])
@@ -43,7 +43,7 @@ def _joint(names, one, other, trees, last, meet, shares, most):  # type: ignore[
 
 
 @compiled
-def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, least, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, least, begins, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Return the part with which some records cost least, how many records that gives, and what it costs beyond its own.
 
     The records, `own` of them, have the name in row `one`; the part `apart` is left out. A part whose records are alike gives
@@ -57,10 +57,10 @@ def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, lea
         give = missing if alike[other] and size[other] - missing >= k else size[other]
         before = give * cost[other]
         most, joint = (least + before) / (own + give), 0.0
-        for at in range(trees.shape[0]):
+        for at in range(begins.shape[0]):
             first, second = names[one, at, 0], names[one, at, 1]
-            if trees[at] >= 0:
-                level = max(second, names[other, at, 1], np.int64(meet[trees[at] + first * last[at] + names[other, at, 0]]))
+            if begins[at] >= 0:
+                level = max(second, names[other, at, 1], np.int64(meet[begins[at] + first * last[at] + names[other, at, 0]]))
                 joint += shares[at, level, first]
             else:
                 low, high = min(first, names[other, at, 0]), max(second, names[other, at, 1])
@@ -88,22 +88,22 @@ def _hand_over(head, after, size, one, other, taken):  # type: ignore[no-untyped
 
 
 @compiled
-def join(names, size, head, after, one, other, taken, trees, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def join(names, size, head, after, one, other, taken, begins, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put the first records of a part, or all, into another."""
-    for at in range(trees.shape[0]):
+    for at in range(begins.shape[0]):
         names[one, at, 0], names[one, at, 1] = _together(
-            names[one, at, 0], names[one, at, 1], names[other, at, 0], names[other, at, 1], at, trees, last, meet
+            names[one, at, 0], names[one, at, 1], names[other, at, 0], names[other, at, 1], at, begins, last, meet
         )
     _hand_over(head, after, size, one, other, taken)
 
 
 @compiled
-def costs(names, size, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def costs(names, size, begins, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what a record of each part costs; 0 for parts without any."""
     cost = np.zeros(size.shape[0])
     for part in range(size.shape[0]):
         if size[part]:
-            cost[part] = _joint(names, part, part, trees, last, meet, shares, np.inf)
+            cost[part] = _joint(names, part, part, begins, last, meet, shares, np.inf)
     return cost
 
 
@@ -120,19 +120,19 @@ def owners(head, after, units):  # type: ignore[no-untyped-def]  # noqa: ANN001,
 
 
 @compiled
-def nearest(names, size, living, asking, trees, last, meet, shares, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def nearest(names, size, living, asking, begins, last, meet, shares, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return for each requested part the parts with which it costs least, and how much more that costs than staying apart."""
     partner, price = np.full((asking.shape[0], number), -1, np.int64), np.full((asking.shape[0], number), np.inf)
     for row in range(asking.shape[0]):
         one = asking[row]
-        own = size[one] * _joint(names, one, one, trees, last, meet, shares, np.inf)
+        own = size[one] * _joint(names, one, one, begins, last, meet, shares, np.inf)
         for place in range(living.shape[0]):
             other = living[place]
             if other == one:
                 continue
-            before = own + size[other] * _joint(names, other, other, trees, last, meet, shares, np.inf)
+            before = own + size[other] * _joint(names, other, other, begins, last, meet, shares, np.inf)
             most = (price[row, number - 1] + before) / (size[one] + size[other])
-            joint = _joint(names, one, other, trees, last, meet, shares, most)
+            joint = _joint(names, one, other, begins, last, meet, shares, most)
             if joint >= most:
                 continue
             at = number - 1  # the others move down
@@ -145,7 +145,7 @@ def nearest(names, size, living, asking, trees, last, meet, shares, number):  # 
 
 
 @compiled
-def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def gather(names, size, head, after, begins, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Let every part below k join the one with which it costs least, the largest of them first.
 
     A part whose records are alike, and that is large enough, gives only as many records as are missing.
@@ -161,10 +161,10 @@ def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ign
         if one < 0:
             break
         other, taken, _ = _cheapest(
-            names, size, cost, alike, living[:number], one, one, size[one], k - size[one], k, np.inf, trees, last, meet, shares
+            names, size, cost, alike, living[:number], one, one, size[one], k - size[one], k, np.inf, begins, last, meet, shares
         )
-        join(names, size, head, after, one, other, taken, trees, last, meet)
-        cost[one], alike[one] = _joint(names, one, one, trees, last, meet, shares, np.inf), False
+        join(names, size, head, after, one, other, taken, begins, last, meet)
+        cost[one], alike[one] = _joint(names, one, one, begins, last, meet, shares, np.inf), False
         if size[other] == 0:
             kept = 0
             for place in range(number):
@@ -175,22 +175,22 @@ def gather(names, size, head, after, trees, last, meet, shares, k):  # type: ign
 
 
 @compiled
-def _named(names, row, head, after, part, but, codes, trees, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+def _named(names, row, head, after, part, but, codes, begins, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
     """Write the name of a part without one of its records into a row; returns what that costs a record."""
     first, at = True, head[part]
     while at >= 0:
         if at != but:
-            for one in range(trees.shape[0]):
-                high_of = 0 if trees[one] >= 0 else codes[one, at]
+            for one in range(begins.shape[0]):
+                high_of = 0 if begins[one] >= 0 else codes[one, at]
                 if first:
                     names[row, one, 0], names[row, one, 1] = codes[one, at], high_of
                 else:
                     names[row, one, 0], names[row, one, 1] = _together(
-                        names[row, one, 0], names[row, one, 1], codes[one, at], high_of, one, trees, last, meet
+                        names[row, one, 0], names[row, one, 1], codes[one, at], high_of, one, begins, last, meet
                     )
             first = False
         at = after[at]
-    return _joint(names, row, row, trees, last, meet, shares, np.inf)
+    return _joint(names, row, row, begins, last, meet, shares, np.inf)
 
 
 @compiled
@@ -209,13 +209,13 @@ def _move(head, after, size, record, part, other):  # type: ignore[no-untyped-de
 
 
 @compiled
-def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def improve(names, size, head, after, codes, begins, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
     """Go through the parts once: dissolve what costs less elsewhere, and move records out of parts that can spare them.
 
     The last row of the names is room to work in. Returns what was saved.
     """
     row, saved, living = size.shape[0], 0.0, np.flatnonzero(size)
-    cost, alike = costs(names, size, trees, last, meet, shares), np.zeros(size.shape[0], np.bool_)
+    cost, alike = costs(names, size, begins, last, meet, shares), np.zeros(size.shape[0], np.bool_)
     where, price, who = np.empty(2 * k, np.int64), np.empty(2 * k), np.empty(2 * k, np.int64)
     for part in living:
         if size[part] == 0 or cost[part] <= 0.0 or size[part] > 2 * k:
@@ -223,10 +223,10 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
         # where each of its records would go
         total, number, at = 0.0, 0, head[part]
         while at >= 0:
-            for one in range(trees.shape[0]):
-                names[row, one, 0], names[row, one, 1] = codes[one, at], 0 if trees[one] >= 0 else codes[one, at]
+            for one in range(begins.shape[0]):
+                names[row, one, 0], names[row, one, 1] = codes[one, at], 0 if begins[one] >= 0 else codes[one, at]
             where[number], _, price[number] = _cheapest(
-                names, size, cost, alike, living, row, part, 1, 0, k, size[part] * cost[part], trees, last, meet, shares
+                names, size, cost, alike, living, row, part, 1, 0, k, size[part] * cost[part], begins, last, meet, shares
             )
             who[number] = at
             total += price[number]
@@ -237,13 +237,13 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
             for one in range(number):
                 before = size[where[one]] * cost[where[one]]
                 _move(head, after, size, who[one], part, where[one])
-                cost[where[one]] = _named(names, where[one], head, after, where[one], -1, codes, trees, last, meet, shares)
+                cost[where[one]] = _named(names, where[one], head, after, where[one], -1, codes, begins, last, meet, shares)
                 saved -= size[where[one]] * cost[where[one]] - before
             continue
         # or the record whose move helps most
         best, gain = -1, 1e-9
         for one in range(number if size[part] > k else 0):
-            left = _named(names, row, head, after, part, who[one], codes, trees, last, meet, shares)
+            left = _named(names, row, head, after, part, who[one], codes, begins, last, meet, shares)
             cheaper_by = size[part] * cost[part] - (size[part] - 1) * left - price[one]
             if where[one] >= 0 and cheaper_by > gain:
                 best, gain = one, cheaper_by
@@ -251,6 +251,6 @@ def improve(names, size, head, after, codes, trees, last, meet, shares, k):  # t
             other = where[best]
             _move(head, after, size, who[best], part, other)
             for changed in (part, other):
-                cost[changed] = _named(names, changed, head, after, changed, -1, codes, trees, last, meet, shares)
+                cost[changed] = _named(names, changed, head, after, changed, -1, codes, begins, last, meet, shares)
             saved += gain
     return saved

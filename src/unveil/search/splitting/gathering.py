@@ -112,7 +112,7 @@ class _Chart:
     ----------
     codes
         The value of every unit.
-    trees
+    begins
         Where the pairs of values of a hierarchy begin in `meet`; -1 for an order.
     last
         The number of values of a hierarchy; for an order, its last rank.
@@ -123,7 +123,7 @@ class _Chart:
     """
 
     codes: NDArray[np.int64]
-    trees: NDArray[np.int64]
+    begins: NDArray[np.int64]
     last: NDArray[np.int64]
     meet: NDArray[np.uint8]
     shares: NDArray[np.float64]
@@ -135,21 +135,21 @@ class _Chart:
         height = max([1, *(one.levels.height + 1 for one in ordered if one.levels is not None)])
         values = max([1, *(len(one.levels.groups[0]) for one in ordered if one.levels is not None)])
         shares = np.zeros((len(ordered), height, values))
-        trees, last, meet, begin = [], [], [np.zeros(0, dtype=np.uint8)], 0
+        begins, last, meet, begin = [], [], [np.zeros(0, dtype=np.uint8)], 0
         for at, one in enumerate(ordered):
             if one.levels is None:
-                trees.append(-1)
+                begins.append(-1)
                 last.append(len(one.positions) - 1)
                 continue
             leaves, number = max(one.levels.leaves - 1, 1), len(one.levels.groups[0])
             for level, (groups, share) in enumerate(zip(one.levels.groups, one.levels.shares, strict=True)):
                 shares[at, level, :number] = ((share * one.levels.leaves - 1.0) / leaves)[groups]
             meet.append(_meeting(one.levels.groups))
-            trees.append(begin)
+            begins.append(begin)
             last.append(number)
             begin += number * number
         codes = np.ascontiguousarray(np.stack([one.codes for one in ordered]).astype(np.int64))
-        return cls(codes, np.array(trees), np.array(last), np.concatenate(meet), shares)
+        return cls(codes, np.array(begins), np.array(last), np.concatenate(meet), shares)
 
 
 def _spread(one: Dimension) -> int:
@@ -187,10 +187,10 @@ class _Block:
         self.after: NDArray[np.int64] = np.arange(1, len(self.units) + 1, dtype=np.int64)
         self.after[ends - 1] = -1
         self.codes = np.ascontiguousarray(chart.codes[:, self.units])
-        self.tables = (chart.trees, chart.last, chart.meet, chart.shares)
+        self.tables = (chart.begins, chart.last, chart.meet, chart.shares)
         self.names: NDArray[np.int32] = np.zeros((len(chosen) + 1, len(chart.codes), 2), dtype=np.int32)
         self.names[:-1, :, 0] = self.codes[:, self.head].T
-        self.names[:-1, :, 1] = np.where(chart.trees >= 0, 0, self.names[:-1, :, 0])
+        self.names[:-1, :, 1] = np.where(chart.begins >= 0, 0, self.names[:-1, :, 0])
 
     def settle(self) -> bool:
         """Gather until every part meets the requirements; return whether they do."""

@@ -27,7 +27,7 @@ from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request, stated_of
 from unveil.search.requirements import PartRequirements
-from unveil.search.splitting.axes import Axis, TreeAxis, axis_of, recoded_by_parts
+from unveil.search.splitting.axes import Axis, HierarchyAxis, axis_of, recoded_by_parts
 from unveil.search.splitting.gathering import gathered_parts
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, released
 from unveil.search.splitting.parts import Parts, one_part, split_parts
@@ -113,9 +113,9 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     Examples
     --------
     >>> import polars as pl, unveil
-    >>> tree = unveil.Hierarchy("town", [["Rome", "Italy"], ["Pisa", "Italy"], ["Bari", "Italy"]])
+    >>> towns = unveil.Hierarchy("town", [["Rome", "Italy"], ["Pisa", "Italy"], ["Bari", "Italy"]])
     >>> people = pl.DataFrame({"town": ["Rome", "Rome", "Rome", "Pisa"]})
-    >>> sorted(unveil.recode_locally(people, {"town": tree}, [unveil.models.KAnonymity(2)]).data["town"])
+    >>> sorted(unveil.recode_locally(people, {"town": towns}, [unveil.models.KAnonymity(2)]).data["town"])
     ['Italy', 'Italy', 'Rome', 'Rome']
     >>> ages = pl.DataFrame({"age": [21, 24, 35, 38]})
     >>> unveil.recode_locally(ages, "age", [unveil.models.KAnonymity(2)], keep_order=True).data["age"].to_list()
@@ -128,13 +128,13 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     rows = request.sorted_rows(chance)
     axes = [axis_of(request, name, said.orders) for name in request.keys]
     limit, budget = limit_of(suppression, len(request.rows)), SearchBudget(time_limit)
-    trees = all(isinstance(axis, TreeAxis) for axis in axes)
+    hierarchical = all(isinstance(axis, HierarchyAxis) for axis in axes)
     return released(
         "local recoding",
         request,
         [
             *_gathered(request, rows, axes),
-            *(_along_trees(request, rows, limit, budget) if trees else ()),
+            *(_along_hierarchies(request, rows, limit, budget) if hierarchical else ()),
             *_halved(request, rows, axes),
         ],
         began=began,
@@ -144,7 +144,7 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     )
 
 
-def _along_trees(request: Request, rows: NDArray[np.int64], limit: int, budget: SearchBudget) -> list[Recoded]:
+def _along_hierarchies(request: Request, rows: NDArray[np.int64], limit: int, budget: SearchBudget) -> list[Recoded]:
     """Return the result of opening classes from the top down, including those of subtrees."""
     known = request.key_attributes()
     cuts = subtree_cuts(request, known, limit, budget)
@@ -186,7 +186,7 @@ def _opened(
     units = rows[~gone[request.of_row[rows]]]
     cells = request.of_row[units]
     n = np.ones(len(units), dtype=np.int64)
-    axes = [TreeAxis(one, request.codes(one.name)) for one in known]
+    axes = [HierarchyAxis(one, request.codes(one.name)) for one in known]
     of_record = np.zeros(len(request.of_row), dtype=np.int64)
     of_unit, first = group([of_cell[cells]], [int(of_cell.max()) + 1])
     parts, extents = split_parts(

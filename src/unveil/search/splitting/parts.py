@@ -103,7 +103,7 @@ class Board:
         self.codes = np.stack([one.codes for one in dimensions]).astype(np.int32)
         values = max(len(one.positions) + 1 if one.levels is None else len(one.levels.groups[0]) for one in dimensions)
         height = max(1 if one.levels is None else one.levels.height + 1 for one in dimensions)
-        self.trees = np.array([one.levels is not None for one in dimensions])
+        self.hierarchical = np.array([one.levels is not None for one in dimensions])
         self.nulls = np.array([one.null for one in dimensions], dtype=np.int64)
         self.groups = np.zeros((len(dimensions), height, values), dtype=np.int32)
         self.widths = np.zeros((len(dimensions), height, values))
@@ -122,7 +122,7 @@ class Board:
             return Extents(*described(self, parts))
         shape = (len(self.codes), len(parts))
         low, high, mixed = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape, dtype=bool)
-        describe(parts.order, parts.starts, self.codes, self.trees, self.nulls, self.groups, low, high, mixed)
+        describe(parts.order, parts.starts, self.codes, self.hierarchical, self.nulls, self.groups, low, high, mixed)
         return Extents(low, high, mixed)
 
 
@@ -261,7 +261,7 @@ class Splitter:
             *(np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.bool_), np.empty(width)),
         )
         propose(
-            parts.order, parts.starts, self.tried, board.codes, board.trees, board.nulls, board.groups, board.widths,
+            parts.order, parts.starts, self.tried, board.codes, board.hierarchical, board.nulls, board.groups, board.widths,
             self.n, self.requirements.smallest, self.mode, room, child, number, chosen,
         )  # fmt: skip
         return child, number, chosen
@@ -275,7 +275,7 @@ class Splitter:
             return open_
         wrong = self._wrong(parts, child, number, open_)
         accepted: NDArray[np.bool_] = open_ & ~wrong.any
-        doubtful = open_ & wrong.any & self.board.trees[np.maximum(chosen, 0)]
+        doubtful = open_ & wrong.any & self.board.hierarchical[np.maximum(chosen, 0)]
         for _ in range(_POOLED):
             if not doubtful.any():
                 break

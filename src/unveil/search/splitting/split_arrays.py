@@ -29,7 +29,9 @@ def scattered(order: NDArray[np.int64], of_place: NDArray[np.int64]) -> NDArray[
 
 def described(board: Board, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return what every part holds of every attribute: see `Extents`."""
-    extents = [_node_of(board, at, parts) if board.trees[at] else _range_of(board, at, parts) for at in range(len(board.codes))]
+    extents = [
+        _node_of(board, at, parts) if board.hierarchical[at] else _range_of(board, at, parts) for at in range(len(board.codes))
+    ]
     low, high, mixed = zip(*extents, strict=True)
     return np.stack(low), np.stack(high), np.stack(mixed)
 
@@ -113,7 +115,7 @@ def _spans(board: Board, low: NDArray[Any], high: NDArray[Any], mixed: NDArray[n
     """Return how wide every part is along every attribute."""
     spans = np.empty(low.shape)
     for at, widths in enumerate(board.widths):
-        if board.trees[at]:
+        if board.hierarchical[at]:
             spans[at] = np.where(low[at] > 0, widths[low[at], high[at]], 0.0)
         else:
             spans[at] = np.where(mixed[at], 1.0, widths[0, high[at]] - widths[0, low[at]])
@@ -124,7 +126,7 @@ def _ways(
     board: Board, at: int, which: NDArray[np.bool_], low: NDArray[Any], mixed: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.bool_], Callable[[_Some], _Split]]]:
     """Yield some of the parts chosen, and how these are split along an attribute."""
-    if board.trees[at]:
+    if board.hierarchical[at]:
         for level in np.unique(low[which]).tolist():
             yield which & (low == level), partial(_children, below=board.groups[at][level - 1])
         return

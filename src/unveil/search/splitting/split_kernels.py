@@ -24,10 +24,10 @@ def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noq
 
 
 @compiled_within
-def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _extent(order, start, stop, codes, hierarchical, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return lowest and highest rank and whether nulls are beside values; or the level and group of the lowest node."""
     first = np.int64(codes[order[start]])
-    if tree:
+    if hierarchical:
         level = 0
         for place in range(start, stop):
             code = codes[order[place]]
@@ -47,18 +47,18 @@ def _extent(order, start, stop, codes, tree, null, groups):  # type: ignore[no-u
 
 
 @compiled
-def describe(order, starts, codes, trees, nulls, groups, low, high, mixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def describe(order, starts, codes, hierarchical, nulls, groups, low, high, mixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Fill in what every part holds of every attribute."""
     for part in range(starts.shape[0] - 1):
         for at in range(codes.shape[0]):
             low[at, part], high[at, part], mixed[at, part] = _extent(
-                order, starts[part], starts[part + 1], codes[at], trees[at], nulls[at], groups[at]
+                order, starts[part], starts[part + 1], codes[at], hierarchical[at], nulls[at], groups[at]
             )
 
 
 @compiled
 def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR0913
-    order, starts, tried, codes, trees, nulls, groups, widths, n, smallest, mode, room, child, number, chosen  # noqa: ANN001
+    order, starts, tried, codes, hierarchical, nulls, groups, widths, n, smallest, mode, room, child, number, chosen  # noqa: ANN001
 ):  # fmt: skip
     """Find for every part the widest attribute along which it may be split by size, and the child of each of its units.
 
@@ -79,8 +79,8 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
             span[at] = 0.0
             if tried[part, at]:
                 continue
-            low[at], high[at], mixed[at] = _extent(order, start, stop, codes[at], trees[at], nulls[at], groups[at])
-            if trees[at]:
+            low[at], high[at], mixed[at] = _extent(order, start, stop, codes[at], hierarchical[at], nulls[at], groups[at])
+            if hierarchical[at]:
                 span[at] = widths[at, low[at], high[at]] if low[at] > 0 else 0.0
                 if mode == POOLED and low[at] > 0:
                     span[at] = _gain(
@@ -97,7 +97,7 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
             if span[at] <= 0.0:
                 break
             span[at] = 0.0
-            if trees[at]:
+            if hierarchical[at]:
                 below = groups[at, low[at] - 1]
                 parts = _children(order, start, stop, codes[at], below, n, smallest, mode == POOLED, scratch, names, child)
             elif mixed[at]:

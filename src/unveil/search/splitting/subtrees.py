@@ -110,9 +110,9 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     Examples
     --------
     >>> import polars as pl, unveil
-    >>> tree = unveil.Hierarchy("age", [["21", "20s", "*"], ["24", "20s", "*"], ["35", "30s", "*"]])
+    >>> ages = unveil.Hierarchy("age", [["21", "20s", "*"], ["24", "20s", "*"], ["35", "30s", "*"]])
     >>> people = pl.DataFrame({"age": [21, 24, 35, 35]})
-    >>> unveil.generalize_subtrees(people, {"age": tree}, [unveil.models.KAnonymity(2)], keep_order=True).data["age"].to_list()
+    >>> unveil.generalize_subtrees(people, {"age": ages}, [unveil.models.KAnonymity(2)], keep_order=True).data["age"].to_list()
     ['20s', '20s', '35', '35']
     """
     chance = chance_of(seed, key_file)

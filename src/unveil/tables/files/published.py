@@ -127,8 +127,8 @@ def _placed(
     codes: dict[str, list[Any]], numbers: NDArray[np.float64], on: On, hierarchies: dict[str, Any], total: str
 ) -> PublishedTable:
     """Put figures, NaN if suppressed, into the cells of their codes."""
-    trees = chosen(hierarchies, list(codes))
-    dimensions = tuple(_dimension(name, some, trees.get(name, ()), total) for name, some in codes.items())
+    by_dimension = chosen(hierarchies, list(codes))
+    dimensions = tuple(_dimension(name, some, by_dimension.get(name, ()), total) for name, some in codes.items())
     shape_of(dimensions)
     places = [_places(one, codes[one.name]) for one in dimensions]
     cells = np.ravel_multi_index(places, [len(one) for one in dimensions])
