@@ -129,7 +129,7 @@ class Model:
         What it is called in an answer, and in words.
     safe_is_high, whole, range
         Whether a higher figure is safer, whether it is a number of records or values, and what a threshold may be.
-    asked_of
+    judged_on
         What a requirement looks at: the figure of every "class"; the "size" of a class, and nothing else; its size in the
         "population"; the chance of "presence" in every class of the population; the "average" over all records; the "sizes" of
         all classes together; or the "payoff" of every class, which follows from its size and what its generalisation loses.
@@ -142,7 +142,7 @@ class Model:
     safe_is_high: ClassVar[bool]
     whole: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
-    asked_of: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes", "payoff"]] = "class"
+    judged_on: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes", "payoff"]] = "class"
     closed: ClassVar[bool] = True
 
     @classmethod
@@ -153,7 +153,7 @@ class Model:
     @property
     def needs_population(self) -> bool:
         """Whether the table is compared with the population that it was drawn from."""
-        return self.asked_of in ("population", "presence")
+        return self.judged_on in ("population", "presence")
 
     @property
     def sensitive(self) -> str | None:
@@ -163,12 +163,12 @@ class Model:
     @property
     def least_size(self) -> int | None:
         """The fewest records, or persons, that a class must hold; None: it does not ask for a size."""
-        return int(self.threshold) if self.asked_of == "size" and self.threshold is not None else None
+        return int(self.threshold) if self.judged_on == "size" and self.threshold is not None else None
 
     @property
     def least_people(self) -> int | None:
         """The fewest people of the population that must share the key of a class; None: it does not ask for them."""
-        return int(self.threshold) if self.asked_of == "population" and self.threshold is not None else None
+        return int(self.threshold) if self.judged_on == "population" and self.threshold is not None else None
 
     @property
     def place(self) -> Place:

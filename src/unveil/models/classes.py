@@ -53,7 +53,7 @@ class KAnonymity(Model):
     k: int | None = None
     name: ClassVar[str] = "k_anonymity"
     label: ClassVar[str] = "k-anonymity"
-    asked_of = "size"
+    judged_on = "size"
     whole: ClassVar[bool] = True
     safe_is_high: ClassVar[bool] = True
 

@@ -44,7 +44,7 @@ class _SmallestClass(Model):
 
     safe_is_high: ClassVar[bool] = True
     whole: ClassVar[bool] = True
-    asked_of = "size"
+    judged_on = "size"
 
     @classmethod
     def measures(cls) -> Iterator[Model]:

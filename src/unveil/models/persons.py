@@ -50,7 +50,7 @@ def in_persons(models: Sequence[Model], person: str | None) -> tuple[Model, ...]
     sizes = [model.least_size for model in models if model.least_size is not None]
     if person is None:
         return tuple(models)
-    if of_records := [model.name for model in models if model.asked_of in ("average", "sizes", "payoff")]:
+    if of_records := [model.name for model in models if model.judged_on in ("average", "sizes", "payoff")]:
         raise ArgumentError(
             f"{of_records[0]} is met in records, but {shown(person)} identifies persons; require a k, which is met in persons, "
             "or do not name the column of persons."

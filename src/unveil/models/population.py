@@ -112,7 +112,7 @@ class KMap(Model):
     label: ClassVar[str] = "k-map"
     safe_is_high: ClassVar[bool] = True
     whole: ClassVar[bool] = True
-    asked_of = "population"
+    judged_on = "population"
 
     @property
     def threshold(self) -> float | None:
@@ -134,7 +134,7 @@ class DeltaPresence(Model):
     name: ClassVar[str] = "delta_presence"
     label: ClassVar[str] = "delta-presence"
     safe_is_high: ClassVar[bool] = False
-    asked_of = "presence"
+    judged_on = "presence"
 
     def __post_init__(self) -> None:
         """Refuse bounds that are not probabilities, or that no probability lies between."""
@@ -197,7 +197,7 @@ class AverageRisk(Model):
     highest: float | None = None
     name: ClassVar[str] = "average_risk"
     label: ClassVar[str] = "average risk"
-    asked_of = "average"
+    judged_on = "average"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     safe_is_high: ClassVar[bool] = False
 

@@ -111,7 +111,7 @@ class Profitable(Model):
     label: ClassVar[str] = "the publisher's payoff"
     safe_is_high: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
-    asked_of = "payoff"
+    judged_on = "payoff"
     closed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -41,7 +41,7 @@ class SizesModel(Model):
     """
 
     highest: float | None = None
-    asked_of = "sizes"
+    judged_on = "sizes"
     safe_is_high: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     lasts: ClassVar[bool] = False

@@ -269,7 +269,7 @@ def unfit_for_finer(model: Model) -> str | None:
     """Return why no recoding without a lattice can be required to meet a model; None if one can."""
     if model.needs_population:
         return f"{model.name} compares with a population, to whose records a finer recoding does not apply; use anonymize."
-    if not model.closed and model.asked_of in ("class", "payoff"):
+    if not model.closed and model.judged_on in ("class", "payoff"):
         return f"{model.name} may fail when classes that meet it are joined; use anonymize, without finer recodings."
     return None
 

@@ -94,7 +94,7 @@ class Requirements:
         by_kind: dict[str, list[Any]] = {}
         self.closed, self.people = True, 0
         for model in models:
-            by_kind.setdefault(model.asked_of, []).append(model)
+            by_kind.setdefault(model.judged_on, []).append(model)
             self.closed = self.closed and model.closed
             self.people = max(self.people, model.least_people or 0)
         self.size: int = max([0, *(model.least_size or 0 for model in by_kind.get("size", ()))])
