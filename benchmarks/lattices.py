@@ -17,7 +17,7 @@ from benchmarks.rows import Row, not_measured
 from benchmarks.search import THIRTEEN, searching
 from unveil.models import KAnonymity
 from unveil.search.lattice.budget import SearchBudget
-from unveil.search.lattice.full_domain import Found
+from unveil.search.lattice.full_domain import SearchResult
 
 _SEEDS = (1, 2, 3, 4, 5)
 _LIMITS = (5, 20, 60)
@@ -67,7 +67,7 @@ def _searched(arx: Arx, request: ArxRequest, heuristic: str) -> dict[int, Search
     return found
 
 
-def row_of(seed: int, limit: int, ours: Found, theirs: Mapping[str, Searched | None]) -> Row:
+def row_of(seed: int, limit: int, ours: SearchResult, theirs: Mapping[str, Searched | None]) -> Row:
     """Say what was found, how far from the best it may be, and what ARX found; the figure is our loss over ARX's lowest."""
     scores = {name: math.inf if found is None else found.score for name, found in theirs.items()}
     least = min(scores.values())

@@ -27,7 +27,7 @@ from unveil.counts import count_table
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.choice import Lattice
-from unveil.search.lattice.full_domain import Found
+from unveil.search.lattice.full_domain import SearchResult
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.request import Request, request_of
 from unveil.sources import load
@@ -122,7 +122,7 @@ def _against_run(arx: Arx, number: int, case: Case) -> Row:
     return replace(row, measured=row.measured + difference(case.request, found, theirs))
 
 
-def difference(request: ArxRequest, found: Found, theirs: Searched) -> str:
+def difference(request: ArxRequest, found: SearchResult, theirs: Searched) -> str:
     """Say where ARX finds another loss, and check that it is known why; nothing where both find the same.
 
     ARX rounds the loss of each attribute. Two flaws of 3.9.2 are known: it rejects some classes whose entropy l is just the one
@@ -139,7 +139,7 @@ def difference(request: ArxRequest, found: Found, theirs: Searched) -> str:
     return "; ARX's release is not t-close: its distance overflows"
 
 
-def _timed(case: Case) -> tuple[float, Found]:
+def _timed(case: Case) -> tuple[float, SearchResult]:
     """Return the best processor time of coding and counting, unless that is done before, and searching, and what was found.
 
     The table is in memory and the kernels are compiled. Applying the result is in nobody's time.
@@ -155,7 +155,7 @@ def searching(
     *,
     coded: bool = False,
     budget: SearchBudget | None = None,
-) -> Callable[[], Found]:
+) -> Callable[[], SearchResult]:
     """Return our search for the same; its data is coded before where that is asked for, else each time."""
     secrets = [model.attribute for model in request.models if not isinstance(model, KAnonymity)]
     trees = {name: unveil.Hierarchy.read(f"{request.hierarchies}{name}.csv") for name in (*request.keys, *secrets)}

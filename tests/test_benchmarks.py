@@ -21,7 +21,7 @@ from benchmarks.sdcmicro import Case, Ran, SdcMicro, SdcMicroError, against_sdcm
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.lattice.choice import Lattice
-from unveil.search.lattice.full_domain import Found
+from unveil.search.lattice.full_domain import SearchResult
 from unveil.search.request import request_of
 from unveil.study import Stated
 
@@ -219,7 +219,7 @@ def test_what_arx_recodes_locally_is_read_as_text(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_loss_above_arxs_lowest_does_not_meet_the_goal() -> None:
-    found = Found((1,), 0.44, 7, 0.3, optimal=False, lattice=12, evaluated=3, closest=((1,), 7))
+    found = SearchResult((1,), 0.44, 7, 0.3, optimal=False, lattice=12, evaluated=3, closest=((1,), 7))
     theirs = {"binary": None, "genetic": Searched(5.0, 0.44 + 1e-9, 7, {"a": 1})}
     row = lattices.row_of(1, 5, found, theirs)
     assert row.met

@@ -93,7 +93,7 @@ def _disclosure(attack: Attack) -> list[Table]:
         if len(rows) > 1:
             rows.insert(0, _rate_row("all together", entry, skew))
         columns, title = ("key", "rate", "in the original", "difference", "kind"), f"Homogeneity and skewness: {name}"
-        tables.append(Table(columns, tuple(rows), title=title, note=_told(attack, name), bars=frozenset({"rate"})))
+        tables.append(Table(columns, tuple(rows), title=title, note=_note(attack, name), bars=frozenset({"rate"})))
     return tables
 
 
@@ -101,7 +101,7 @@ def _rate_row(label: str, entry: Any, before: Any) -> tuple[Any, ...]:
     return (label, entry["value"], before.get("in_original"), before.get("difference"), entry["kind"])
 
 
-def _told(attack: Attack, name: str) -> str:
+def _note(attack: Attack, name: str) -> str:
     """Return in words what is certain, which knowledge would add most to it, and where belief shifts most."""
     entry = attack.homogeneity["by_sensitive"][name]
     best, belief = attack.background["by_sensitive"][name]["knowledge"][0], attack.skewness["by_sensitive"][name]["belief"]

@@ -60,8 +60,8 @@ def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None =
     columns = pair.columns
     news = new_values(pair, [(one.original, one.release) for one in columns])
     attributes = [
-        WhiteBoxRate(one.original, one.release, found, new, within)
-        for one, (found, within), new in zip(columns, _attributes(pair, columns), news, strict=True)
+        WhiteBoxRate(one.original, one.release, rate, new, within)
+        for one, (rate, within), new in zip(columns, _attributes(pair, columns), news, strict=True)
     ]
     plain = {(entry.attribute, entry.release): entry.rate.value for entry in attributes}
     by_model = {model: _by_meaning(pair, blocks, plain) for model, blocks in (models or {}).items() if _touched(pair, blocks)}

@@ -67,10 +67,10 @@ def _ended(words: Sequence[str], *, debug: bool) -> int:
             import traceback
 
             traceback.print_exception(error)
-        return _told(error, words)
+        return _reported(error, words)
 
 
-def _told(error: BaseException, words: Sequence[str]) -> int:
+def _reported(error: BaseException, words: Sequence[str]) -> int:
     """Say in one line what went wrong, and return the exit code."""
     from unveil.cli.process import say
 

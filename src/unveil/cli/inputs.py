@@ -232,12 +232,12 @@ def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple
     return column, Partition.read(note_read(f"partition of {column}", file), column=column)
 
 
-def one_sensitive(inputs: Inputs, given: Sequence[str] | None, *, identity: bool) -> Study:
+def one_sensitive(inputs: Inputs, named: Sequence[str] | None, *, identity: bool) -> Study:
     """Return the study with its sensitive side; several attributes of a project are taken together only if they are named."""
     if identity:
-        if given:
+        if named:
             raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")
         return inputs.study.changed(sensitive=())
-    if not given and inputs.sensitive is not None and len(inputs.sensitive) > 1:
+    if not named and inputs.sensitive is not None and len(inputs.sensitive) > 1:
         raise ProjectError(f"the project has several sensitive attributes ({listed(inputs.sensitive)}); choose with --sensitive.")
     return inputs.study

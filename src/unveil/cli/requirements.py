@@ -190,35 +190,35 @@ class ModelOptions(ClassModelOptions):
         return {"k_map": self.k_map, "presence": self.presence}
 
 
-def hierarchies(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
+def hierarchies(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
     """Return the hierarchies of the sensitive columns: the project's, and those named as COLUMN=FILE."""
     by_column: dict[str, Hierarchy] = {}
     for name in sensitive:
         hierarchy = project.hierarchy(name) if project is not None and name in project.attributes else None
         if hierarchy is not None:
             by_column[name] = hierarchy
-    return by_column | named_hierarchies(given, sensitive)
+    return by_column | named_hierarchies(texts, sensitive)
 
 
-def orders(given: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
+def orders(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
     """Return the orders of the sensitive columns: the project's, and those named as COLUMN=V1,V2,..."""
     by_column: dict[str, Sequence[Any]] = {}
     for name in sensitive:
         attribute = project.attributes.get(name) if project is not None else None
         if attribute is not None and attribute.order:
             by_column[name] = attribute.order
-    for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in given or ()):
+    for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in texts or ()):
         by_column[column] = [value.strip() for value in values.split(",")]
     return by_column
 
 
-def attackers(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
+def attackers(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
     from unveil.partitions import Partition
     from unveil.sources import datasets
 
     models: dict[str, dict[str, Partition]] = {}
-    for text in given or ():
+    for text in texts or ():
         name, colon, rest = text.partition(":")
         if not colon or not name or "=" not in rest:
             raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
@@ -246,12 +246,12 @@ def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict
     return models
 
 
-def named_hierarchies(given: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
+def named_hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
     """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
     from unveil.partitions import Hierarchy
     from unveil.sources import datasets
 
-    pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in given or ()]
+    pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in texts or ()]
     named = [column for column, _ in pairs]
     for column in named:
         if column not in columns:

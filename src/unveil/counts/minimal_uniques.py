@@ -118,7 +118,7 @@ def find_minimal_uniques(
     while not walk.finished:
         walk.advance()
         run.at("sets of attributes", walk.done, total)
-    return walk.found(by_code, order)
+    return walk.uniques(by_code, order)
 
 
 class _Walk:
@@ -166,7 +166,7 @@ class _Walk:
             elif stopped == _NO_ROOM:
                 self._cells, self._starts = _grown(self._cells), _grown(self._starts)
 
-    def found(self, by_code: NDArray[np.int64], order: NDArray[np.int64]) -> MinimalUniques:
+    def uniques(self, by_code: NDArray[np.int64], order: NDArray[np.int64]) -> MinimalUniques:
         """Return what was found, cells and columns numbered as the caller does."""
         columns, cells = self._rows.shape
         starts = np.zeros(cells + 1, dtype=np.int64)

@@ -47,7 +47,7 @@ class SpecialUniques:
     dis_fraction, dis
         The share of the population that was sampled, and the file's risk: the estimated probability that a unique match is
         a correct one (0 if no record is unique).
-    found
+    uniques
         The minimal sample uniques themselves.
     msu, msu_by_size
         For each cell how many it has, and how many of one attribute, of two, and so on.
@@ -61,7 +61,7 @@ class SpecialUniques:
     max_size: int
     dis_fraction: float
     dis: float
-    found: MinimalUniques
+    uniques: MinimalUniques
     msu: NDArray[np.int32]
     msu_by_size: NDArray[np.int32]
     score: NDArray[np.float64]
@@ -102,15 +102,15 @@ class SpecialUniques:
         return (
             self.counts == other.counts
             and (self.max_size, self.dis_fraction) == (other.max_size, other.dis_fraction)
-            and np.array_equal(self.found.starts, other.found.starts)
-            and np.array_equal(self.found.sets, other.found.sets)
+            and np.array_equal(self.uniques.starts, other.uniques.starts)
+            and np.array_equal(self.uniques.sets, other.uniques.sets)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def minimal_uniques(self, cell: int) -> list[tuple[str, ...]]:
         """Return the minimal sample uniques of a cell, smallest first, attributes in the order they were named."""
-        sets = self.found.sets[self.found.starts[cell] : self.found.starts[cell + 1]]
+        sets = self.uniques.sets[self.uniques.starts[cell] : self.uniques.starts[cell + 1]]
         inside = [[at for at in range(len(self.key)) if columns >> at & 1] for columns in sets.tolist()]
         inside.sort(key=lambda places: (len(places), places))
         return [tuple(self.key[at] for at in places) for places in inside]
@@ -128,11 +128,11 @@ class SpecialUniques:
     def contribution_by_cell(self) -> NDArray[np.float64]:
         """Return for each cell and key attribute the share of the score from minimal sample uniques it belongs to."""
         keys, cells = len(self.key), len(self.counts)
-        of_cell = np.repeat(np.arange(cells), np.diff(self.found.starts))
-        points = _points(keys)[np.bitwise_count(self.found.sets) - 1]
+        of_cell = np.repeat(np.arange(cells), np.diff(self.uniques.starts))
+        points = _points(keys)[np.bitwise_count(self.uniques.sets) - 1]
         shares = np.zeros((cells, keys))
         for at in range(keys):
-            shares[:, at] = np.bincount(of_cell, weights=points * (self.found.sets >> at & 1), minlength=cells)
+            shares[:, at] = np.bincount(of_cell, weights=points * (self.uniques.sets >> at & 1), minlength=cells)
         np.divide(shares, self.score[:, None], out=shares, where=self.score[:, None] > 0)
         return shares
 
@@ -278,7 +278,7 @@ def _scored(counts: Counts, largest: int, fraction: float) -> SpecialUniques:
         max_size=largest,
         dis_fraction=fraction,
         dis=dis,
-        found=uniques,
+        uniques=uniques,
         msu=np.diff(uniques.starts).astype(np.int32),
         msu_by_size=uniques.by_size,
         score=score,

@@ -148,9 +148,9 @@ class Walk:
         self._counts, self._rates, self._largest, self._kept = counts, rates, largest, kept
         self._run, self._thread = active_run(), threading.current_thread()
         self._total = subsets_up_to(len(keys), largest)
-        self._found: dict[int, _Figures] = {} if kept is None else kept.load(counts)
-        self._identified = {mask for mask, figures in self._found.items() if figures[-1] == counts.records}
-        self._known_below = _below_each(self._found)
+        self._by_mask: dict[int, _Figures] = {} if kept is None else kept.load(counts)
+        self._identified = {mask for mask, figures in self._by_mask.items() if figures[-1] == counts.records}
+        self._known_below = _below_each(self._by_mask)
         self._stop, self._idle = threading.Event(), threading.Semaphore(0)
         self._waiting: set[Future[None]] = set()
 
@@ -163,10 +163,10 @@ class Walk:
             self._visit(threads)
         except BaseException:
             if self._kept is not None:
-                self._kept.keep(self._found, now=True)
+                self._kept.keep(self._by_mask, now=True)
             raise
         self._report()
-        return [self._subset(mask, *figures) for mask, figures in self._found.items()]
+        return [self._subset(mask, *figures) for mask, figures in self._by_mask.items()]
 
     def _visit(self, threads: int) -> None:
         if threads == 1:
@@ -246,8 +246,8 @@ class Walk:
             split = parent.cells.split(parent.split, at)
             if split.classes == split.settled_single:
                 self._identified.add(mask)
-        self._found[mask] = [*self._rates.of(split), split.classes]
-        if not len(self._found) % 32:
+        self._by_mask[mask] = [*self._rates.of(split), split.classes]
+        if not len(self._by_mask) % 32:
             self._report()
         node = _Node(parent.cells, split, mask, parent.size + 1)
         return node.gathered() if node.size == 1 < self._largest and at >= _SHARED else node
@@ -277,8 +277,8 @@ class Walk:
         if threading.current_thread() is not self._thread:
             return
         if self._kept is not None:
-            self._kept.keep(self._found)
-        self._run.at("subsets", len(self._found), self._total)
+            self._kept.keep(self._by_mask)
+        self._run.at("subsets", len(self._by_mask), self._total)
 
 
 def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:

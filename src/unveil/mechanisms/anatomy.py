@@ -216,7 +216,7 @@ def anatomize(
     least = checked_count("l", l, least=1, most=len(column.values), of="distinct values of the sensitive attribute")
     settings = {"l": least, "groups": groups, "nulls": nulls}
     random = chosen.draws(chance, "anatomy", settings)
-    of_record = _renumbered(_made(column.codes, least, random) if groups is None else _given(records, groups), random)
+    of_record = _renumbered(_made(column.codes, least, random) if groups is None else _from_column(records, groups), random)
     (of_pair, value), n = tally([of_record, column.codes], [int(of_record.max()) + 1, len(column.values)])
     figures = _figures(of_record, of_pair.astype(np.int64), n)
     if figures["least_distinct"] < least:
@@ -258,7 +258,7 @@ def _renumbered(of_record: NDArray[np.int64], random: np.random.Generator) -> ND
     return random.permutation(int(of_record.max()) + 1)[of_record]
 
 
-def _given(records: Microdata, groups: str) -> NDArray[np.int64]:
+def _from_column(records: Microdata, groups: str) -> NDArray[np.int64]:
     """Return the groups that a column names, numbered in their order."""
     return encode(records.column(groups)).codes.astype(np.int64)
 

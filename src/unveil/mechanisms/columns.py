@@ -160,11 +160,11 @@ def _kind(column: Any) -> str:
     )
 
 
-def by_attribute(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
+def by_attribute(option: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     """Return an option for each attribute: one for all, or a mapping by name, which may leave some out."""
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(names, given)
-    for name in given:
+    if not isinstance(option, Mapping):
+        return dict.fromkeys(names, option)
+    for name in option:
         if name not in names:
             raise ArgumentError(f"{what} is given for {shown(name)}, which is not among the attributes named.")
-    return dict(given)
+    return dict(option)

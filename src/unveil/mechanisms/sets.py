@@ -91,7 +91,7 @@ def generalize_sets(
     between, column = checked_separator(separator), chosen.column(attribute)
     values = column.to_list()
     sets = [items_of(value, between) for value in values]
-    recoding = _Recoding(sets, _ancestors(hierarchy, attribute))
+    recoding = _Recoding(sets, _paths_of(hierarchy, attribute))
     for size in range(1, most + 1):
         recoding.mend(fewest, size)
     recoded = [recoding.of(items) for items in sets]
@@ -183,7 +183,7 @@ class _Recoding:
         return (self._leaves[self._chain[item][at]] - 1) / max(len(self._at) - 1, 1)
 
 
-def _ancestors(hierarchy: Any, attribute: str) -> dict[str, Sequence[str]] | None:
+def _paths_of(hierarchy: Any, attribute: str) -> dict[str, Sequence[str]] | None:
     """Return the ancestors of each item, the nearest first."""
     if hierarchy is None:
         return None

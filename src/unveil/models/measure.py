@@ -329,8 +329,8 @@ def _class_size(worst: DecidingClass | None) -> float | None:
 def _check_hierarchies(
     hierarchies: Mapping[str, Hierarchy] | None, orders: Mapping[str, Sequence[Any]] | None, sensitive: Sequence[str]
 ) -> None:
-    for what, given in (("hierarchy", hierarchies), ("order", orders)):
-        for name in given or {}:
+    for what, by_column in (("hierarchy", hierarchies), ("order", orders)):
+        for name in by_column or {}:
             if name not in sensitive:
                 known = listed(sensitive) or "none"
                 raise ArgumentError(

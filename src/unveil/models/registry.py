@@ -66,8 +66,8 @@ MODELS: list[type[Model]] = [
 @checked_arguments
 def register(kind: _Kind) -> _Kind:
     """Add a model of your own, as a decorator of its class: `unveil.measure` then reports it for every table."""
-    given: object = kind
-    if not isinstance(given, type) or not issubclass(given, Model):
+    candidate: object = kind
+    if not isinstance(candidate, type) or not issubclass(candidate, Model):
         raise ArgumentError(f"a model is a class that derives from Model, not {kind_of(kind)}.")
     MODELS.append(kind)
     return kind

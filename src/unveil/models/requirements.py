@@ -57,7 +57,7 @@ MODEL_WORDS = (
 """The words that name a requirement, in a project file and, with dashes, on a command line."""
 
 
-def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[Model]:
+def parse_models(figures: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[Model]:
     """Take the requirements out of a mapping from the words that name them to their figures.
 
     Examples
@@ -77,7 +77,7 @@ def parse_models(given: MutableMapping[str, Any], sensitive: Sequence[str]) -> l
     }  # fmt: skip
     models: list[Model] = []
     for word in MODEL_WORDS:
-        value = given.pop(word, None)
+        value = figures.pop(word, None)
         if value is None:
             continue
         if word in several:

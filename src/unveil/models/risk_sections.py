@@ -165,7 +165,7 @@ def _matches(cells: Counts) -> MatchRisk:
     )
 
 
-def _with_individual(found: Risks, classes: Equivalence, homes: Homes | None) -> Risks:
+def _with_individual(risks: Risks, classes: Equivalence, homes: Homes | None) -> Risks:
     """Return the individual risk under both methods, and the household risk that follows from the exact one."""
     from unveil.measures.individual import UNDERSTATES, approximated, individual_risk
 
@@ -173,7 +173,7 @@ def _with_individual(found: Risks, classes: Equivalence, homes: Homes | None) ->
     rough = approximated(exact)
     one, other = (RecordRisk(risk.highest, risk.rate, risk.expected, UNDERSTATES) for risk in (exact, rough))
     together = None if homes is None else homes.risk(exact.risk[homes.of_class], UNDERSTATES, by_record=True)
-    return replace(found, individual_exact=one, individual_approximate=other, household=together)
+    return replace(risks, individual_exact=one, individual_approximate=other, household=together)
 
 
 def uniqueness(

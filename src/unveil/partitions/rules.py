@@ -75,7 +75,7 @@ class Blocks:
             if not block:
                 raise PartitionError(f"{at(column)}block {number} of {len(members)} is empty; a block holds at least one value.")
         _refuse_overlap(members, column)
-        names = _own_labels(members) if labels is None else _given_labels(labels, len(members), column)
+        names = _own_labels(members) if labels is None else _checked_labels(labels, len(members), column)
         return cls(members, names, labelled=labels is not None, mapping=mapping)
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
@@ -273,7 +273,7 @@ def _own_labels(members: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def _given_labels(labels: Sequence[Any], blocks: int, column: str | None) -> tuple[str, ...]:
+def _checked_labels(labels: Sequence[Any], blocks: int, column: str | None) -> tuple[str, ...]:
     if len(labels) != blocks:
         raise PartitionError(f"{at(column)}each block has one label; labels given: {len(labels)}, blocks: {blocks}.")
     nameless = sum(not _is_label(label) for label in labels)

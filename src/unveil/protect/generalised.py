@@ -86,7 +86,7 @@ def generalised(
     choice: Choice, records: ReleaseRecords, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
 ) -> Release[Generalisation]:
     """Return the release made of protected records."""
-    best, request, space = choice.found, choice.request, choice.lattice.space
+    best, request, space = choice.best, choice.request, choice.lattice.space
     after, lost = choice.after(), lost_attributes(choice)
     generalisation = Generalisation(
         transformation=space.transformation(choice.node),
@@ -122,7 +122,7 @@ def generalised(
 
 def _notes(choice: Choice, options: Options) -> list[str]:
     """Return what a user should know about the release."""
-    notes, best, request, space = [], choice.found, choice.request, choice.lattice.space
+    notes, best, request, space = [], choice.best, choice.request, choice.lattice.space
     if request.proposed:
         notes.append(f"Hierarchies were proposed from the values of {listed([*request.proposed])}; write your own for meaning.")
     if options.pseudonymised:

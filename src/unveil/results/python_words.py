@@ -37,7 +37,7 @@ def in_python(view: View, calls: Mapping[str, str]) -> View:
     def said(text: str) -> str:
         for command, python in phrases.items():
             text = text.replace(command, python)
-        return _OPTION.sub(lambda found: f"`{found[1].replace('-', '_')}`", text)
+        return _OPTION.sub(lambda match: f"`{match[1].replace('-', '_')}`", text)
 
     return worded(view, said)
 

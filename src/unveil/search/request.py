@@ -222,7 +222,7 @@ def request_of(
     If a study identifies persons, the size that is required of a class is a number of persons as well.
     """
     said = said or Stated()
-    keys, given = hierarchies_of(attributes, said.hierarchies)
+    keys, by_attribute = hierarchies_of(attributes, said.hierarchies)
     beside = others or OtherColumns()
     person, gone = person_of(data), names_of(beside.identifiers)
     if person is not None and person in gone:
@@ -241,13 +241,13 @@ def request_of(
     if said.population is not None:
         whole, cells = _within(said.population, keys, cells)
     orders = {name: tuple(order) for name, order in said.orders.items()}
-    scales = {name: Scale(name, orders.get(name), given.get(name)) for name in sensitive}
+    scales = {name: Scale(name, orders.get(name), by_attribute.get(name)) for name in sensitive}
     required = completed(models, scales)
     lacking = [model.name for model in required.values() if model.needs_population and whole is None]
     if lacking:
         raise ArgumentError(f"{lacking[0]} compares the table with its population; give the population's table.")
     require_persons(cells, person)
-    return Request(keys, sensitive, given, table, rows, coded, cells, required, gone, whole, also, person)
+    return Request(keys, sensitive, by_attribute, table, rows, coded, cells, required, gone, whole, also, person)
 
 
 def person_of(data: Data | BatchedRecords) -> str | None:

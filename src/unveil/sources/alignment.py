@@ -86,7 +86,7 @@ def align(
     same_order
         Whether the rows of both are in the same order.
     """
-    ways = [name for name, given in (("id", identity), ("link", link), ("same order", same_order or None)) if given is not None]
+    ways = [name for name, value in (("id", identity), ("link", link), ("same order", same_order or None)) if value is not None]
     if len(ways) > 1:
         raise ArgumentError(f"the correspondence is given in {len(ways)} ways ({listed(ways)}); give one.")
     if not ways:

@@ -127,18 +127,18 @@ def counted_column(name: str, series: pl.Series) -> CodedTable:
     require_countable(name, series)
     column = _countable(series.alias(""))  # some names are patterns to Polars
     if column.dtype == pl.String and _at_once(column) and not column.null_count():
-        first, found = counted_texts(column)
+        first, rows_of = counted_texts(column)
         if len(first) <= _FEW:
             texts = [column.item(row) for row in first.tolist()]
             order = sorted(range(len(texts)), key=texts.__getitem__)
-            return _counted_values(name, [texts[at] for at in order], found[order])
+            return _counted_values(name, [texts[at] for at in order], rows_of[order])
         present, codes = _coded_distinct(column[first])
     else:
         counts = column.value_counts(name="n")
-        values, found = counts.get_column(""), counts.get_column("n").to_numpy()
+        values, rows_of = counts.get_column(""), counts.get_column("n").to_numpy()
         present, codes = _coded_distinct(values) if values.dtype == pl.String and not values.null_count() else _coded(values)
     n = np.empty(len(present), dtype=np.int64)
-    n[codes] = found
+    n[codes] = rows_of
     return _counted_values(name, present, n)
 
 

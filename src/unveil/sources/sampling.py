@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampled", "sample"]
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 _DRAWN = 1 << 17
 """At most this many records are drawn to find the large classes: those drawn at least `_OFTEN` times."""
 _OFTEN = 8
@@ -79,8 +79,8 @@ def sample(source: StreamSource | EngineSource, key: Sequence[str], sensitive: S
 
 
 def _of_engine(
-    source: EngineSource, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Found]
-) -> _Found:
+    source: EngineSource, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Result]
+) -> _Result:
     """Count the batches of a table; the first one shows the types."""
     first = next(source.batches(columns), None)
     if first is None or first.is_empty():

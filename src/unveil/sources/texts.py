@@ -32,15 +32,15 @@ def numbered_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.ui
         The first row of every text, and the number of every row's.
     """
     numbers = np.zeros(len(column), dtype=np.uint32)
-    return _found(column, numbers)[0], numbers
+    return _numbered(column, numbers)[0], numbers
 
 
 def counted_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Return the first row of every text of a column, in their order, and how many rows hold it; nulls are left out."""
-    return _found(column, np.zeros(0, dtype=np.uint32))
+    return _numbered(column, np.zeros(0, dtype=np.uint32))
 
 
-def _found(column: pl.Series, numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _numbered(column: pl.Series, numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Return the first row of every text, and how many rows hold it; fill in the number of every row's, where there is room."""
     column = column.rechunk()
     null = column.is_null().to_numpy(writable=True) if column.null_count() else np.zeros(0, dtype=bool)

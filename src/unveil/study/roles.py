@@ -175,17 +175,17 @@ class Meaning:
     @classmethod
     def of(cls, columns: Sequence[str], meant: Mapping[str, Any]) -> Meaning:
         """Read what is said about columns, and refuse a column that is not there."""
-        given = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
-        for name, kind in given["kinds"].items():
+        arguments = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
+        for name, kind in arguments["kinds"].items():
             require_columns([name], columns)
             if kind not in KINDS:
                 raise ArgumentError.not_one_of(f"the kind of {shown(name)}", kind, KINDS)
         return cls(
-            given["kinds"],
-            {name: Partition.of(spec, column=name) for name, spec in given["partitions"].items()},
+            arguments["kinds"],
+            {name: Partition.of(spec, column=name) for name, spec in arguments["partitions"].items()},
             {
                 name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
-                for name, hierarchy in given["hierarchies"].items()
+                for name, hierarchy in arguments["hierarchies"].items()
             },
-            {name: tuple(order) for name, order in given["orders"].items()},
+            {name: tuple(order) for name, order in arguments["orders"].items()},
         )

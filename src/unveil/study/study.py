@@ -283,10 +283,10 @@ class Study:
         roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
         roles.require(self.names)
         checked = Meaning.of(self.names, meant)
-        given = {name: value for name, value in meant.items() if value is not None}
+        arguments = {name: value for name, value in meant.items() if value is not None}
         read = ("kinds", "partitions", "hierarchies", "orders")
-        changes: dict[str, Any] = {name: getattr(checked, name) for name in read if name in given}
-        changes |= {name: given[name] for name in ("nulls", "population", "project") if name in given}
+        changes: dict[str, Any] = {name: getattr(checked, name) for name in read if name in arguments}
+        changes |= {name: arguments[name] for name in ("nulls", "population", "project") if name in arguments}
         _checked_nulls(changes.get("nulls", self.nulls))
         return self._copied({"roles": roles, **changes})
 

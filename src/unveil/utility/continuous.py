@@ -107,7 +107,7 @@ def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbe
         structures = _structures(kept, [original[name] for name in kept], [release[name] for name in kept])
     il1s, reason = _il1s(attributes)
     covariance, correlation, components, communalities, scores, eigenvalues = (
-        structures.found.get(name) or _undefined(structures.reason) for name in _STRUCTURES
+        structures.compared.get(name) or _undefined(structures.reason) for name in _STRUCTURES
     )
     return ContinuousLoss(
         data=_together(known),
@@ -265,7 +265,7 @@ class _Structures:
     """The structures that could be compared, on how many complete records, and why others could not."""
 
     complete: int
-    found: Mapping[str, ComparedCells]
+    compared: Mapping[str, ComparedCells]
     reason: str = ""
 
 

@@ -85,9 +85,9 @@ def encoded(original: Source, release: Source, names: Sequence[str], *, numbers:
     return Encoded(tuple(names), numeric, np.column_stack([one for one, _ in pairs]), np.column_stack([two for _, two in pairs]))
 
 
-def in_common(original: Source, release: Source, given: Names | None, *, without: Iterable[str | None] = ()) -> tuple[str, ...]:
+def in_common(original: Source, release: Source, columns: Names | None, *, without: Iterable[str | None] = ()) -> tuple[str, ...]:
     """Return the columns named, each once, or (none named) those that both tables hold."""
-    names = names_of(given)
+    names = names_of(columns)
     if doubled := [name for name in names if names.count(name) > 1]:
         raise ArgumentError(f"column {shown(doubled[0])} is named twice; name it once.")
     common = names or tuple(name for name in original.names if name in release.names and name not in set(without))

@@ -214,13 +214,13 @@ def _by_matrix(one: pl.Series, other: pl.Series, method: KnownMethod) -> Likelih
     before, after = common_codes(one, other)
     texts = {int(code): str(value) for codes, column in ((before, one), (after, other)) for code, value in _values(codes, column)}
     size = max(texts) + 1
-    given = method.settings.get("matrix")
-    if given is None:
+    matrices = method.settings.get("matrix")
+    if matrices is None:
         kept = checked_number("method: retention", method.settings.get("retention"), above=0.0, most=1.0)
         matrix = np.full((size, size), (1.0 - kept) / max(size - 1, 1))
         np.fill_diagonal(matrix, kept)
     else:
-        rows = given.get(one.name) if isinstance(given, Mapping) else None
+        rows = matrices.get(one.name) if isinstance(matrices, Mapping) else None
         if not isinstance(rows, Mapping) or not all(isinstance(row, Mapping) for row in rows.values()):
             raise ArgumentError(f"method: the matrix is given by attribute, true and released value; {shown(one.name)} has none.")
         named = [texts.get(code, "") for code in range(size)]

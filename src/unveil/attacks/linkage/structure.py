@@ -307,7 +307,7 @@ class _Clusters:
         """Cluster the records; the tightest of several starts is kept."""
         generator = np.random.default_rng(seed)
         rounds = [_k_means(space.scores, number_of, generator) for _ in range(_STARTS)]
-        labels = min(rounds, key=lambda found: found[1])[0]
+        labels = min(rounds, key=lambda clustering: clustering[1])[0]
         sizes = np.bincount(labels, minlength=number_of)
         place = summed(labels, space.first(), number_of) / sizes
         order = np.argsort(place, kind="stable")

@@ -142,10 +142,10 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     return untraceable(massc_release, chance, keep_order=keep_order)
 
 
-def _range(name: str, given: Any) -> tuple[float, float]:
-    if not isinstance(given, tuple | list) or len(given) != 2:  # noqa: PLR2004
+def _range(name: str, bounds: Any) -> tuple[float, float]:
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:  # noqa: PLR2004
         raise ArgumentError(f"{name} takes two numbers: the least and the highest probability.")
-    low, high = (checked_share(name, bound) for bound in given)
+    low, high = (checked_share(name, bound) for bound in bounds)
     if low > high or (name == "sampling" and low == 0.0):
         raise ArgumentError(
             f"{name} goes from {low:g} to {high:g}; the least comes first, and the probability of staying is above 0."

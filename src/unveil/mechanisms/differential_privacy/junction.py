@@ -107,11 +107,11 @@ class JunctionTree:
         while waiting:
             before, at, reached = waiting.pop()
             known, shared = self._met(before, at, name), self._shared(before, at)
-            given = self._given(at, shared)
+            shares = self._conditional(at, shared)
 
-            def onward(wanted: Set, at: int = at, known: Set = known, given: Table = given, reached: Table = reached) -> Table:
+            def onward(wanted: Set, at: int = at, known: Set = known, shares: Table = shares, reached: Table = reached) -> Table:
                 kept = tuple(label for label in self.cliques[at] if label in known or label in wanted)
-                return _einsum(reached, known, _einsum(given, self.cliques[at], kept), kept, wanted)
+                return _einsum(reached, known, _einsum(shares, self.cliques[at], kept), kept, wanted)
 
             pairs |= {other: onward((name, other)) for other in self.cliques[at] if other not in (name, *pairs)}
             further = (other for other in self._beside(at) if other != before)
@@ -182,7 +182,7 @@ class JunctionTree:
     def _along(self, values: Table, at: int, names: Sequence[int]) -> Table:
         return np.asarray(values).reshape([self.shape[name] if name in names else 1 for name in self.cliques[at]])
 
-    def _given(self, at: int, names: Sequence[int]) -> Table:
+    def _conditional(self, at: int, names: Sequence[int]) -> Table:
         """Return a clique's table as shares given some of its attributes."""
         known = self._along(self.marginal(at, names), at, names)
         return np.asarray(np.divide(self.tables[at], known, out=np.zeros_like(self.tables[at]), where=known > 0.0))

@@ -86,8 +86,8 @@ def dp_count(
     """
     unit, records = Unit.requested(data, person, contribution), open_microdata(data)
     budget, why = Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
-    asked_for = records.taken(np.flatnonzero(matching(records, where or {})))
-    n, most = len(unit.kept(asked_for)), unit.contribution
+    matched = records.taken(np.flatnonzero(matching(records, where or {})))
+    n, most = len(unit.kept(matched)), unit.contribution
     notes = charged(ledger, "count", [loss_of(budget)], unit)
     (value,), spent = noisy("count", [n], budget, l1=most, l2=most)
     return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *why, *notes))

@@ -164,9 +164,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     points = prepared(chosen, kinds, orders, aggregate, standardise=standardise)
     if method == "optimal" and groups is None and (names := [one.name for one in points if one.kind == "nominal"]):
         raise ArgumentError(f"method 'optimal' needs an order, and {listed(names)} has none; use 'mdav'.")
-    partition = by_method(method, k, float(gain), refine=refine) if groups is None else _given(chosen, groups, k)
+    partition = by_method(method, k, float(gain), refine=refine) if groups is None else _by_groups(chosen, groups, k)
     sets = [points] if together else [[attribute] for attribute in points]
-    stratum = _strata(chosen, names_of(within), given=groups is not None)
+    stratum = _strata(chosen, names_of(within), has_groups=groups is not None)
     of_record = {one.name: number for some in sets for number in [grouped(some, k, partition, stratum)] for one in some}
     settings = {"k": k, "method": method, "standardise": standardise, "together": together, "nulls": nulls}
     settings |= {"within": list(names_of(within))} if within else {}
@@ -182,9 +182,9 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     return _release(chosen, points, of_record, shares, settings, chance, keep_order=keep_order)
 
 
-def _strata(chosen: Chosen, within: Sequence[str], *, given: bool) -> NDArray[np.int64]:
+def _strata(chosen: Chosen, within: Sequence[str], *, has_groups: bool) -> NDArray[np.int64]:
     """Return the stratum of every record; 0 for all if no column makes strata."""
-    if within and given:
+    if within and has_groups:
         raise ArgumentError("groups are given, so none are formed within columns; leave out either `groups` or `within`.")
     require_columns(within, chosen.records.names)
     if both := [name for name in within if name in chosen.names]:
@@ -192,7 +192,7 @@ def _strata(chosen: Chosen, within: Sequence[str], *, given: bool) -> NDArray[np
     return strata_of(chosen, within)[0]
 
 
-def _given(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
+def _by_groups(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
     """Return the method that keeps to the groups given, none of which may be smaller than k."""
     labels = encode(chosen.column(groups)).codes if isinstance(groups, str) else checked_array("groups", groups)
     if not isinstance(groups, str):

@@ -49,14 +49,14 @@ def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.bool_]) -> NDArra
 
     records, total = np.ascontiguousarray(points.T), sum_of(points)
     tree, group, counts = tree_of(records), np.full(len(records), -1), np.array([len(records), 0])
-    found, distance, ahead = np.empty(k, np.int64), np.empty(k), np.empty(len(points))
+    hits, distance, ahead = np.empty(k, np.int64), np.empty(k), np.empty(len(points))
     stack, bounds = np.empty(128, np.int64), np.empty(128)
     while counts[0] >= 2 * k and not stop[0]:
         left, centre = np.flatnonzero(group < 0), total / counts[0]
         reach = np.sqrt(((records[left] - centre) ** 2).sum(axis=1))
         order = np.argsort(-reach, kind="stable")
         outer = left[order], reach[order], centre
-        rounds(records, *tree, total, group, counts, *outer, found, distance, stack, bounds, ahead, stop)
+        rounds(records, *tree, total, group, counts, *outer, hits, distance, stack, bounds, ahead, stop)
     group[group < 0] = counts[1]
     return group
 

@@ -28,15 +28,15 @@ _WORTH = 8
 @compiled_within
 def _bound(box, node, at, sign):
     """Return how near the nearest place of a node's box is, or, with a sign below zero, how far the farthest is, below zero."""
-    found, width = 0.0, at.shape[0]
+    squared, width = 0.0, at.shape[0]
     for axis in range(width):
         below, above = box[node, axis] - at[axis], box[node, width + axis] + at[axis]
         if sign < 0.0:
             below, above = abs(below), abs(above)
         apart = below if below > above else above
         if apart > 0.0:
-            found += apart * apart
-    return sign * found
+            squared += apart * apart
+    return sign * squared
 
 
 @compiled_in_place
@@ -60,7 +60,7 @@ def _pushed(left, first, box, node, at, sign, stack, bounds, top):
 
 
 @compiled_in_place
-def _search(points, records, starts, left, first, box, at, sign, wanted, found, distance, stack, bounds):  # noqa: PLR0913
+def _search(points, records, starts, left, first, box, at, sign, wanted, hits, distance, stack, bounds):  # noqa: PLR0913
     """Fill in as many as wanted of the records nearest to a place, nearest first, or, with a sign below zero, of the farthest.
 
     Of several records at the same distance the first comes first. Distances are squared, and have the sign.
@@ -72,7 +72,7 @@ def _search(points, records, starts, left, first, box, at, sign, wanted, found, 
     while top > 0:
         top -= 1
         node, bound = stack[top], bounds[top]
-        if bound > distance[last] or (bound == distance[last] and first[node] > found[last]):
+        if bound > distance[last] or (bound == distance[last] and first[node] > hits[last]):
             continue
         leaf = node - starts.shape[0]
         if leaf < 0:
@@ -84,13 +84,13 @@ def _search(points, records, starts, left, first, box, at, sign, wanted, found, 
                 away = points[place, axis] - at[axis]
                 apart += away * away
             apart *= sign
-            if size > last and (apart > distance[last] or (apart == distance[last] and record > found[last])):
+            if size > last and (apart > distance[last] or (apart == distance[last] and record > hits[last])):
                 continue
             to = size if size < last else last
-            while to > 0 and (apart < distance[to - 1] or (apart == distance[to - 1] and record < found[to - 1])):
-                found[to], distance[to] = found[to - 1], distance[to - 1]
+            while to > 0 and (apart < distance[to - 1] or (apart == distance[to - 1] and record < hits[to - 1])):
+                hits[to], distance[to] = hits[to - 1], distance[to - 1]
                 to -= 1
-            found[to], distance[to] = record, apart
+            hits[to], distance[to] = record, apart
             size += 1
 
 
@@ -160,7 +160,7 @@ def _outermost(points, group, outer, reach, centre, drift):
 
 @compiled
 def rounds(  # noqa: PLR0913
-    points, standing, records, leaves, places, starts, left, first, box, total, group, counts, outer, reach, origin, found,
+    points, standing, records, leaves, places, starts, left, first, box, total, group, counts, outer, reach, origin, hits,
     distance, stack, bounds, centre, stop,
 ):  # fmt: skip
     """Form two groups a round while 3k records are left, then one of 2k or more; return once `outer` takes too long to look at.
@@ -175,12 +175,12 @@ def rounds(  # noqa: PLR0913
         How many records have no group, and how many groups there are.
     outer, reach, origin
         Records from the outermost inwards, how far each is from a centre, and that centre.
-    found, distance, stack, bounds, centre
+    hits, distance, stack, bounds, centre
         Room for k records, the least number in a group, for what is still to be searched, and for the centre.
     stop
         Once it holds true the loop ends.
     """
-    k, looked, usual = found.shape[0], 0, 0
+    k, looked, usual = hits.shape[0], 0, 0
     while counts[0] >= 2 * k and not stop[0]:
         drift = 0.0
         for axis in range(centre.shape[0]):
@@ -197,12 +197,12 @@ def rounds(  # noqa: PLR0913
                 break
             sign, wanted = (-1.0, 1) if step == 0 else (1.0, k)
             at = points[around]
-            _search(standing, records, starts, left, first, box, at, sign, wanted, found, distance, stack, bounds)
+            _search(standing, records, starts, left, first, box, at, sign, wanted, hits, distance, stack, bounds)
             if step == 0:
-                second = found[0]
+                second = hits[0]
                 continue
             for number in range(k):
-                record = found[number]
+                record = hits[number]
                 group[record] = counts[1]
                 for axis in range(centre.shape[0]):
                     total[axis] -= points[record, axis]

@@ -120,7 +120,7 @@ def pram(
     stratum, labels = _strata(records, within, names)
     settings = {"retention": kept, "matrix": matrix is not None, "invariant": invariant, "strata": list(within), "nulls": nulls}
     by_name = {name: _Column(records, name, matrices.get(name)) for name in names}
-    used = {name: [column.values, column.given] for name, column in by_name.items()}
+    used = {name: [column.values, column.matrix] for name, column in by_name.items()}
     random = chosen.draws(chance, "pram", {**settings, "matrices": used})
     columns, figures = {}, {"changed": {}, "expected_changed": {}, "diagonal": {}, "matrices": {}}  # type: ignore[var-annotated]
     for name, column in by_name.items():
@@ -135,7 +135,7 @@ def pram(
 class _Column:
     """One attribute: its values as codes without the null, and what they become."""
 
-    def __init__(self, records: Microdata, name: str, given: Any) -> None:
+    def __init__(self, records: Microdata, name: str, matrix: Any) -> None:
         self.column = records.column(name)
         require_countable(name, self.column)
         if self.column.dtype.is_float():
@@ -150,9 +150,9 @@ class _Column:
             )
         self.codes = coded.codes
         self.filled = self.codes < len(self.present)
-        self.values, self.given = self.present, None
-        if given is not None:
-            self.values, self.given = checked_matrix(name, given, self.present)
+        self.values, self.matrix = self.present, None
+        if matrix is not None:
+            self.values, self.matrix = checked_matrix(name, matrix, self.present)
         self.changes = (0.0, 0.0)
         self.diagonal: dict[Any, float] = {}
 
@@ -186,8 +186,8 @@ class _Column:
     def _matrix(self, counts: NDArray[np.int64], retention: float | None, *, invariant: bool) -> NDArray[np.float64]:
         if not counts.any():
             return np.eye(len(counts))
-        if self.given is not None:
-            return invariant_matrix(self.given, counts) if invariant else self.given
+        if self.matrix is not None:
+            return invariant_matrix(self.matrix, counts) if invariant else self.matrix
         kept = float(retention or 0.0)
         return even_invariant_matrix(counts, kept) if invariant else retention_matrix(counts > 0, kept)
 
@@ -216,7 +216,7 @@ class _Weak:
 
     def __init__(self, retention: float | None, *, invariant: bool, stratified: bool) -> None:
         self._made = invariant if retention is None else retention < 1.0
-        self._told = invariant and stratified
+        self._by_stratum = invariant and stratified
         self.certain = self.rare = 0
 
     def look(self, matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
@@ -224,7 +224,7 @@ class _Weak:
         present = counts > 0
         if self._made and bool(np.any(np.count_nonzero(matrix[present] > _NEVER, axis=0) == 1)):
             self.certain += 1
-        elif self._told and bool(np.any(counts[present] < _FEWEST)):
+        elif self._by_stratum and bool(np.any(counts[present] < _FEWEST)):
             self.rare += 1
 
     def refuse(self, name: str, strata: int) -> None:

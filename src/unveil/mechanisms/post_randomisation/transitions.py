@@ -110,23 +110,23 @@ def invariant_matrix(matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> 
     return np.asarray(product / product.sum(axis=1, keepdims=True))
 
 
-def checked_matrix(name: str, given: Any, present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
+def checked_matrix(name: str, entries: Any, present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
     """Return the values and the matrix that the caller gave for them, or say what is wrong with it.
 
     Parameters
     ----------
     name
         The attribute, for messages.
-    given
+    entries
         An array over the values present, in their order; or a mapping from each value present to a mapping from the values
         it may become to their probabilities. In the second form a value may become one that does not occur yet.
     present
         The values that occur.
     """
-    if isinstance(given, Mapping):
-        values, matrix = _from_mapping(name, given, present)
+    if isinstance(entries, Mapping):
+        values, matrix = _from_mapping(name, entries, present)
     else:
-        values, matrix = tuple(present), _as_array(name, given)
+        values, matrix = tuple(present), _as_array(name, entries)
         if matrix.shape != (len(values), len(values)):
             shape = " x ".join(map(str, matrix.shape))
             raise ArgumentError(
@@ -158,24 +158,24 @@ def drawn(codes: NDArray[Any], matrix: NDArray[np.float64], random: np.random.Ge
     return out
 
 
-def _as_array(name: str, given: Any) -> NDArray[np.float64]:
+def _as_array(name: str, entries: Any) -> NDArray[np.float64]:
     try:
-        return np.array(given, dtype=np.float64)
+        return np.array(entries, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"the matrix of {shown(name)} is not a table of numbers.") from None
 
 
-def _from_mapping(name: str, given: Mapping[Any, Any], present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
-    lacking = [value for value in present if value not in given]
-    if lacking or not all(isinstance(row, Mapping) for row in given.values()):
+def _from_mapping(name: str, rows: Mapping[Any, Any], present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
+    lacking = [value for value in present if value not in rows]
+    if lacking or not all(isinstance(row, Mapping) for row in rows.values()):
         raise ArgumentError(
             f"the matrix of {shown(name)} has no row for {len(lacking):,} of its {len(present):,} values; "
             "give each value a mapping from the values that it may become to their probabilities."
         )
-    values = tuple(dict.fromkeys([*present, *given, *(value for row in given.values() for value in row)]))
+    values = tuple(dict.fromkeys([*present, *rows, *(value for row in rows.values() for value in row)]))
     at = {value: place for place, value in enumerate(values)}
     matrix = np.eye(len(values))
-    for value, row in given.items():
+    for value, row in rows.items():
         matrix[at[value]] = 0.0
         for other, probability in row.items():
             matrix[at[value], at[other]] = _as_array(name, probability)

@@ -16,7 +16,7 @@ from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
-from unveil.search.lattice.full_domain import Found, search
+from unveil.search.lattice.full_domain import SearchResult, search
 from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, targets_of
 from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.space import Node, Space
@@ -74,7 +74,7 @@ class Lattice:
             raise ArgumentError(f"the objective {goal.name} needs a population; give the population's table.")
         return cls(request, space, requirements, goal, limit)
 
-    def searched(self, budget: SearchBudget | None = None) -> Found:
+    def searched(self, budget: SearchBudget | None = None) -> SearchResult:
         """Search for the best node."""
         return search(self.space, self.requirements, self.objective, self.limit, budget=budget)
 
@@ -92,7 +92,7 @@ class Lattice:
         classes, gone = suppressed_classes(self.space, self.requirements, best.node)
         return Choice(self, best, best.node, classes, gone, time.perf_counter() - began)
 
-    def _unmet(self, best: Found) -> ModelNotMetError:
+    def _unmet(self, best: SearchResult) -> ModelNotMetError:
         """Say which model cannot be met, and by how much."""
         if not best.optimal:
             looked = counted(best.evaluated, "generalisation")
@@ -147,7 +147,7 @@ class Choice:
     ----------
     lattice
         The generalisations that it was chosen from.
-    found
+    best
         What the search found.
     node, classes, gone
         The node, its classes, and those of them that are suppressed.
@@ -156,7 +156,7 @@ class Choice:
     """
 
     lattice: Lattice
-    found: Found
+    best: SearchResult
     node: Node
     classes: ClassTable
     gone: NDArray[np.bool_]

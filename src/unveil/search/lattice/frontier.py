@@ -134,7 +134,7 @@ class _Search:
             raise ArgumentError(f"{size:,} generalisations are too many for a front; bound the levels of attributes.")
         self.closed = np.zeros(self.shape, dtype=bool)
         self.risks = np.zeros((*self.shape, len(question.homogeneity)))  # a lower bound, so far, of what is disclosed
-        self.found = Undominated()
+        self.front = Undominated()
         self.evaluated = 0
         self.began = time.monotonic()
 
@@ -148,11 +148,11 @@ class _Search:
             if self.closed[place]:
                 continue
             if self._spent():
-                return Frontier(self.found.sorted(), complete=False, evaluated=self.evaluated)
+                return Frontier(self.front.sorted(), complete=False, evaluated=self.evaluated)
             self.evaluated += 1
             run.check()
             self._look(place)
-        return Frontier(self.found.sorted(), complete=True, evaluated=self.evaluated)
+        return Frontier(self.front.sorted(), complete=True, evaluated=self.evaluated)
 
     def _order(self) -> NDArray[np.int64]:
         """Return the nodes, the most general first; if all possible ones are looked at, in the order of rolling up attributes.
@@ -198,7 +198,7 @@ class _Search:
         if self.sound:
             self.risks[place] = [risk or 0.0 for risk in point.homogeneity.values()]
         if self._judged(point.degrees) and self._kept_to(point, gone):
-            self.found.offer(point)
+            self.front.offer(point)
         elif self.sound and any(exceeds(risk, self.ask.thresholds.homogeneity) for risk in point.homogeneity.values()):
             self.closed[_below(place)] = True
 
@@ -206,7 +206,7 @@ class _Search:
         """Whether a release keeps to the thresholds and is not beaten; chance is computed only if the rest is acceptable."""
         thresholds = self.ask.thresholds
         missed = any(thresholds.misses(name, degree) for name, degree in point.degrees.items())
-        if missed or (thresholds.degrees and self.found.dominates(point.figures)):
+        if missed or (thresholds.degrees and self.front.dominates(point.figures)):
             return False
         return not thresholds.missed(point, self.ask.adjusted_at(point.node, gone) if thresholds.degrees else {})
 
@@ -227,7 +227,7 @@ class _Search:
         known = zip(self.ask.homogeneity.items(), floor.tolist(), strict=True)
         least = {name: risk if rate.defined else None for (name, rate), risk in known}
         best = FrontPoint(node, identity, least, degrees, 0.0, 0)
-        return not self._judged(degrees) or self.found.dominates(best.figures)
+        return not self._judged(degrees) or self.front.dominates(best.figures)
 
     def _judged(self, degrees: Mapping[str, float | None]) -> bool:
         """Whether every need that can be served somewhere has a degree here."""

@@ -35,7 +35,7 @@ from unveil.search.requirements import NodeRequirements
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Found", "search"]
+__all__ = ["SearchResult", "search"]
 
 _MOST_NODES = 1 << 26
 """Lattices up to this many nodes are held as a whole; of larger ones only the nodes looked at."""
@@ -64,7 +64,7 @@ _MOST_SURVEYED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class SearchResult:
     """What a search ends with.
 
     Attributes
@@ -120,7 +120,7 @@ def search(
     limit: int,
     *,
     budget: SearchBudget | None = None,
-) -> Found:
+) -> SearchResult:
     """Return the node of the lowest score that meets the requirements with at most `limit` records suppressed.
 
     Parameters
@@ -155,7 +155,7 @@ class _Search:
         self.most = math.inf  # the most that a node may cost to be as good as the best so far
         self.tying = False  # whether the lowest cost is known, and only lower levels are looked for
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search until nothing better can be left, or the budget is used up."""
         if (surveyed := self._survey()) is not None:
             return surveyed
@@ -179,9 +179,9 @@ class _Search:
         bound = seen.score if optimal else self._lowest_left()
         optimal = optimal or (seen.node is not None and bound >= seen.score - self._slack(seen.score))
         closest = seen.closest if seen.closest is not None else (self.space.top, self.space.records)
-        return Found(seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest)
+        return SearchResult(seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest)
 
-    def _survey(self) -> Found | None:
+    def _survey(self) -> SearchResult | None:
         """Settle all nodes in one pass, if requirements and objective depend on nothing but class sizes."""
         least, survey = self.requirements.least, None if isinstance(self.objective, Separable) else self.objective.survey
         limited = self.budget.seconds is not None or self.budget.nodes is not None
@@ -208,9 +208,9 @@ class _Search:
         for at, level in enumerate(self.first):
             self.closed[(slice(None),) * at + (slice(0, level),)] = True
 
-    def _settled(self, node: Node | None, score: float, lost: int, closest: tuple[Node, int]) -> Found:
+    def _settled(self, node: Node | None, score: float, lost: int, closest: tuple[Node, int]) -> SearchResult:
         size = self.space.size
-        return Found(node, score, lost, score, optimal=True, lattice=size, evaluated=size, closest=closest)
+        return SearchResult(node, score, lost, score, optimal=True, lattice=size, evaluated=size, closest=closest)
 
     def look(self, node: Node) -> bool:
         """Evaluate a node, once; return whether it meets the requirements."""

@@ -295,12 +295,12 @@ def _of_classes(objective: str, targets: Sequence[str], keys: Sequence[str], fac
     return ClassBased(objective, CLASS_COSTS[objective], rises="first" if objective == "kl" else "more", survey=survey)
 
 
-def _weights(attributes: Sequence[KeyAttribute], given: Mapping[str, float], plain: str, joined: Joining) -> NDArray[np.float64]:
+def _weights(attributes: Sequence[KeyAttribute], raw: Mapping[str, float], plain: str, joined: Joining) -> NDArray[np.float64]:
     """Return the weights as shares: of their sum for a mean; of the largest otherwise, and for the height, which is a sum."""
     names = [one.name for one in attributes]
-    if unknown := [name for name in given if name not in names]:
+    if unknown := [name for name in raw if name not in names]:
         raise ArgumentError(f"a weight is given for {shown(unknown[0])}, which is not a key attribute.")
-    weights = np.array([given.get(name, 1.0) for name in names], dtype=np.float64)
+    weights = np.array([raw.get(name, 1.0) for name in names], dtype=np.float64)
     if not (weights >= 0.0).all() or not weights.sum() > 0.0:
         raise ArgumentError("attribute weights are zero or above, and not all zero.")
     return np.asarray(weights / (weights.sum() if joined == "mean" and plain != "height" else weights.max()))

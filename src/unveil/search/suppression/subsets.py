@@ -30,10 +30,10 @@ __all__ = ["costs_of_sets", "for_subsets", "required_subsets", "subsets_of"]
 _NULL = -1
 
 
-def required_subsets(given: Mapping[Any, int], keys: Sequence[str], records: int) -> dict[int, int]:
+def required_subsets(k_by_size: Mapping[Any, int], keys: Sequence[str], records: int) -> dict[int, int]:
     """Return the required k by the size of a subset, the largest subsets first; text is read as a number."""
     read: dict[int, int] = {}
-    for text, k in given.items():
+    for text, k in k_by_size.items():
         size = int(text) if isinstance(text, str) and text.isdecimal() else text
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size < len(keys):
             raise ArgumentError(

@@ -50,9 +50,9 @@ def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> 
         codes = [coder.codes(batch.frame[str(at)]) for at, coder in enumerate(coders)]
         return CodedBatch(codes, [coder.size for coder in coders]), batch.bytes
 
-    for found, taken in _ahead(map(codes_of, _ahead(batches))):
-        if found is not None:
-            yield found
+    for codes, taken in _ahead(map(codes_of, _ahead(batches))):
+        if codes is not None:
+            yield codes
         done = min(total, done + taken)
         run.at("bytes counted", done, total)
 

@@ -29,7 +29,7 @@ from unveil.sources.options import ReadOptions
 
 __all__ = ["PackedSource", "Stream", "StreamSource", "is_parquet", "open_packed", "open_stream"]
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 _ALL = 1 << 31
 _COUNTED_FROM = 1 << 25
@@ -67,7 +67,7 @@ class Stream:
         series = {name: frame[str(at)] for at, name in enumerate(columns)}
         return pl.DataFrame({name: typed_texts(column) if name in held.texts else column for name, column in series.items()})
 
-    def run(self, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Found]) -> _Found:
+    def run(self, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Result]) -> _Result:
         """Count the batches; a text whose quotes require it is read again, record by record."""
         limits = active_run().limits
         if is_parquet(self.path):

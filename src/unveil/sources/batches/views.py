@@ -43,21 +43,21 @@ class TextNumbering:
             The number of every row, the first row of each new number, in order, and whether the numbers given so far are
             forgotten because they stand for places of texts, not for texts.
         """
-        found = np.empty(len(chunk), dtype=np.uint32)
+        of_row = np.empty(len(chunk), dtype=np.uint32)
         first = np.empty(len(chunk), dtype=np.uint32)
         null = chunk.is_null().to_numpy() if chunk.null_count() else None
         begin, row, long = self.size, 0, False
         with views_of(chunk) as views:
             while row < len(chunk):
                 row, self.size, long = _number(
-                    views.words, null, row, begin, found, first, self._views, self._numbers, self.size, long
+                    views.words, null, row, begin, of_row, first, self._views, self._numbers, self.size, long
                 )  # fmt: skip
                 if row < len(chunk):
                     self._grow()
         new = first[: self.size - begin].copy()
         if long:
             self._forget()
-        return found, new, bool(long)
+        return of_row, new, bool(long)
 
     def _grow(self) -> None:
         """Double the room of the table."""
@@ -68,12 +68,12 @@ class TextNumbering:
 
 
 @compiled
-def _number(views, null, row, begin, found, first, known, numbers, size, long):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _number(views, null, row, begin, of_row, first, known, numbers, size, long):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Give numbers from a row on until the table is half full; returns the row, the next number, and whether a text was long."""
     last, half = np.uint64(known.shape[0] - 1), numbers.shape[0] // 2
     while row < views.shape[0]:
         if null is not None and null[row]:
-            found[row] = 0
+            of_row[row] = 0
             row += 1
             continue
         one, other = views[row, 0], views[row, 1]
@@ -87,7 +87,7 @@ def _number(views, null, row, begin, found, first, known, numbers, size, long): 
             first[size - begin] = row
             long |= (one & np.uint64(LENGTH)) > np.uint64(IN_PLACE)
             size += 1
-        found[row] = numbers[at]
+        of_row[row] = numbers[at]
         row += 1
     return row, size, long
 

@@ -43,7 +43,7 @@ def files_at(place: str) -> list[tuple[str, Path]]:
     """Return the files at a place, each by its name and its path: one, those of a pattern, or none."""
     path = Path(named_part(place)[0])
     if not path.is_file() and is_pattern(place):
-        return [found for one in files_of(place) for found in files_at(one)]
+        return [file for one in files_of(place) for file in files_at(one)]
     return [(place, path)] if path.is_file() else []
 
 
