@@ -1,5 +1,5 @@
-"""What a user would do instead, and how much slower it is: ratios measured in one run.
+"""What a user would do instead of calling `unveil`, and how much slower that is: ratios measured in one run.
 
-`make bench` prints them. Absolute times depend on the machine; a ratio of two processor times taken one after the other on
-the same machine is what can be compared.
+`make bench` prints them. Absolute times depend on the machine; what can be compared is the ratio of two processor times taken one
+after the other on the same machine.
 """

@@ -19,26 +19,26 @@ PARTS = (
     "attacks", "synthetic", "utility", "search", "recoding", "tables", "large_tables", "queries", "scale", "streams", "large",
     "distinct", "lattices", "coverage", "intruders", "dp_synthesis", "app",
 )  # fmt: skip
-"""Each is a module of this package with a function `run`."""
+"""The parts: each is a module of this package with a function `run`."""
 _ON_REQUEST = ("tables", "large_tables", "large", "distinct", "lattices", "coverage", "intruders", "dp_synthesis", "app")
-"""Those that run only when they are named."""
+"""The parts that run only when they are named."""
 _WIDTH = 160
-"""Of the table in a file."""
+"""The width of the table when it is printed into a file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print, or accept what was measured, or write the page."""
+    """Measure and print the figures, or accept those of the last run, or write the page."""
     parser = _parser()
-    asked = parser.parse_args(arguments)
-    if unknown := [part for part in asked.parts if part not in PARTS]:
+    options = parser.parse_args(arguments)
+    if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    if asked.store:
+    if options.store:
         write(STORED, _in_order(accept(read(LATEST), read(STORED))))
-    if asked.store or asked.page:
+    if options.store or options.page:
         write_page(read(STORED))
         return
     measured: dict[str, Record] = {}
-    for part in asked.parts or [part for part in PARTS if part not in _ON_REQUEST]:
+    for part in options.parts or [part for part in PARTS if part not in _ON_REQUEST]:
         measured[part] = recorded(import_module(f"benchmarks.{part}").run())
         write(LATEST, measured)
     _show(measured, read(STORED))

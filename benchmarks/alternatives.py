@@ -1,6 +1,6 @@
 """The figure itself, as one would get it without `unveil`: by hand in pandas or Polars, from scikit-learn, bvmlib and anjana.
 
-Each tool's answer is compared with that of `unveil` where both compute the same.
+If both compute the same figure, the tool's answer is compared with that of `unveil`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def run() -> list[Row]:
 
 
 def by_hand() -> list[Row]:
-    """Measure the rate of a secret given seven keys, against the lines one would write, on a million records like Adult."""
+    """Measure the rate of seven keys for a sensitive attribute against code written by hand, on a million records like Adult."""
     table = adult_like(_RECORDS)
     frame = table.to_pandas()
     what = f"Discrimination Rate given 7 keys, {_RECORDS:,} records, against"
@@ -75,8 +75,8 @@ def _rate(frame: object, key: list[str] | str) -> float:
 def _pandas(frame: pd.DataFrame) -> float:
     cells = frame.groupby([*KEYS, _SENSITIVE], sort=False, dropna=False).size().rename("n").reset_index()
     n, in_class = cells["n"], cells.groupby(KEYS, sort=False, dropna=False)["n"].transform("sum")
-    secret = frame[_SENSITIVE].value_counts(dropna=False, normalize=True)
-    return float(1.0 - (n * np.log2(in_class / n)).sum() / len(frame) / -(secret * np.log2(secret)).sum())
+    shares = frame[_SENSITIVE].value_counts(dropna=False, normalize=True)
+    return float(1.0 - (n * np.log2(in_class / n)).sum() / len(frame) / -(shares * np.log2(shares)).sum())
 
 
 def _polars(table: pl.DataFrame) -> float:
@@ -86,22 +86,22 @@ def _polars(table: pl.DataFrame) -> float:
 
 
 def against_scikit_learn() -> list[Row]:
-    """Measure the rate of a secret given one column, which scikit-learn calls the homogeneity of clusters."""
+    """Measure the rate of one column for a sensitive attribute, which scikit-learn calls the homogeneity of clusters."""
     table = adult_like(_RECORDS)
     rows = []
     for kind, key in (("text", "education"), ("number", "age")):
-        secret, given = table[_SENSITIVE].to_numpy(), table[key].to_numpy()
+        sensitive, classes = table[_SENSITIVE].to_numpy(), table[key].to_numpy()
         what = f"Discrimination Rate given a column of {kind}s, {_RECORDS:,} records, against scikit-learn's homogeneity_score"
 
-        def theirs(secret: object = secret, given: object = given) -> float:
-            return float(homogeneity_score(secret, given))
+        def theirs(sensitive: object = sensitive, classes: object = classes) -> float:
+            return float(homogeneity_score(sensitive, classes))
 
         rows.append(_same(what, f"sklearn: {kind}s", lambda key=key: _rate(table, key), theirs))  # type: ignore[misc]
     return rows
 
 
 def _same(what: str, against: str, ours: Callable[[], float], theirs: Callable[[], float]) -> Row:
-    """Compare the times of two ways to the same figure."""
+    """Compare the times of two ways to compute the same figure, and check that they agree."""
     assert math.isclose(ours(), theirs(), rel_tol=1e-9)
     return faster(what, best_of(5, ours).processor, best_of(3, theirs).processor, against=against, least=1)
 
@@ -122,7 +122,7 @@ def against_bvmlib() -> Row:
 
 
 def against_anjana() -> Row:
-    """Make Adult 10-anonymous with the same hierarchies, an optimal choice against anjana's step by step."""
+    """Make Adult 10-anonymous with the same hierarchies: the optimal choice here, against anjana's choice step by step."""
     adult = unveil.datasets.adult()
     trees = {name: unveil.propose_hierarchy(adult, name).hierarchy for name in KEYS}
     unveil.anonymize(adult, KEYS, [KAnonymity(10)], hierarchies=trees, suppression=0.05)  # compiles the kernels

@@ -1,6 +1,7 @@
-"""The app: how soon its address stands there and its first page is painted; how it answers beside a large job, and cancels it.
+"""The app: how soon it prints its address and paints its first page; how it answers during a large job, and cancels it.
 
-Wall time is what a person waits, so it is the best of several: other work on the machine only adds to it. It needs Chromium.
+A person waits in wall time, so that is measured, the best of several: other work on the machine only adds to it. Chromium is
+needed.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def start(folder: Path) -> list[Row]:
 
 
 def _on_this_machine(what: str, wall: float, most: float) -> Row:
-    """Say a wall time; where others keep every processor busy, it says more of them than of us, and has no goal."""
+    """Report a wall time; if other work keeps every processor busy, it says little about us, and has no goal."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load <= cores:
         return at_most(what, wall, most, "s")
@@ -111,7 +112,7 @@ def beside_a_scan(folder: Path) -> list[Row]:
 
 
 def _scanning(desk: Desk, path: Path, names: list[str]) -> Job:
-    """Start a scan of all subsets, and wait until it tells its steps."""
+    """Start a scan of all subsets, and wait until it reports its steps."""
     from browsing import until
 
     job = desk.jobs.start("scan", "Scanning", unveil.scan, str(path), key=names)

@@ -1,4 +1,4 @@
-"""What does ARX find, and how long does it take? Java programs of our own run it, where the path of its jar is given."""
+"""What does ARX find, and how long does it take? Java programs of our own run it, if `UNVEIL_ARX_JAR` names its jar."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEURISTICS = {
     "genetic": "BEST_EFFORT_GENETIC",
     "binary": "BEST_EFFORT_BINARY",
 }
-"""ARX's searches that a time limit ends, by a short name."""
+"""ARX's heuristic searches, which a time limit ends, by a short name."""
 _PROGRAMS = sorted(Path(__file__).parent.glob("Arx*.java"))
 _FOLDER = Path("build/peers/arx")
 
@@ -36,14 +36,14 @@ class ArxError(Exception):
 
 
 def given_jar() -> Path | None:
-    """Return the jar that `UNVEIL_ARX_JAR` names; none where it is not set."""
+    """Return the jar that `UNVEIL_ARX_JAR` names; None if it is not set."""
     named = os.environ.get("UNVEIL_ARX_JAR")
     return Path(named) if named else None
 
 
 @dataclass(frozen=True, slots=True)
 class ArxRequest:
-    """What is to be found.
+    """What ARX is to search for.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Searched:
 
     @property
     def fixed(self) -> dict[str, tuple[int, int]]:
-        """Bounds on the levels that leave nothing else."""
+        """Bounds on the levels that leave only this generalisation."""
         return {name: (level, level) for name, level in self.levels.items()}
 
     @classmethod
@@ -124,7 +124,7 @@ class Arx:
         return Searched.read(self._printed(request, "ArxRun", str(runs))[-1])
 
     def within(self, request: ArxRequest, heuristic: str, limits: Sequence[int]) -> list[Searched | None]:
-        """Search by one of the heuristics with each of the limits, in wall seconds; None where nothing was found.
+        """Search by one of the heuristics with each of the limits, in wall seconds; None if nothing was found.
 
         Raises
         ------
@@ -177,7 +177,7 @@ def requirement(model: Required) -> str:
 
 
 def _lines(command: Sequence[str], otherwise: str) -> list[str]:
-    """Return the lines that a command prints; where it fails, show its first complaint and say what is the matter."""
+    """Return the lines that a command prints; if it fails, show its first line of error, and raise with the reason."""
     done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
     if done.returncode != 0:
         print(f"{command[0]}: {[*done.stderr.strip().splitlines(), otherwise][0]}", file=sys.stderr)

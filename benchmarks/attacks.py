@@ -52,7 +52,7 @@ def run() -> list[Row]:
 
 
 def linking() -> Row:
-    """Link perturbed records of continuous attributes, against scipy's tree of the same points, built and asked for two each."""
+    """Link perturbed records of continuous attributes, against scipy's tree: building it, and asking it for two points each."""
     random = np.random.default_rng(0)
     original = random.normal(size=(_RECORDS, _ATTRIBUTES))
     release = original + random.normal(scale=0.3, size=original.shape)

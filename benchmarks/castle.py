@@ -1,8 +1,9 @@
 """CASTLE as it was published, in plain Python: what a release of a stream is compared with.
 
 Cao, Carminati, Ferrari, Tan (2011), CASTLE: Continuously Anonymizing Data Streams, IEEE TDSC 8(3), 337-352. A tuple joins the
-cluster that it enlarges least, or begins one; when it is delta tuples old its cluster leaves, split if it is large, merged if it
-is small; a tuple whose cluster is too small may leave with an earlier cluster that covers it, or is suppressed as an outlier.
+cluster that it enlarges least, or begins one. When it is delta tuples old, its cluster is released: split if it is large, merged
+if it is small. A tuple whose cluster is too small may be released with an earlier cluster that covers it, or is suppressed as an
+outlier.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class _Cluster:
     high: list[float] = field(default_factory=list)
 
     def add(self, at: int, values: Tuple) -> None:
-        """Let a tuple in."""
+        """Add a tuple."""
         if not self.low:
             self.low, self.high = list(values), list(values)
         self.low = [min(a, b) for a, b in zip(self.low, values, strict=True)]
@@ -33,7 +34,7 @@ class _Cluster:
 
 
 class Castle:
-    """The algorithm, over numbers with known ranges; every tuple is of another person."""
+    """The algorithm, over numbers with known ranges; every tuple belongs to another person."""
 
     def __init__(self, ranges: Sequence[tuple[float, float]], k: int, delta: int, beta: int = 50, mu: int = 100) -> None:
         self._ranges, self._k, self._delta, self._beta = ranges, k, delta, beta
@@ -51,7 +52,7 @@ class Castle:
         return sum(widths) / len(widths)
 
     def push(self, at: int, values: Tuple) -> None:
-        """Take the next tuple, and let those leave that must."""
+        """Take the next tuple, and release those that are due."""
         cluster = self._best(values)
         if cluster is None:
             cluster = _Cluster()
@@ -62,7 +63,7 @@ class Castle:
             self._expire(at - self._delta)
 
     def finish(self) -> None:
-        """Let all that wait leave."""
+        """Release all tuples that still wait."""
         while self._waiting:
             self._expire(next(iter(self._waiting)))
 

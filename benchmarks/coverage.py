@@ -1,4 +1,4 @@
-"""Intervals and estimates against the truth of simulated populations: how often does an interval hold it, and how wide is it?
+"""Intervals against the truth of simulated populations: how often does an interval contain the true rate, and how wide is it?
 
 The grid of the Discrimination Rate's interval is 300, 1,000 and 10,000 records by 5, 20, 60 and 100 key values by no, weak and
 strong dependence (a rate of 0, about 0.05 and about 0.5). In each cell the sensitive attribute has 2 or 8 values as frequent as
@@ -30,7 +30,7 @@ RECORDS, KEY_VALUES = (300, 1_000, 10_000), (5, 20, 60, 100)
 
 _SENSITIVE = ((2, "equal"), (4, "halving"), (8, "equal"))
 _SAMPLES = 600
-"""Per cell of the grid, over all its populations."""
+"""The samples per cell of the grid, over all its populations."""
 _GOAL = 0.9
 _STRONGEST = 40.0
 
@@ -60,7 +60,7 @@ def run() -> list[Row]:
 
 
 def covered(records: int, key_values: int, dependence: str) -> Row:
-    """Say how often the interval holds the true rate, over all populations of a cell and in the worst shape."""
+    """Report how often the interval contains the true rate, over all populations of a cell and in the worst shape."""
     random = np.random.default_rng([records, key_values, list(DEPENDENCE).index(dependence)])
     cases = list(populations(key_values, DEPENDENCE[dependence], random))
     held: dict[Shape, list[bool]] = {}
@@ -83,11 +83,11 @@ def covered(records: int, key_values: int, dependence: str) -> Row:
 
 
 def interval_of(sample: pl.DataFrame) -> tuple[float, float] | None:
-    """Return the interval of a sample; none where it is refused, or the sensitive attribute is constant."""
+    """Return the interval of a sample; None if it is refused, or the sensitive attribute is constant."""
     if sample["sensitive"].n_unique() == 1:
         return None
-    found = unveil.discrimination_rate(sample, "key", "sensitive", interval=True).interval
-    return None if found is None else (found.low, found.high)
+    interval = unveil.discrimination_rate(sample, "key", "sensitive", interval=True).interval
+    return None if interval is None else (interval.low, interval.high)
 
 
 def populations(key_values: int, rate: float, random: np.random.Generator) -> Iterator[tuple[Shape, Population]]:
@@ -102,7 +102,7 @@ def populations(key_values: int, rate: float, random: np.random.Generator) -> It
 def population_of(
     shape: Shape, rate: float, key: NDArray[np.float64], shares: NDArray[np.float64], random: np.random.Generator
 ) -> Population:
-    """Return a population of a shape whose rate is near the one wanted: by bisection of how strong its dependence is."""
+    """Return a population of a shape whose rate is near the one wanted, by bisection on the strength of its dependence."""
     mixed = _families(shape, key, shares, random)
     low, high = 0.0, _STRONGEST if shape == "random" else 1.0
     for _ in range(40 if rate > 0.0 else 0):

@@ -1,6 +1,6 @@
-"""Searches in tables whose records are nearly all different: a million records in hand, and 10 million of Parquet.
+"""Searches in tables whose records are nearly all different: a million records in memory, and 10 million of Parquet.
 
-Every job runs in a process of its own, so that its memory is its own. It takes minutes, so it runs only when it is named.
+Every job runs in a process of its own, so that its memory can be measured. The part takes minutes, so it runs only when named.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run() -> list[Row]:
 
 
 def people(records: int, seed: int = 0) -> pl.DataFrame:
-    """Return people with seven key attributes and a disease; of a million nearly all differ."""
+    """Return people with seven key attributes and a disease; among a million, nearly all differ."""
     random = np.random.default_rng(seed)
     age = np.clip(random.gamma(5.0, 8.0, records).astype(np.int64), 0, 99)
     codes = {
@@ -85,7 +85,7 @@ def trees() -> dict[str, unveil.Hierarchy]:
 
 
 def in_hand() -> list[Row]:
-    """Find the front, and recode locally, a million records that are all but distinct."""
+    """Find the front of a million records that are nearly all distinct, and recode them locally."""
     rows, front = [], "front of releases, 3,240 generalisations"
     jobs = {front: _FRONT, f"{front}, 2 % suppressed": _SUPPRESSED, "local recoding along hierarchies": _LOCAL}
     for what, job in jobs.items():

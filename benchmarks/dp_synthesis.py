@@ -25,7 +25,7 @@ COLUMNS = [
 ]  # fmt: skip
 _EPSILONS, _DELTA, _DRAWS = (0.1, 1.0, 10.0), 1e-9, 5
 _RARE = 3.0
-"""MST takes values together that have fewer records than so many standard deviations."""
+"""MST merges values that have fewer records than this many standard deviations of the noise."""
 
 
 def run() -> list[Row]:
@@ -55,7 +55,7 @@ def run() -> list[Row]:
 
 
 def mst(codes: NDArray[np.int64], shape: list[int], rho: float) -> NDArray[np.int64]:
-    """Draw records from a tree of pairs: a third of rho for one-way tables, one for the tree, one for its two-way tables."""
+    """Draw records from a tree of pairs: a third of rho each for the one-way tables, the tree, and its two-way tables."""
     part, groups = rho / 3.0, []
     singles: dict[tuple[int, ...], NoisyTable] = {}
     coarse = codes.copy()
@@ -107,9 +107,9 @@ def _mean_error(drawn: Callable[[], NDArray[np.int64]], codes: NDArray[np.int64]
     return math.fsum(_error(drawn(), codes, tuple(shape)) for _ in range(_DRAWS)) / _DRAWS
 
 
-def _error(found: NDArray[np.int64], codes: NDArray[np.int64], shape: tuple[int, ...]) -> float:
+def _error(drawn: NDArray[np.int64], codes: NDArray[np.int64], shape: tuple[int, ...]) -> float:
     apart = [
-        np.abs(_table(found, pair, shape) / len(found) - _table(codes, pair, shape) / len(codes)).sum() / 2.0
+        np.abs(_table(drawn, pair, shape) / len(drawn) - _table(codes, pair, shape) / len(codes)).sum() / 2.0
         for pair in combinations(range(len(shape)), 2)
     ]
     return float(np.mean(apart))

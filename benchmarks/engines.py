@@ -1,4 +1,4 @@
-"""How near is a count in an engine to the engine's own group-by, and a release to its own shuffled copy?"""
+"""How close is a count in an engine to the time of the engine's own group-by, and a release to that of its shuffled copy?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run() -> list[Row]:
 
 
 def in_postgres() -> list[Row]:
-    """Count ten million records on the server, and anonymise them into a table, against what psql asks for."""
+    """Count ten million records on the server, and anonymise them into a table, against the same work requested by psql."""
     psql = binary("psql")
     if psql is None or binary("postgres") is None:
         return [not_measured("count of 10 million records in PostgreSQL", "PostgreSQL is not installed", "at most 1.3 times")]
@@ -50,7 +50,7 @@ def in_postgres() -> list[Row]:
 
 
 def in_duckdb() -> list[Row]:
-    """Count ten million records in a database file, and anonymise them into a table, against what DuckDB itself asks for."""
+    """Count ten million records in a database file, and anonymise them into a table, against the same work by DuckDB itself."""
     with TemporaryDirectory() as folder:
         file = str(Path(folder) / "people.duckdb")
         with duckdb.connect(file) as connection:
@@ -65,7 +65,7 @@ def in_duckdb() -> list[Row]:
 
 
 def _compared(engine: str, ask: Callable[[str], None], table: str) -> list[Row]:
-    """Compare wall times, in turns: the work is done in another process, on a machine that may be busy."""
+    """Compare wall times, measured in turns: the work is done in another process, on a machine that may be busy."""
     counts = [
         (best_of(1, lambda: ask(_QUERY)).wall, best_of(1, lambda: unveil.count(f"{table}people", _KEY)).wall) for _ in range(5)
     ]

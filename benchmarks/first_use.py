@@ -1,7 +1,7 @@
 """What does a first use compile? Calls after a fresh installation, against the same calls with everything kept.
 
-Each round is two processes of their own, with one folder for compiled loops that is empty at first. numba is loaded before the
-calls, as after an earlier use in the same process, and its loading is counted.
+Each round runs two new processes with one folder for compiled loops, which is empty at first. numba is loaded before the calls,
+as after an earlier use in the same process, and the time of loading it is counted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def run() -> list[Row]:
 
 
 def _one_round() -> dict[str, float]:
-    """Return the processor time of each call beyond that with all loops kept, and that of loading the compiler."""
+    """Return the extra processor time of each call, compared with all loops kept, and the time of loading the compiler."""
     with tempfile.TemporaryDirectory() as kept:
         first, later = _measured(kept), _measured(kept)
     return {name: time - (0.0 if name == _LOADING else later[name]) for name, time in first.items()}

@@ -55,7 +55,7 @@ def _redrawn(codes: Any, rows: Any, random: np.random.Generator) -> Any:
 
 
 def scanning() -> list[Row]:
-    """Scan all subsets of 9 and of 14 columns of Adult, with one thread, against two pandas group-bys a subset."""
+    """Scan all subsets of 9 and of 14 columns of Adult, with one thread, against two pandas group-bys per subset."""
     adult = unveil.datasets.adult()
     everything = [name for name in adult.columns if name != "income-per-year"]
     unveil.scan(adult, everything, "income-per-year", max_size=2, threads=1)  # compiles the kernels
@@ -79,7 +79,7 @@ def scanning() -> list[Row]:
 
 
 def _pandas_seconds(adult: pl.DataFrame, keys: list[str]) -> float:
-    """Return the processor time of two integer-coded group-by sizes a subset; of many subsets every 16th is timed."""
+    """Return the processor time of two integer-coded group-by sizes per subset; of many subsets, every 16th is timed."""
     columns = [*keys, "income-per-year"]
     frame = pd.DataFrame({column.name: column.codes for column in load(adult, columns).columns})
     subsets = [list(key) for size in range(1, len(keys) + 1) for key in combinations(keys, size)]
@@ -107,7 +107,7 @@ def _run(*command: str) -> None:
 
 
 def memory() -> Row:
-    """Scan 14 columns of Adult, repeated 20 times with noise so that the table counts, in a process of its own."""
+    """Scan 14 columns of Adult, repeated 20 times with noise to make the table large enough, in a process of its own."""
     done = subprocess.run([sys.executable, "-m", "benchmarks.memory"], check=True, capture_output=True, text=True)
     records, ratio = done.stdout.split()
     what = f"memory of a scan of {int(records):,} records, beyond the input"

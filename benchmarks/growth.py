@@ -18,7 +18,7 @@ def run() -> list[Row]:
 
 
 def drawn(records: int, attributes: int, values: int, seed: int = 0) -> pl.DataFrame:
-    """Give a table of whole numbers, the small ones more often."""
+    """Return a table of whole numbers in which small ones are more frequent."""
     random = np.random.default_rng(seed)
     return pl.DataFrame({f"a{at}": (random.random(records) ** 2 * values).astype(np.int64) for at in range(attributes)})
 

@@ -1,9 +1,8 @@
 """What can an intruder do who has a release, the software and every setting but the secret? Each mechanism, attacked.
 
-Three figures for each mechanism, on 2,000 records of Adult: the share of records that stand in their old place (chance: one in
-2,000), the share of values that are the true ones after the intruder ran the mechanism once more on the release (in brackets,
-before he did), and the share of people whom the best linkage of `unveil.attack` finds by the attributes protected (chance: one in
-2,000).
+Three figures for each mechanism, on 2,000 records of Adult: the share of records that are still in their old place (chance: one
+in 2,000), the share of values that are true after the intruder ran the mechanism once more on the release (in brackets: before),
+and the share of people whom the best linkage of `unveil.attack` finds by the protected attributes (chance: one in 2,000).
 """
 
 from __future__ import annotations
@@ -90,6 +89,6 @@ def _again(protect: Protect, release: pl.DataFrame, attributes: list[str], data:
 
 
 def _linked(data: pl.DataFrame, release: pl.DataFrame, attributes: list[str]) -> str:
-    found = unveil.attack(data, release, attributes, id="id").linkage
-    rates = [way["linked"] for way in found.values() if isinstance(way, dict) and way.get("linked") is not None]
+    linkage = unveil.attack(data, release, attributes, id="id").linkage
+    rates = [way["linked"] for way in linkage.values() if isinstance(way, dict) and way.get("linked") is not None]
     return f"{max(rates):.3f}" if rates else "by no way"

@@ -1,6 +1,6 @@
 """What `scale` measures, on files as large as its goals: 50 and 100 million records of Parquet, and 10 GB of text.
 
-It takes a quarter of an hour and 15 GB of the temporary folder, so it runs only when it is named.
+It takes a quarter of an hour and 15 GB in the temporary folder, so it runs only when it is named.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run() -> list[Row]:
 
 
 def _write_text(source: Path, text: Path) -> int:
-    """Write the census as text, and again from its beginning, until the file is as large as it shall be; return its records."""
+    """Write the census as text, over and over, until the file has the size required; return the number of its records."""
     pl.scan_parquet(source).sink_csv(text)
     size, records = text.stat().st_size, 100_000_000
     more = int(records * (_TEXT / size - 1)) + 1

@@ -45,6 +45,6 @@ def linked() -> Row:
     shown[:, :, :, spans[3].root] = shown[:, :, spans[2].root, :] = True
     table = CrossTable(spans, n, n, holder=holder, shown=shown.ravel(), made=Provenance(int(inner.sum()), "category"))
     problem = posed(table, rules_of("threshold=3"), Aim()).with_cost(n[table.cells].astype(np.float64))
-    spent, found = timed(lambda: mended(problem, by_elimination(problem), "enough")[1])
-    assert found.safe
+    spent, audit = timed(lambda: mended(problem, by_elimination(problem), "enough")[1])
+    assert audit.safe
     return at_most(f"gauss and audit of two linked tables, {len(problem):,} cells in one model", spent, 600, "s")

@@ -1,7 +1,7 @@
-"""How good is what is found in a lattice too large to be searched as a whole? Our search beside ARX's four heuristics.
+"""How good are the solutions in a lattice that is too large to be searched completely? Our search beside ARX's four heuristics.
 
 The five tables are drawn from Adult with replacement, and have hierarchies proposed for each. ARX's limit and ours begin with the
-search: both have read and coded the table before. Losses are the same function: what ARX finds is evaluated here again.
+search: both have read and coded the table before. The loss is the same function: the solutions of ARX are evaluated here again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SEEDS = (1, 2, 3, 4, 5)
 _LIMITS = (5, 20, 60)
 """Wall seconds."""
 _AS_GOOD = 1e-7
-"""ARX rounds the loss of each attribute: losses that differ by no more, relative to them, are equal."""
+"""ARX rounds the loss of each attribute: losses whose relative difference is no more than this are equal."""
 
 
 def run() -> list[Row]:
@@ -49,27 +49,27 @@ def _of_table(arx: Arx, seed: int) -> list[Row]:
         theirs = {heuristic: _searched(arx, request, heuristic) for heuristic in HEURISTICS}
         searches = {limit: searching(request, coded=True, budget=SearchBudget(seconds=limit)) for limit in _LIMITS}
         return [
-            row_of(seed, limit, search(), {name: found[limit] for name, found in theirs.items()})
+            row_of(seed, limit, search(), {name: solutions[limit] for name, solutions in theirs.items()})
             for limit, search in searches.items()
         ]
 
 
 def _searched(arx: Arx, request: ArxRequest, heuristic: str) -> dict[int, Searched | None]:
-    """Return what one of ARX's heuristics finds with each limit, its losses checked; nothing where it stops with an error."""
+    """Return what one of ARX's heuristics finds with each limit, its losses checked; nothing if it stops with an error."""
     try:
-        found = dict(zip(_LIMITS, arx.within(request, heuristic, _LIMITS), strict=True))
+        solutions = dict(zip(_LIMITS, arx.within(request, heuristic, _LIMITS), strict=True))
     except ArxError:
         return dict.fromkeys(_LIMITS)
-    for one in found.values():
+    for one in solutions.values():
         if one is not None:
             ours = searching(request, one.fixed)()
             assert math.isclose(ours.score, one.score, rel_tol=_AS_GOOD), (ours, one)
-    return found
+    return solutions
 
 
 def row_of(seed: int, limit: int, ours: SearchResult, theirs: Mapping[str, Searched | None]) -> Row:
-    """Say what was found, how far from the best it may be, and what ARX found; the figure is our loss over ARX's lowest."""
-    scores = {name: math.inf if found is None else found.score for name, found in theirs.items()}
+    """Report our loss, how far from the best it may be, and the losses of ARX; the figure is ours over ARX's lowest."""
+    scores = {name: math.inf if solution is None else solution.score for name, solution in theirs.items()}
     least = min(scores.values())
     said = ", ".join(f"{name} {score:.4f}" if math.isfinite(score) else f"{name} none" for name, score in scores.items())
     gap = "the optimum" if ours.optimal else f"at least {ours.bound:.4f}, gap {ours.score - ours.bound:.4f}"

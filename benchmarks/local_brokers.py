@@ -1,4 +1,4 @@
-"""Brokers on this machine, for tests and benchmarks: a real Redis server, and the cluster that librdkafka brings along."""
+"""Brokers on this machine, for tests and benchmarks: a real Redis server, and the mock cluster that librdkafka contains."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def _free_port() -> int:
 
 
 class RedisServer:
-    """A server that can be ended and begun again with what it held.
+    """A server that can be stopped and started again with the data it held.
 
     Parameters
     ----------
     folder
-        Where it keeps what it holds.
+        The folder of its data.
     tls
-        The certificates and the key of a server that speaks TLS only: its own, and who signed it; it asks for one of the client.
+        The certificates and the key of a server that speaks only TLS: its own, and that of the authority that signed it; it
+        requires a certificate of the client.
     """
 
     def __init__(self, folder: Path, tls: Mapping[str, Path] | None = None) -> None:
@@ -36,7 +37,7 @@ class RedisServer:
         self.begin()
 
     def begin(self) -> None:
-        """Begin, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         import redis
 
         ports = ["--port", str(self._port)]
@@ -59,13 +60,13 @@ class RedisServer:
         raise RuntimeError("the Redis server does not answer")
 
     def end(self) -> None:
-        """End, with what it holds on the disk."""
+        """Stop the server; its data stays on the disk."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait(30)
 
     def client(self) -> Any:
-        """Return a client of its own."""
+        """Return a new client."""
         import redis
 
         if self._tls is None:
@@ -80,7 +81,7 @@ class RedisServer:
 
 
 class KafkaCluster:
-    """A cluster within librdkafka: real protocol, memory only, at most 100,000 messages or 5 MiB a partition."""
+    """A cluster within librdkafka: real protocol, memory only, at most 100,000 messages or 5 MiB per partition."""
 
     def __init__(self) -> None:
         from confluent_kafka import Producer
@@ -90,7 +91,7 @@ class KafkaCluster:
         self.brokers = f"{broker.host}:{broker.port}"
 
     def make(self, topic: str) -> str:
-        """Make a topic, which is there, with four partitions, once somebody asks for it."""
+        """Make a topic with four partitions, by asking for it."""
         self._home.list_topics(topic, timeout=20)
         return f"kafka://{self.brokers}/{topic}"
 
@@ -133,19 +134,19 @@ class KafkaCluster:
 
 
 class PassingKafkaCluster(KafkaCluster):
-    """The same, with a broker that can be taken down and brought up again with what it holds.
+    """A cluster whose broker can be taken down and brought up again with the messages it holds.
 
-    The Python client does not offer this, so the library that comes with it is called itself.
+    The Python client does not offer this, so the library inside it is called directly.
     """
 
     def __init__(self) -> None:
         import confluent_kafka
         from confluent_kafka import Producer
 
-        found = sorted(Path(confluent_kafka.__file__).parent.parent.glob("confluent_kafka.libs/librdkafka*"))
-        if not found:
+        libraries = sorted(Path(confluent_kafka.__file__).parent.parent.glob("confluent_kafka.libs/librdkafka*"))
+        if not libraries:
             raise FileNotFoundError("the Kafka client has no library of its own here")
-        self._library = ctypes.CDLL(str(found[0]))
+        self._library = ctypes.CDLL(str(libraries[0]))
         for name in ("rd_kafka_conf_new", "rd_kafka_new", "rd_kafka_mock_cluster_new"):
             getattr(self._library, name).restype = ctypes.c_void_p
         self._library.rd_kafka_mock_cluster_bootstraps.restype = ctypes.c_char_p
@@ -155,9 +156,9 @@ class PassingKafkaCluster(KafkaCluster):
         self._home = Producer({"bootstrap.servers": self.brokers, "log_level": 0})
 
     def down(self) -> None:
-        """Take the broker down: its connections end, and it takes no new ones."""
+        """Take the broker down: its connections end, and it accepts no new ones."""
         assert self._library.rd_kafka_mock_broker_set_down(self._cluster, ctypes.c_int32(1)) == 0
 
     def up(self) -> None:
-        """Bring it up again."""
+        """Bring the broker up again."""
         assert self._library.rd_kafka_mock_broker_set_up(self._cluster, ctypes.c_int32(1)) == 0

@@ -23,14 +23,14 @@ _PATIENCE = 60.0
 
 
 def binary(name: str) -> str | None:
-    """Find a program of the server, also where Debian puts it; None where there is none."""
+    """Find a program of the server, also where Debian puts it; None if there is none."""
     debian = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return shutil.which(name) or (str(debian[-1]) if debian else None)
 
 
 @contextmanager
 def local_postgres(**settings: str) -> Iterator[str]:
-    """Start a server; give the address of its database. The role `locked` needs a password, others none."""
+    """Start a server, and yield the address of its database. Only the role `locked` needs a password."""
     initdb, postgres = binary("initdb"), binary("postgres")
     if initdb is None or postgres is None:
         message = "PostgreSQL's server is not installed"
@@ -75,9 +75,9 @@ def _account(folder: Path) -> dict[str, Any]:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 

@@ -30,7 +30,7 @@ def run() -> list[Row]:
 
 
 def of_large_mdav() -> list[Row]:
-    """Microaggregate 200,000 records of four numbers in groups of five, plain and refined; and what refining takes away."""
+    """Microaggregate 200,000 records of four numbers in groups of five, plain and refined; and how much loss refining saves."""
     values = np.random.default_rng(0).normal(size=(_LARGE, 4))
     table, names = pl.DataFrame(values), [f"column_{at}" for at in range(4)]
     made = {}
@@ -48,7 +48,7 @@ def of_large_mdav() -> list[Row]:
 
 
 def of_optimal() -> Row:
-    """Partition four million values, against sorting them, which every method has to."""
+    """Partition four million values, against sorting them, which every method has to do."""
     values = np.random.default_rng(0).lognormal(size=4_000_000)
     table = pl.DataFrame({"x": values})
     mechanisms.microaggregate(table.head(100), "x", method="optimal")

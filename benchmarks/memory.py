@@ -19,14 +19,14 @@ _PAGE = 4096
 
 
 def main() -> None:
-    """Measure the job named: a scan, or all models."""
+    """Measure the job named on the command line: a scan, or all models."""
     jobs = {"scan": of_scan, "measure": of_measure}
     records, ratio = jobs[sys.argv[1] if len(sys.argv) > 1 else "scan"]()
     print(records, ratio)
 
 
 def of_scan() -> tuple[int, float]:
-    """Scan Adult repeated 20 times, with noise so that the table counts; kernels are loaded on a smaller one first."""
+    """Scan Adult repeated 20 times with noise, so that the table is large enough; kernels are loaded on a smaller one first."""
     adult = unveil.datasets.adult()
     keys = [name for name in adult.columns if name != "income-per-year"]
     unveil.scan(_repeated(adult, 4), keys, "income-per-year", max_size=2, threads=2)
@@ -59,7 +59,7 @@ def _coded(frame: pl.DataFrame) -> int:
 
 
 def _growth_while(work: Callable[[], object]) -> int:
-    """Return by how many bytes the process grew at most while it worked."""
+    """Return the most bytes by which the process grew while it worked."""
     before, most, done = _resident(), 0, threading.Event()
 
     def watch() -> None:

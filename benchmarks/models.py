@@ -66,7 +66,7 @@ def against_pycanon() -> list[Row]:
 
 
 def _pycanon(frame: pl.DataFrame, enough: float) -> tuple[float | None, bool]:
-    """Return the processor seconds of pycanon's t-closeness, stopped once it has taken enough to tell."""
+    """Return the processor seconds of pycanon's t-closeness, stopped after `enough`, and whether it finished."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "table.parquet")
         frame.write_parquet(path)
@@ -78,7 +78,7 @@ def _pycanon(frame: pl.DataFrame, enough: float) -> tuple[float | None, bool]:
 
 
 def special() -> list[Row]:
-    """Search special uniques, from counts; the part `sdcmicro` has them beside sdcMicro's."""
+    """Search special uniques, from counts; the part `sdcmicro` compares this with sdcMicro's search."""
     rows = []
     for keys, most in ((KEYS, 0.21), (_TWELVE, 10.0)):
         counts = unveil.count("adult", keys)

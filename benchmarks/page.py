@@ -1,4 +1,4 @@
-"""What does the documentation show? The stored figures as a page and a chart, so that none is typed by hand."""
+"""The page and the chart of speed in the documentation, made from the stored figures, so that none is typed by hand."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 _HEAD = """\
 # Speed
 
-How long does `unveil` take for a job, against the tool that one would pick instead? Each ratio is of two times taken one after
-the other in the same run; a star marks a tool that was not run, whose time was taken earlier on such a machine. `make bench`
-measures all again, `python -m benchmarks --store` accepts the figures and writes this page, and `benchmarks/README.md` says what
-is compared with what.
+How long does `unveil` take for a job, compared with the tool that one would use instead? Each ratio is of two times taken one
+after the other in the same run; a star marks a tool that was not run, whose time was taken earlier on a similar machine. `make
+bench` measures everything again, `python -m benchmarks --store` accepts the figures and writes this page, and
+`benchmarks/README.md` says what is compared with what.
 
 ## Against other tools
 
 ![Time of unveil as a share of the other tool's](speed.svg)
 
-The grey bar is the other tool's time, the blue one that of `unveil` for the same job, the number its share. A number over 1, with
-a full bar, says that `unveil` takes longer, as it may where the other does only a part of the job, such as a plain group-by.
-So it is with the rate that one computes by hand with pandas: that is one number, and `unveil` gives the rate of every value, its
-kind and what chance gives beside it. ARX's local recoding in rounds of 0.1 % of the records takes longer, but loses less for
-k = 5: every round searches all records that are left, and `unveil` gathers records within blocks. The memory of a count grows
-little with the file: small files take less elsewhere, large ones less here.
+The grey bar is the other tool's time, the blue one that of `unveil` for the same job; the number is its share. A number over 1,
+with a full bar, says that `unveil` takes longer, as it may if the other tool does only a part of the job, such as a plain
+group-by. That is so for the rate computed by hand with pandas, which is one number, while `unveil` also gives the rate of every
+value, the kind of identifier and what chance alone would give. ARX's local recoding in rounds of 0.1 % of the records takes
+longer, but loses less for k = 5: every round searches all remaining records, and `unveil` gathers records within blocks. The
+memory of a count grows little with the file: small files take less elsewhere, large ones less here.
 
 ## All figures
 
@@ -73,11 +73,11 @@ def _rows(parts: Mapping[str, Record]) -> Iterator[Mapping[str, Any]]:
 
 
 def _places(parts: Mapping[str, Record]) -> Iterator[str]:
-    """Say once for each machine, day and version which parts were measured there."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    """Yield a line for each machine, day and version, with the parts that were measured there."""
+    places: dict[tuple[str, str, str], list[str]] = {}
     for part, record in parts.items():
-        found.setdefault((record["machine"], record["date"], record["version"]), []).append(part)
-    for (machine, date, version), names in found.items():
+        places.setdefault((record["machine"], record["date"], record["version"]), []).append(part)
+    for (machine, date, version), names in places.items():
         yield f"- {machine}; `unveil` {version}, {date}: {', '.join(f'`{name}`' for name in names)}\n"
 
 

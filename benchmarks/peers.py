@@ -23,7 +23,7 @@ def peer(name: str, *packages: str) -> Path:
 
 
 def printed(packages: tuple[str, ...], code: str, *arguments: str, timeout: float | None = None) -> list[str] | None:
-    """Run code in the environment of a tool, the first package, and return the words it prints last; none where it fails.
+    """Run code in the environment of a tool, the first package, and return the words of its last line; None if it fails.
 
     Raises
     ------

@@ -19,7 +19,7 @@ def run() -> list[Row]:
 
 
 def pram() -> list[Row]:
-    """Randomise a column of text and one of numbers, invariant or not, whole call against shuffling its codes."""
+    """Randomise a column of text and one of numbers, invariant or not: the whole call against shuffling the codes."""
     random = np.random.default_rng(0)
     codes = random.integers(0, _VALUES, RECORDS)
     names = pl.Series("x", [f"value {at}" for at in range(_VALUES)])

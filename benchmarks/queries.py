@@ -49,7 +49,7 @@ def audit() -> list[Row]:
 
 
 def ledger() -> list[Row]:
-    """Write rows one by one, each in a transaction of its own; processor time, as the disk is the machine's."""
+    """Write rows one by one, each in a transaction of its own; in processor time too, because the disk differs by machine."""
     with tempfile.TemporaryDirectory() as folder:
         held = Ledger(Path(folder, "gate.db"))
         held.bind(policy="p", data="d")

@@ -40,7 +40,7 @@ def run() -> list[Row]:
 
 
 def of_local_recoding() -> list[Row]:
-    """Recode Adult locally, both tools with the table in memory; nothing where ARX cannot be run."""
+    """Recode Adult locally, both tools with the table in memory; nothing is measured if ARX cannot be run."""
     jar, what = given_jar(), "local recoding beside ARX"
     if jar is None or not (FOLDER / "adult.csv").exists():
         return [not_measured(what, "UNVEIL_ARX_JAR does not name its jar, or its example data is not on this machine")]
@@ -56,7 +56,7 @@ _RECODED: dict[str, list[Required]] = {
     "k=5, entropy l=3": [KAnonymity(5), EntropyLDiversity("occupation", 3)],
 }
 _SHARES = (0.01, 0.001)
-"""Of the records that a round of ARX's serves: that of its examples, and a small one, which takes longer and loses less."""
+"""The share of the records that one round of ARX serves: that of its examples, and a small one, slower but with less loss."""
 
 
 def _beside_arx(arx: Arx, said: str, models: list[Required], share: float) -> Row:
@@ -75,14 +75,14 @@ def _beside_arx(arx: Arx, said: str, models: list[Required], share: float) -> Ro
 
 
 def _granularity(data: pl.DataFrame, release: pl.DataFrame, trees: dict[str, unveil.Hierarchy]) -> float:
-    """Return the loss of a release whose records stand in the order of the data."""
+    """Return the loss of a release whose records are in the order of the data."""
     original, shown = (frame.select(pl.col(KEYS).cast(pl.String)) for frame in (data, release))
-    found = unveil.loss(original, shown, same_order=True, hierarchies=trees, ways=1).to_dict()["categorical"]
-    return float(found["granularity"])
+    losses = unveil.loss(original, shown, same_order=True, hierarchies=trees, ways=1).to_dict()["categorical"]
+    return float(losses["granularity"])
 
 
 def of_mondrian() -> Row:
-    """Partition Adult by seven attributes until parts are as small as ten allows, both tools after loading."""
+    """Partition Adult by seven attributes into parts as small as k = 10 allows, both tools after loading."""
     adult = unveil.datasets.adult()
     unveil.mondrian(adult.head(100), _KEYS, [KAnonymity(10)])
     ours = best_of(5, lambda: unveil.mondrian(adult, _KEYS, [KAnonymity(10)])).processor

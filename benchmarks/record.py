@@ -1,4 +1,4 @@
-"""What was measured, where and when? Figures as JSON, and which of them are worse than those stored before."""
+"""Records of what was measured, where and when: figures as JSON, and which of them are worse than those stored before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.rows import Row
 __all__ = ["LATEST", "STORED", "accept", "machine", "read", "recorded", "slow_downs", "write"]
 
 LATEST = Path("build/bench.json")
-"""What the last run measured."""
+"""The figures of the last run."""
 STORED = Path(__file__).with_name("stored.json")
 """The figures accepted last; the page is made from them."""
 _WORSE = 1.3
@@ -45,14 +45,14 @@ def machine() -> str:
 
 
 def _lines(path: str) -> list[str]:
-    found = Path(path)
-    return found.read_text(encoding="utf-8").splitlines() if found.exists() else []
+    file = Path(path)
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
 def read(path: Path) -> dict[str, Record]:
-    """Return the parts recorded in a file; none where there is no file."""
-    found: dict[str, Record] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
+    """Return the parts recorded in a file; none if there is no file."""
+    parts: dict[str, Record] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return parts
 
 
 def write(path: Path, parts: Mapping[str, Record]) -> None:

@@ -1,6 +1,7 @@
-"""What does one benchmark say? A figure, which way is better, its goal, and what it was measured against.
+"""The result of one benchmark: a figure, which way is better, its goal, and what it was measured against.
 
-`what` names the row for good: it is how a figure finds the one stored before. What changes from run to run stands in `measured`.
+`what` names the row and must not change: by it, a figure is compared with the one stored before. What changes from run to run is
+in `measured`.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ class Row:
     measured
         The figure in words.
     value
-        The figure; none where it could not be measured.
+        The figure; None if it could not be measured.
     goal, met
-        What it should be, and whether it is; empty and none where there is no goal.
+        What it should be, and whether it is; empty and None if there is no goal.
     better
         Which way is better.
     unit
-        "times" where the value is a ratio, which can be compared between machines; else "s", "MB" and so on.
+        "times" if the value is a ratio, which can be compared between machines; else "s", "MB" and so on.
     against
         For a ratio of times: the other tool and the job in a few letters, the label of the chart.
     """
@@ -52,7 +53,7 @@ class Row:
 def faster(
     what: str, ours: float, theirs: float | None, *, against: str, least: float | None = None, finished: bool = True
 ) -> Row:
-    """Say how many times faster than another tool; `theirs` is none where that could not be run.
+    """Say how many times faster than another tool we are; `theirs` is None if that could not be run.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def faster(
     least
         The goal.
     finished
-        False where the other tool was stopped, so that its time is a lower bound.
+        False if the other tool was stopped, so that its time is a lower bound.
     """
     goal = "" if least is None else f"{least:g} times faster" if least > 1 else "faster"
     if theirs is None:
@@ -76,7 +77,7 @@ def faster(
 
 
 def slower(what: str, ours: float, theirs: float, *, against: str = "", most: float | None = None) -> Row:
-    """Say how many times the time of something simpler, which cannot be beaten by much, or at all."""
+    """Say how many times as long as something simpler we take, which can hardly be beaten, if at all."""
     ratio = ours / theirs
     words = f"{ratio:.{_digits(ratio)}f} times its time ({seconds(ours)} against {seconds(theirs)})"
     goal, met = ("", None) if most is None else (f"at most {most:g} times", ratio <= most)
@@ -84,7 +85,7 @@ def slower(what: str, ours: float, theirs: float, *, against: str = "", most: fl
 
 
 def at_most(what: str, value: float, most: float, unit: str, *, note: str = "") -> Row:
-    """Say a figure that should not be over its goal."""
+    """Report a figure that should not be above its goal."""
     words = seconds(value) if unit == "s" else f"{value:,.{_digits(value)}f} {unit}"
     return Row(what, words + (f" ({note})" if note else ""), value, f"at most {most:,g} {unit}", value <= most, unit=unit)
 

@@ -1,6 +1,6 @@
 """Files that stream: a synthetic census of 2 million records, made by a seeded generator, counted, scanned, rewritten and read.
 
-Every job runs in a process of its own, so that its memory is its own. The part `large` runs the same on files that are large.
+Every job runs in a process of its own, so that its memory can be measured. The part `large` runs the same jobs on large files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STREAMED = "import unveil; unveil.Run(limits=unveil.Limits(stream_from=0)).__en
 
 
 def census(records: int, seed: int = 0) -> Iterator[pl.DataFrame]:
-    """Give a synthetic school census in chunks: 11 key attributes and a sensitive one, skewed and dependent as people are."""
+    """Yield a synthetic school census in chunks: 11 key attributes and a sensitive one, skewed and dependent as in real data."""
     random = np.random.default_rng(seed)
     places = zipf(5570, 1.1)
     place_names = np.array([f"M{code:07d}" for code in random.permutation(5570) * 397 % 9_999_991])
@@ -84,7 +84,7 @@ def zipf(size: int, power: float) -> NDArray[np.float64]:
 
 
 def write_census(path: Path, records: int) -> None:
-    """Write the census to one Parquet file, a row group a chunk."""
+    """Write the census to one Parquet file, one row group per chunk."""
     import pyarrow.parquet as pq
 
     writer = None

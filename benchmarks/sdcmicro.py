@@ -1,6 +1,6 @@
-"""Jobs of sdcMicro's users, against sdcMicro itself where R has it. A program of our own runs it, as a process of its own.
+"""Jobs of sdcMicro's users, against sdcMicro itself if R has it. A program of our own runs it in a process of its own.
 
-Where R or the package is missing, its times stand here for orientation; they were taken once, on two cores of a virtual machine.
+If R or the package is missing, times that were taken once, on two cores of a virtual machine, are used for orientation.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SdcMicroError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What sdcMicro took and gave: processor seconds of a call, figures of its answer, and whether it came to an end."""
+    """A run of sdcMicro: the processor seconds of a call, figures of its answer, and whether it finished."""
 
     seconds: float
     figures: tuple[float, ...] = ()
@@ -63,7 +63,7 @@ class Case:
     recorded
         sdcMicro's processor seconds as they were taken once.
     job, columns, options
-        What the program is asked for.
+        What the program is to do.
     table
         The table it reads; none: Adult.
     release
@@ -75,7 +75,7 @@ class Case:
     limit
         Processor seconds after which sdcMicro is stopped.
     compared
-        What to say of our answer beside its figures; fails where both should agree and do not.
+        What to say about our answer beside its figures; it fails if both should agree and do not.
     """
 
     what: str
@@ -102,7 +102,7 @@ class SdcMicro:
 
     @classmethod
     def found(cls) -> SdcMicro | None:
-        """Return R where it has sdcMicro, in its own libraries or in the one that `UNVEIL_R_LIBRARY` names; else none.
+        """Return R if it has sdcMicro, in its own libraries or in the one that `UNVEIL_R_LIBRARY` names; else None.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class SdcMicro:
             return None
         r = cls(program, named)
         try:
-            r.asked("-e", "invisible(packageVersion('sdcMicro'))", limit=60)
+            r.printed("-e", "invisible(packageVersion('sdcMicro'))", limit=60)
         except SdcMicroError:
             if named:
                 raise SdcMicroError("there is no sdcMicro in the library that UNVEIL_R_LIBRARY names") from None
@@ -137,18 +137,18 @@ class SdcMicro:
             if case.release is not None:
                 options.insert(0, _written(case.release, Path(folder, "release.csv")))
             columns = _plain(",".join(case.columns))
-            lines = self.asked(str(_PROGRAM), table, case.job, str(case.runs), columns, *options, limit=case.limit)
+            lines = self.printed(str(_PROGRAM), table, case.job, str(case.runs), columns, *options, limit=case.limit)
         if lines is None:
             return Ran(case.limit, finished=False)
         seconds, *figures = map(float, lines[-1].split())
         return Ran(seconds, tuple(figures))
 
-    def asked(self, *arguments: str, limit: int) -> list[str] | None:
-        """Return the lines that R prints; none where it was stopped; where it fails, show its first complaint."""
+    def printed(self, *arguments: str, limit: int) -> list[str] | None:
+        """Return the lines that R prints; None if it was stopped. If it fails, show its first line of error, and raise."""
         libraries = os.pathsep.join(filter(None, [self.library, os.environ.get("R_LIBS", "")]))
         command = ["/bin/sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit), self.program, "--vanilla", *arguments]
-        given = {**os.environ, "R_LIBS": libraries}
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=given)  # noqa: S603
+        environment = {**os.environ, "R_LIBS": libraries}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)  # noqa: S603
         if done.returncode in {-signal.SIGXCPU, -signal.SIGKILL}:
             return None
         if done.returncode != 0:
@@ -168,13 +168,13 @@ def _plain(name: str) -> str:
 
 
 def run() -> list[Row]:
-    """Run all benchmarks of this part; the compiler is loaded, as in a process that has warmed up."""
+    """Run all benchmarks of this part, with the compiler loaded, as in a process that has been used before."""
     importlib.import_module("numba")
     return against_sdcmicro(list(cases()))
 
 
 def against_sdcmicro(jobs: Sequence[Case]) -> list[Row]:
-    """Run the jobs, sdcMicro's beside ours where R has it."""
+    """Run the jobs, beside sdcMicro's if R has it."""
     try:
         r = SdcMicro.found()
     except SdcMicroError as error:
@@ -189,7 +189,7 @@ def _against_recorded(case: Case) -> Row:
 
 
 def _against_run(r: SdcMicro, case: Case) -> Row:
-    """Measure ours, then theirs."""
+    """Measure our call, then theirs."""
     made, job = case.ours(), f"{case.what}, against sdcMicro"
     seconds = steady(case.runs, case.ours)
     try:
@@ -227,7 +227,7 @@ def _of_numbers(adult: pl.DataFrame) -> Iterator[Case]:
 
 
 def _of_categories(adult: pl.DataFrame) -> Iterator[Case]:
-    """Mask or suppress categories, and let households change places."""
+    """Mask or suppress categories, and swap households."""
     ours = partial(mechanisms.pram, adult, "education", retention=0.8, invariant=True)
     yield Case("invariant PRAM of a column of Adult", "PRAM", ours, 0.11, "pram", ["education"], [0.8])
     for keys, recorded, limit in ((_FEW, 1.55, 600), ([*_FEW, "native-country"], 7.0, 600), (_KEYS, 120.0, 120)):
@@ -240,8 +240,8 @@ def _of_categories(adult: pl.DataFrame) -> Iterator[Case]:
     people, places = households(), ["region", "district"]
     moving = {"household": "household", "similar": "size", "risk": ["age", "race"], "k": 3, "share": 0.05}
     ours = partial(mechanisms.swap_households, people, places, **moving)
-    what, asked = "record swapping of households at risk", ["size", "age,race", 3, 0.05]
-    yield Case(what, "record swapping", ours, 0.084, "record_swapping", places, asked, people, compared=_moved)
+    what, options = "record swapping of households at risk", ["size", "age,race", 3, 0.05]
+    yield Case(what, "record swapping", ours, 0.084, "record_swapping", places, options, people, compared=_moved)
 
 
 def _of_risks(adult: pl.DataFrame) -> Iterator[Case]:
@@ -287,7 +287,7 @@ def _cells(made: Any, theirs: Sequence[float]) -> str:
 
 
 def _cells_and_k(made: Any, theirs: Sequence[float]) -> str:
-    """Say how many cells, ours so that k holds against those who know the truth, theirs so that it holds in the release."""
+    """Compare the suppressed cells: ours make k hold against someone who knows the truth, theirs only within the release."""
     ours = f"; {made.details['cells']:,} cells for k = {made.k_known} against those who know the truth"
     return f"{ours}, there {theirs[0]:,.0f} for k = 3 in the release" if theirs else ours
 

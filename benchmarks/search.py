@@ -1,7 +1,7 @@
 """Full-domain anonymisation: against ARX on the very same input, and on large lattices.
 
-ARX is run where `UNVEIL_ARX_JAR` gives the path of its jar. Without one its times stand here for orientation; they were taken
-once, on two cores of a virtual machine.
+ARX is run if `UNVEIL_ARX_JAR` gives the path of its jar. Without it, times that were taken once, on two cores of a virtual
+machine, are used for orientation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from unveil.sources import load
 from unveil.study import Stated
 
 FOLDER = Path(os.environ.get("UNVEIL_ARX_ADULT", "../shared/data/arx-adult"))
-"""Where ARX's Adult example lies, with its hierarchies."""
+"""The folder of ARX's Adult example, with its hierarchies."""
 KEYS = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
 THIRTEEN = [
     "age", "education-num", "hours-per-week", "capital-gain", "capital-loss", "workclass", "education", "marital-status",
@@ -54,7 +54,7 @@ def run() -> list[Row]:
 class Case:
     """A job, ARX's processor seconds as they were taken once, and how many times faster we want to be.
 
-    ARX's time begins when the values of the table are coded. So does ours where `coded` is set; else it is in our time.
+    ARX's time begins when the values of the table are coded. So does ours if `coded` is set; otherwise our time includes coding.
     """
 
     what: str
@@ -70,7 +70,7 @@ class Case:
 
 
 def against_arx() -> list[Row]:
-    """Run ARX's cases; ARX too, one after the other, where its jar is given."""
+    """Run the cases; if the jar of ARX is named, run ARX on each too."""
     jar = given_jar()
     if jar is None:
         return [_against_recorded(at, case) for at, case in enumerate(cases(), 1)]
@@ -84,17 +84,17 @@ def against_arx() -> list[Row]:
 def cases() -> list[Case]:
     """Return the jobs."""
     data = pl.read_csv(FOLDER / "adult.csv", separator=";")
-    million, secret = adult_like(data, 1_000_000), "occupation"
+    million, sensitive = adult_like(data, 1_000_000), "occupation"
 
     def of(table: pl.DataFrame, *models: Required, keys: Sequence[str] = KEYS, share: float = 0.04) -> ArxRequest:
         return ArxRequest(table, f"{FOLDER}/adult_hierarchy_", keys, [KAnonymity(5), *models], share)
 
-    far, same = TCloseness(secret, 0.2, "hierarchical"), TCloseness(secret, 0.2, "equal")
+    far, same = TCloseness(sensitive, 0.2, "hierarchical"), TCloseness(sensitive, 0.2, "equal")
     return [
         Case("Adult, 8 keys, k=5, 4 %", of(data), 0.240, 3),
-        Case("Adult, 8 keys, k=5, entropy l=3, 4 %", of(data, EntropyLDiversity(secret, 3)), 0.400, 3),
+        Case("Adult, 8 keys, k=5, entropy l=3, 4 %", of(data, EntropyLDiversity(sensitive, 3)), 0.400, 3),
         Case("Adult, 8 keys, k=5, t=0.2 hierarchical, 4 %", of(data, far), 0.805, 3),
-        Case("Adult, 9 keys, k=5, 4 %", of(data, keys=[*KEYS, secret]), 1.000, 3),
+        Case("Adult, 9 keys, k=5, 4 %", of(data, keys=[*KEYS, sensitive]), 1.000, 3),
         Case("Adult, 8 keys, k=5, no suppression", of(data, share=0.0), 0.018, 1),
         Case("Adult, 8 keys, k=5, no suppression, coded data", of(data, share=0.0), 0.018, 2, coded=True),
         Case("Adult, 8 keys, k=5, t=0.2 equal, no suppression, coded data", of(data, same, share=0.0), 0.020, 2, coded=True),
@@ -113,40 +113,40 @@ def _against_recorded(number: int, case: Case) -> Row:
 
 def _against_run(arx: Arx, number: int, case: Case) -> Row:
     job = f"anonymise {case.what}, against ARX"
-    seconds, found = _timed(case)
+    seconds, best = _timed(case)
     try:
         theirs = arx.searched(case.request, case.runs)
     except ArxError as error:
         return not_measured(job, str(error))
     row = faster(job, seconds, theirs.seconds, against=f"ARX: case {number}", least=case.goal)
-    return replace(row, measured=row.measured + difference(case.request, found, theirs))
+    return replace(row, measured=row.measured + difference(case.request, best, theirs))
 
 
-def difference(request: ArxRequest, found: SearchResult, theirs: Searched) -> str:
-    """Say where ARX finds another loss, and check that it is known why; nothing where both find the same.
+def difference(request: ArxRequest, best: SearchResult, theirs: Searched) -> str:
+    """Say how the loss of ARX differs, and check that the reason is known; nothing if both find the same.
 
     ARX rounds the loss of each attribute. Two flaws of 3.9.2 are known: it rejects some classes whose entropy l is just the one
     required, and its hierarchical distance multiplies counts as 32-bit integers, which can overflow from 46,341 records on.
     """
-    assert found.optimal
-    if math.isclose(found.score, theirs.score, rel_tol=1e-7):
+    assert best.optimal
+    if math.isclose(best.score, theirs.score, rel_tol=1e-7):
         return ""
-    if theirs.score > found.score:
+    if theirs.score > best.score:
         assert any(isinstance(model, EntropyLDiversity) for model in request.models), theirs
-        return f"; ARX rejects ties, and suppresses {theirs.suppressed:,} records for {found.suppressed:,}"
+        return f"; ARX rejects ties, and suppresses {theirs.suppressed:,} records for {best.suppressed:,}"
     assert any(isinstance(model, TCloseness) and model.distance == "hierarchical" for model in request.models), theirs
     assert searching(request, theirs.fixed)().node is None, theirs
     return "; ARX's release is not t-close: its distance overflows"
 
 
 def _timed(case: Case) -> tuple[float, SearchResult]:
-    """Return the best processor time of coding and counting, unless that is done before, and searching, and what was found.
+    """Return the best processor time of coding, counting and searching, and the result; coding may be done beforehand.
 
-    The table is in memory and the kernels are compiled. Applying the result is in nobody's time.
+    The table is in memory and the kernels are compiled. Applying the result is not timed for either tool.
     """
     search = searching(case.request, coded=case.coded)
-    found = search()
-    return best_of(case.runs, search).processor, found
+    best = search()
+    return best_of(case.runs, search).processor, best
 
 
 def searching(
@@ -156,9 +156,9 @@ def searching(
     coded: bool = False,
     budget: SearchBudget | None = None,
 ) -> Callable[[], SearchResult]:
-    """Return our search for the same; its data is coded before where that is asked for, else each time."""
-    secrets = [model.attribute for model in request.models if not isinstance(model, KAnonymity)]
-    trees = {name: unveil.Hierarchy.read(f"{request.hierarchies}{name}.csv") for name in (*request.keys, *secrets)}
+    """Return our search for the same request; its data is coded beforehand if that is requested, else in each search."""
+    sensitive = [model.attribute for model in request.models if not isinstance(model, KAnonymity)]
+    trees = {name: unveil.Hierarchy.read(f"{request.hierarchies}{name}.csv") for name in (*request.keys, *sensitive)}
 
     def counted() -> Request:
         return request_of(request.data, request.keys, request.models, Stated(trees))
@@ -215,11 +215,11 @@ def _large() -> None:
     adult = unveil.datasets.adult()
     trees = {name: unveil.propose_hierarchy(adult, name).hierarchy for name in THIRTEEN}
     began = time.perf_counter()
-    found = unveil.anonymize(adult, trees, [KAnonymity(5)], suppression=0.04, node_limit=200)
+    unveil.anonymize(adult, trees, [KAnonymity(5)], suppression=0.04, node_limit=200)
     first = time.perf_counter() - began
-    found = unveil.anonymize(adult, trees, [KAnonymity(5)], suppression=0.04, time_limit=10)
+    release = unveil.anonymize(adult, trees, [KAnonymity(5)], suppression=0.04, time_limit=10)
     whole = time.perf_counter() - began - first
-    print(found.lattice, whole, first, peak() / 1e9, found.score)
+    print(release.lattice, whole, first, peak() / 1e9, release.score)
 
 
 if __name__ == "__main__":

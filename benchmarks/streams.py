@@ -1,6 +1,6 @@
 """Streams: how many records a second are counted, watched, read from brokers and released, and at what loss.
 
-Processor time, best of several; brokers by the clock on the wall, as most of their work is done by others.
+Processor time, the best of several; brokers in wall time, because most of the work is done by other processes.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def run() -> list[Row]:
         people(_RECORDS).write_ndjson(path)
         watched = best_of(3, lambda: watch(path, 10**9)).processor
         figures = best_of(3, lambda: watch(path, _RECORDS // 2)).processor
-        told = command(path)
+        command_row = command(path)
     return [
         updates(),
         rate("watch NDJSON with 4 key columns, a window of 100,000", watched, _RECORDS, 1_000_000),
-        told,
+        command_row,
         figure_cost(watched, figures),
         redis(),
         kafka(),
@@ -99,7 +99,7 @@ def watch(path: Path, every: int) -> int:
 
 
 def command(path: Path) -> Row:
-    """Measure the command itself: how long it takes to start, and how many records a second it takes from then on."""
+    """Measure the command itself: how long it takes to start, and how many records a second it reads from then on."""
     short = path.with_name("short.ndjson")
     people(1_000).write_ndjson(short)
     start, whole = (min(_spent(place) for _ in range(3)) for place in (short, path))
@@ -120,7 +120,7 @@ def _spent(path: Path) -> float:
 
 
 def figure_cost(without: float, with_two: float) -> Row:
-    """Say what one figure every second costs, of what a second of watching does."""
+    """Report the cost of one figure every second, as a share of the time for a million records."""
     share = max(with_two - without, 0.0) / 2 / (without / (_RECORDS / 1_000_000))
     return Row(
         "a figure every second, of the time of a million records",
@@ -189,7 +189,7 @@ def kafka() -> Row:
 
 
 def messages() -> Iterator[bytes]:
-    """Give small messages, within what librdkafka's cluster keeps."""
+    """Yield small messages, no more than librdkafka's cluster can keep."""
     for row in people(_MESSAGES).select(*KEY[:2], "disease").iter_rows(named=True):
         yield json.dumps(row).encode()
 
@@ -202,7 +202,7 @@ def watched(address: str) -> None:
 
 
 def interleaved(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, float]:
-    """Time two jobs in turns, on the wall, and keep the best of each."""
+    """Measure the wall time of two jobs in turns, and keep the best of each."""
     best = [float("inf"), float("inf")]
     for _ in range(4):
         for at, work in enumerate((one, other)):
@@ -245,7 +245,7 @@ def released(frame: pl.DataFrame, k: int, delay: int, method: Any = "clusters") 
 
 
 def loss_of(labels: pl.DataFrame, frame: pl.DataFrame) -> float:
-    """Return the mean width of released intervals, relative to the range of all records; what is missing counts 1."""
+    """Return the mean width of released intervals, relative to the range of all records; a missing one counts as 1."""
     total = 0.0
     for name in ADULT:
         span = float(frame[name].max() - frame[name].min())  # type: ignore[operator, arg-type]
@@ -271,7 +271,7 @@ def beside_castle(frame: pl.DataFrame, k: int, delay: int) -> Row:
 
 
 def by_windows(frame: pl.DataFrame, k: int, delay: int) -> Row:
-    """Say the loss of whole windows by the optimal search, as the release states it."""
+    """Report the loss of whole windows by the optimal search, as the release states it."""
     release, _ = released(frame, k, delay, "windows")
     loss = release.summary().loss
     words = f"{loss:.3f} by levels, {release.suppressed:,} of {frame.height:,} suppressed"

@@ -29,7 +29,7 @@ COLUMNS = [
     "income-per-year",
 ]  # fmt: skip
 _RECORDS, _CONTROLS, _MANY = 10_000, 4_000, 100_000
-_ATTACKS, _WIDTH, _SECRET = 2_000, 5, "occupation"
+_ATTACKS, _WIDTH, _SENSITIVE = 2_000, 5, "occupation"
 _ANONYMETER = """
 import json, sys, time, warnings
 warnings.filterwarnings("ignore")
@@ -68,7 +68,7 @@ def tables(controls: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
 
 
 def beside_anonymeter() -> list[Row]:
-    """Make anonymeter's three attacks and ours, as many of each, with a hold-out as large as the original."""
+    """Make anonymeter's three attacks and the same number of ours, with a hold-out as large as the original."""
     files = tables(_RECORDS)
     trio = trio_of(Pair(files[0], files[2]), open_source(files[1]))
     ours: dict[str, Any] = {}
@@ -77,7 +77,7 @@ def beside_anonymeter() -> list[Row]:
         paths = [str(Path(folder, name)) for name in ("original.csv", "release.csv", "control.csv")]
         for path, table in zip(paths, (files[0], files[2], files[1]), strict=True):
             table.write_csv(path)
-        words = printed(("anonymeter",), _ANONYMETER, *paths, str(_ATTACKS), str(_WIDTH), _SECRET)
+        words = printed(("anonymeter",), _ANONYMETER, *paths, str(_ATTACKS), str(_WIDTH), _SENSITIVE)
     what = "singling out, linkability and inference, 2,000 attacks each, against anonymeter"
     row = faster(what, spent, None if words is None else float(words[0]), against="anonymeter: three attacks")
     if words is None:
@@ -87,15 +87,15 @@ def beside_anonymeter() -> list[Row]:
         name for (name, one), (low, high) in zip(ours.items(), theirs, strict=True) if one["low"] > high or low > one["high"]
     ]
     shown = json.dumps({name: [round(one["low"], 3), round(one["high"], 3)] for name, one in ours.items()})
-    told = f"{3 - len(apart)} of 3 intervals meet; ours {shown}, theirs {np.round(theirs, 3).tolist()}"
-    return [row, Row("intervals of risk that meet anonymeter's", told, 3 - len(apart), "3", not apart, "higher", "intervals")]
+    measured = f"{3 - len(apart)} of 3 intervals meet; ours {shown}, theirs {np.round(theirs, 3).tolist()}"
+    return [row, Row("intervals of risk that meet anonymeter's", measured, 3 - len(apart), "3", not apart, "higher", "intervals")]
 
 
 def _three(trio: Trio) -> dict[str, Any]:
     random = np.random.default_rng(0)
     people, others = (side.rows(random.permutation(len(side))[:_ATTACKS]) for side in (trio.original, trio.control))
-    secret = trio.names.index(_SECRET)
-    named = replace(trio, sensitive=(secret,), known=tuple(at for at in trio.known if at != secret))
+    sensitive = trio.names.index(_SENSITIVE)
+    named = replace(trio, sensitive=(sensitive,), known=tuple(at for at in trio.known if at != sensitive))
     return {
         "singling_out": singling_out(trio, _ATTACKS, random, _WIDTH),
         "linkability": linkability(trio, people, others),
@@ -104,7 +104,7 @@ def _three(trio: Trio) -> dict[str, Any]:
 
 
 def many() -> Row:
-    """Tell members of 100,000 records from 20,000 strangers."""
+    """Distinguish members among 100,000 records from 20,000 other people."""
     random = np.random.default_rng(0)
     adult = unveil.datasets.adult().select(COLUMNS)
 

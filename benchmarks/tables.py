@@ -54,14 +54,14 @@ def problem_of(table: CrossTable, insiders: Any = "singletons") -> CellProblem:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the processor seconds of one run, and what it gave."""
+    """Return the processor seconds of one run, and its result."""
     start = time.process_time()
     made = work()
     return time.process_time() - start, made
 
 
 def audits() -> list[Row]:
-    """Attack patterns: what outsiders can compute until every sensitive cell is settled."""
+    """Audit patterns of suppression: what outsiders can compute, until every sensitive cell is decided."""
     small = cube(10, 3, 3)
     chance = np.random.default_rng(SEED)
     rows = []
@@ -95,8 +95,8 @@ def optimum_of_counts() -> Row:
     table = cube(20, 2, 40)
     problem = posed(table, (), Aim(insiders="none", attacker="0%:200%", width=0), primary=_chosen(table, chance, 20))
     level = np.where(problem.primary, 0.15 * problem.value, 0.0)
-    asked = replace(problem, down=level, up=level, cost=problem.value + 1)
-    spent, best = timed(lambda: optimum(asked, time_limit=120))
+    protected = replace(problem, down=level, up=level, cost=problem.value + 1)
+    spent, best = timed(lambda: optimum(protected, time_limit=120))
     return at_most("optimum of 20 x 20 with 20 sensitive cells", spent, 30, "s", note=f"gap {best.gap:.4f}")
 
 

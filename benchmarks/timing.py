@@ -30,7 +30,7 @@ def best_of(runs: int, work: Callable[[], Any]) -> Timed:
 def steady(runs: int, work: Callable[[], Any], *, least: float = 0.1) -> float:
     """Return the processor seconds of a short call: it is repeated for `least` seconds, and the best of several means is kept.
 
-    So the clocks of other languages measure, whose steps are longer than such a call.
+    The clocks of other languages, whose steps are longer than such a call, need the same.
     """
     best = float("inf")
     for _ in range(runs):

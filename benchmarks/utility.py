@@ -72,10 +72,10 @@ def needing() -> Row:
         path = str(Path(folder, "adult.csv"))
         unveil.datasets.adult().write_csv(path)
         names = [name for name in unveil.datasets.adult().columns if name != "fnlwgt"]
-        pairs = [(target, given) for target in _WORDS for given in names if given != target]
+        pairs = [(target, source) for target in _WORDS for source in names if source != target]
         needs = [
-            unveil.Need(f"{at}", target, [given, *(name for name in ("sex", "race") if name not in (target, given))])
-            for at, (target, given) in enumerate((pairs * 2)[:_NEEDS])
+            unveil.Need(f"{at}", target, [source, *(name for name in ("sex", "race") if name not in (target, source))])
+            for at, (target, source) in enumerate((pairs * 2)[:_NEEDS])
         ]
         once = best_of(5, lambda: count_table(load(path, names)))
         ours = best_of(3, lambda: unveil.utility(path, needs))
@@ -83,7 +83,7 @@ def needing() -> Row:
 
 
 def main() -> None:
-    """Print by how many inputs the process grows at most while it measures losses."""
+    """Print the most memory by which the process grows while it measures losses, in multiples of the input."""
     with TemporaryDirectory() as folder:
         code = f"from benchmarks.utility import two_tables; two_tables({folder!r}, 'parquet')"
         subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - so that this process starts small

@@ -1,4 +1,4 @@
-"""What several tests share: slow oracles from the definitions, random tables, and where the reference material is."""
+"""What several tests share: slow oracles written from the definitions, random tables, and access to the reference material."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARED = ROOT.parent / "shared"
 
 
 def started(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-    """Start a process that hears the signals it is sent, also where whoever started the tests has them ignored."""
+    """Start a process that receives the signals it is sent, even if whoever started the tests had them ignored."""
 
     def hear() -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -31,11 +31,11 @@ def started(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
 
 
 def shared(path: str) -> Path:
-    """Return a file of the reference material, or skip the test where it is absent."""
-    found = SHARED / path
-    if not found.exists():
+    """Return a file of the reference material, or skip the test if it is absent."""
+    file = SHARED / path
+    if not file.exists():
         pytest.skip(f"the reference material {path} is not on this machine")
-    return found
+    return file
 
 
 def without(program: str, package: str) -> NoReturn:
@@ -59,8 +59,8 @@ def entropy(items: Sequence[Any]) -> float:
 def rate(x: Sequence[Any], y: Sequence[Any]) -> float:
     """DR_X(Y) = 1 - H(X|Y) / H(X), class by class."""
     classes: dict[Any, list[Any]] = {}
-    for secret, key in zip(x, y, strict=True):
-        classes.setdefault(key, []).append(secret)
+    for value, key in zip(x, y, strict=True):
+        classes.setdefault(key, []).append(value)
     conditional = sum(len(some) / len(x) * entropy(some) for some in classes.values())
     return 1.0 - conditional / entropy(x)
 

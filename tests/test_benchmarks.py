@@ -321,7 +321,7 @@ def test_sdcmicro_that_lasts_too_long_or_fails_is_said(
     assert found is not None
     assert found.ran(job(limit=1)) == Ran(1.0, finished=False)
     with pytest.raises(SdcMicroError, match="stopped with an error"):
-        SdcMicro(found.program, "").asked("stop", limit=5)
+        SdcMicro(found.program, "").printed("stop", limit=5)
     assert capsys.readouterr().err == "sdcMicro: wrong\n"
 
 

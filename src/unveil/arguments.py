@@ -1,7 +1,7 @@
-"""Checks of arguments, each written once: their types at the public doors; a count, a number, a share, a word of a list, a seed.
+"""Checks of arguments, each written once: their types in public calls; counts, numbers, shares, words of a list, seeds.
 
-`checked_arguments` is above every public function, and refuses what its annotations do not allow. The other checks return the
-value in its plain Python type, or raise `ArgumentError` with what was given and what is allowed.
+`checked_arguments` decorates every public function and refuses what its annotations do not allow. The other checks return the
+value in its plain Python type, or raise an `ArgumentError` that says what was given and what is allowed.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _LONGEST = 10**30
 _BEYOND = 2**1024
 """The smallest integer that floating point cannot hold."""
 LARGEST_SEED = 2**63 - 1
-"""What a command line, a project file and every generator can hold."""
+"""The largest seed that a command line, a project file and every generator can hold."""
 
 
 def checked_arguments(door: _Door) -> _Door:
-    """Let a function, or a class when it is made, refuse arguments of a type that its annotations do not allow.
+    """Make a function, or the constructor of a class, refuse arguments of a type that its annotations do not allow.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _places(door: Callable[..., Any]) -> list[str]:
 
 
 def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
-    """Return an argument that its annotation allows, an array or a column that stands for a list as a list; refuse any other."""
+    """Return an argument that its annotation allows, an array or a column as a list if a list is expected; refuse any other."""
     if name not in hints:
         return value
     if fits(value, hints[name]):
@@ -116,7 +116,7 @@ def checked_count(name: str, value: Any, *, least: int, most: int | None = None,
 
 
 def checked_size(name: str, value: Any) -> int:
-    """Return how many records to make, at least one and at most what a machine holds; refuse others."""
+    """Return a number of records to make, at least one and no more than a machine can hold, or refuse it."""
     if not fits(value, int) or not 1 <= value <= _MOST_RECORDS:
         raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer from 1 to {_MOST_RECORDS:,}.")
     return int(value)
@@ -145,7 +145,7 @@ def checked_seed(seed: Any) -> int:
 
 
 def shown_number(value: Any) -> str:
-    """Write a number for a message, with its thousands separated; a very long one by its size, anything else by its kind."""
+    """Write a number for a message with separated thousands; describe a very long one by its size, anything else by its kind."""
     if not fits(value, float):
         return shown(value) if isinstance(value, str) else kind_of(value)
     if _LONGEST <= abs(value) < math.inf:
@@ -154,7 +154,7 @@ def shown_number(value: Any) -> str:
 
 
 def _finite(value: Any) -> bool:
-    """Return whether a number is one that floating point holds."""
+    """Whether a number is finite and within the range of floating point."""
     try:
         return math.isfinite(value)
     except OverflowError:

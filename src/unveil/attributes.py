@@ -51,7 +51,7 @@ CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of columns that no mechanism changes: whether a release may have them.
+    """What decides whether a release may have the columns that no mechanism changes.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def checked_nulls(nulls: str) -> Nulls:
 
 
 def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of both sides of the question, each once, refusing a column on both."""
+    """Return the key and the sensitive columns, refusing a column that is named twice or on both sides."""
     keys, sensitive_names = names_of(key), names_of(sensitive)
     if not keys:
         raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")

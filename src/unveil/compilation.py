@@ -1,8 +1,8 @@
 """Loops that numba compiles; the compiled code is kept for the next run if there is a place to keep it.
 
-numba is loaded when a loop is first called: it takes half a second that a small table need not pay. A folder that cannot be
-written, or a full disk, costs the time of compiling again, and nothing else. While a loop is compiled no garbage is collected:
-the collector would go through everything that is loaded again and again.
+numba is loaded when a loop is first called: loading it takes half a second, which small tables should be spared. If the folder
+cannot be written, or the disk is full, loops are compiled again in the next run, and nothing else is lost. While a loop is
+compiled, no garbage is collected: the collector would go again and again through everything that is loaded.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class CompiledLoop:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it was compiled, here or in an earlier run that kept it."""
+        """Whether it was compiled, in this run or in an earlier one that kept the result."""
         return self.is_compiled or getattr(self.dispatcher()._cache, "holds_some", False)  # noqa: SLF001 - put there by `_kept`
 
     def dispatcher(self) -> Any:
-        """Return numba's function, which takes the place of this one in its module; so do those of the loops that it calls."""
+        """Return numba's function, which then replaces this loop in its module; the loops that it calls are replaced likewise."""
         with _LOADING:
             if self._ready is None:
                 import numba
@@ -81,7 +81,7 @@ class CompiledLoop:
 
 
 _UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, ImportError, AttributeError)
-"""What reading a damaged file raises, and one that another version of numba has written in the meantime."""
+"""What is raised by reading a file that is damaged, or that another version of numba has written meanwhile."""
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
@@ -95,24 +95,24 @@ def compiled_in_place(loop: Callable[..., Any]) -> Any:
 
 
 def compiled_within(loop: Callable[..., Any]) -> Any:
-    """Compile a loop that only other loops call: without what Python would need to call it, which takes time to compile."""
+    """Compile a loop that only other loops call: the part by which Python would call it is left out, to save its compile time."""
     return CompiledLoop(loop, within=True)
 
 
 class Pace:
-    """Decides between array operations and compiled loops that do the same, as the work goes on.
+    """Decides, while work goes on, when compiled loops take over from array operations that do the same.
 
     Parameters
     ----------
     loops
-        What would be called.
+        The loops that would be called.
     loads
-        Whether enough steps are a reason to load the compiler; else they only are one to compile, where it is loaded anyway.
+        Whether many steps justify loading the compiler; if not, they only justify compiling, if it is loaded anyway.
 
     Attributes
     ----------
     after
-        Steps that take array operations about as long as it takes to load the compiler.
+        The number of steps for which array operations need about as long as loading the compiler takes.
     """
 
     after: ClassVar[int] = 1 << 22
@@ -121,7 +121,7 @@ class Pace:
         self._loops, self._loads, self._steps, self._kept = loops, loads, 0, False
 
     def pays(self, steps: int) -> bool:
-        """Whether loops are to be called for so many steps: they are compiled already, or that would have paid by now."""
+        """Whether to call the loops for so many steps: they are compiled already, or compiling them would have paid by now."""
         self._steps += steps
         if "numba" not in sys.modules:
             return self._loads and self._steps >= self.after
@@ -131,7 +131,7 @@ class Pace:
 
 @contextlib.contextmanager
 def loops_at_once() -> Iterator[None]:
-    """Let loops take the place of array operations from the first step on, so that they are compiled."""
+    """Use loops instead of array operations from the first step on, so that they are compiled."""
     after, Pace.after = Pace.after, 0
     try:
         yield
@@ -141,7 +141,7 @@ def loops_at_once() -> Iterator[None]:
 
 @cache
 def _compiler() -> type[Any]:
-    """Return numba's compiler, at work while no garbage is collected."""
+    """Return numba's compiler, changed so that no garbage is collected while it works."""
     from numba.core.compiler import Compiler
 
     class SteadyCompiler(Compiler):
@@ -155,7 +155,7 @@ def _compiler() -> type[Any]:
 
 @contextlib.contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Let garbage be until the end, unless it is left alone already."""
+    """Turn the garbage collector off until the block ends, unless it is off already."""
     if not gc.isenabled():
         yield
         return
@@ -167,7 +167,7 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def _kept(dispatcher: Any, loop: Callable[..., Any]) -> Any:
-    """Let what is compiled be kept, unless there is no folder for it."""
+    """Keep what is compiled for later runs, unless there is no folder for it."""
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _cache_of(loop)  # noqa: SLF001 - as numba's own `enable_caching` does
     return dispatcher
@@ -180,7 +180,7 @@ def _cache_of(loop: Callable[..., Any]) -> Any:
     class ForgivingCache(FunctionCache):
         @property
         def holds_some(self) -> bool:
-            """Whether something that was compiled from the loop as it is now is kept, for whatever types."""
+            """Whether the cache holds code compiled from the present version of the loop, for whatever types."""
             try:
                 return bool(self._cache_file._load_index())  # type: ignore[no-untyped-call]  # noqa: SLF001 - no other door to it
             except _UNREADABLE:

@@ -5,8 +5,8 @@ that does not exist. Then it is taken for the name of a file or a column and nam
 message, an answer or a report goes through here first. What is hidden:
 
 - what is between ``//`` and the last ``@``, whatever the scheme;
-- what is between a colon and the last ``@``, where nothing but the slashes is missing;
-- what follows ``//name:``, up to the next slash, where the ``@`` is missing and what follows is not a port;
+- what is between a colon and the last ``@``, if only the slashes are missing;
+- what follows ``//name:``, up to the next slash, if the ``@`` is missing and what follows is not a port;
 - the value of a setting whose name ends in password, passwd, passphrase, pwd, secret or token.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 __all__ = ["HIDDEN", "hidden_in_message", "without_credentials"]
 
 HIDDEN = "***"
-"""What stands for credentials."""
+"""What is shown in place of credentials."""
 
 _SECRETS = r"((?:password|passwd|passphrase|pwd|secret|token)\s*=\s*)"
 _NAMED = [
@@ -58,9 +58,9 @@ def hidden_in_message(message: str, words: Iterable[str] = ()) -> str:
     Parameters
     ----------
     message
-        What is to be said.
+        The message, which may repeat what the user typed.
     words
-        What the user typed.
+        The words that the user typed.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def shown(name: object) -> str:
 
 
 def is_unicode(text: object) -> bool:
-    """Whether a text holds whole characters only; half a surrogate pair comes from bytes that are no text."""
+    """Whether a text holds whole characters only; half a surrogate pair comes from bytes that are not text."""
     try:
         str(text).encode()
     except UnicodeEncodeError:
@@ -62,7 +62,7 @@ def is_unicode(text: object) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return a text with line breaks and control characters, as they are in names at times, as escapes.
+    """Return a text in which line breaks and control characters, which names sometimes hold, are written as escapes.
 
     Examples
     --------
@@ -122,12 +122,12 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def several_sensitive(cls, columns: Sequence[str]) -> ArgumentError:
-        """Report a study of several sensitive attributes in place of one."""
+        """Report a study with several sensitive attributes in a call that needs one."""
         return cls(f"the study has several sensitive attributes ({listed(columns)}); name the one that is meant in the call.")
 
     @classmethod
     def other_database(cls, place: str) -> ArgumentError:
-        """Report a release that would leave the database of its data."""
+        """Report a release that would be written to another database than the one that holds the data."""
         return cls(
             f"{place}: a table is rewritten into one of its own database; name a table there, or a file (.parquet, .csv, .tsv)."
         )
@@ -138,7 +138,7 @@ class ColumnNotFoundError(UnveilError, KeyError):
 
     @classmethod
     def among(cls, column: str, columns: Sequence[str]) -> ColumnNotFoundError:
-        """Report the missing column, those there are, and the near miss."""
+        """Report the missing column, the columns that exist, and the one whose name is closest."""
         return cls(f"column {shown(column)} not found; columns are: {listed(columns)}.{near_miss(column, columns)}")
 
 
@@ -205,7 +205,7 @@ class EngineError(UnveilError, RuntimeError):
 
 
 class DataChangedError(UnveilError, RuntimeError):
-    """Data that changed while it was worked on."""
+    """Data that changed during the work on it."""
 
     @classmethod
     def of_column(cls, column: str) -> DataChangedError:
@@ -337,13 +337,13 @@ class TableError(UnveilError, ValueError):
 
     @classmethod
     def does_not_add_up(cls, cell: str, difference: float, others: int) -> TableError:
-        """Report a published cell with which the sums do not hold, by how much, and how many sums fail for another reason."""
+        """Report a published cell that breaks a sum, by how much, and how many sums fail because of other cells."""
         more = f" ({others:,} more sums fail for other cells)" if others else ""
         return cls(f"the table does not add up: {cell} differs from the sum of the other figures by {difference:+,.6g}{more}.")
 
     @classmethod
     def unprotectable(cls, dimensions: str, row: int, why: str) -> TableError:
-        """Report a cell that cannot be protected, whatever else is suppressed, by its row: its codes are values of the data."""
+        """Report a cell that no suppression of others can protect, by its row and not by its codes, which are data values."""
         return cls(
             f"the cell in row {row:,} of the table {dimensions} (one row per cell, as in to_frame and in files) cannot be "
             f"protected even if everything that may be suppressed is: {why}."
@@ -382,7 +382,7 @@ class MissingExtraError(UnveilError, ImportError):
 
 
 class CancelledError(UnveilError, RuntimeError):
-    """Work that was stopped because its run was cancelled, or was past its time."""
+    """Work that was stopped because its run was cancelled or reached its time limit."""
 
     @classmethod
     def on_request(cls) -> CancelledError:
@@ -401,7 +401,7 @@ class LostProcessError(UnveilError, RuntimeError):
 
     @classmethod
     def ended(cls, code: int | None) -> LostProcessError:
-        """Report a process that is gone, by its exit code."""
+        """Report a process that ended before it answered, by its exit code."""
         return cls(f"the process that did the work ended without an answer (exit code {code}); it may have run out of memory.")
 
     @classmethod

@@ -1,7 +1,8 @@
 """The fit of a value to the annotations of the function that takes it.
 
-A whole number fits `int`, any real number `float` (true and false are neither), a list, an array or a column `Sequence`, a table
-or a dict `Mapping`. A name that only type checkers know fits anything: the function itself judges it.
+A whole number fits `int`, and any real number fits `float` (true and false fit neither); a list, an array or a column fits
+`Sequence`; a table or a dict fits `Mapping`. Anything fits an annotation whose name only type checkers know: the function itself
+judges the value.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _ANYTHING = (Any, object)
 
 
 class _AnyAttribute(type):
-    """Lets a name that is not known have whatever attributes an annotation asks of it."""
+    """Lets an unknown name have whatever attributes an annotation uses."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -40,7 +41,7 @@ class _AnyAttribute(type):
 
 
 class _Unknown(metaclass=_AnyAttribute):
-    """What an annotation names and only type checkers know."""
+    """Stands for a name in an annotation that only type checkers know."""
 
     def __class_getitem__(cls, _: Any) -> Any:
         return cls
@@ -62,7 +63,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {one.name: _read(one.annotation, names) for one in parameters if one.annotation is not one.empty}
 
 
-def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - a case a form
+def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one case per form of a hint
     """Whether a value is what a hint says.
 
     Examples
@@ -105,7 +106,7 @@ def said(hint: Any) -> str:
 
 
 def listed_array(value: Any, hint: Any) -> Any:
-    """Return an array or a column as a list where a hint takes a list; anything else as it is."""
+    """Return an array or a column as a list if the hint takes a list; return anything else as it is."""
     if _takes_anything(hint) or not hasattr(value, "__array__") or not _is_list(value):
         return value
     takes = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -114,7 +115,7 @@ def listed_array(value: Any, hint: Any) -> Any:
 
 
 def plain(value: Any, hint: Any) -> Any:
-    """Return numbers, and true or false, of another library as Python's own; anything else, or where anything goes, as it is.
+    """Return numbers and truth values of other libraries as Python's own, unless the hint allows anything; the rest as it is.
 
     Examples
     --------
@@ -135,12 +136,12 @@ def plain(value: Any, hint: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Return a number, or true or false, of numpy as Python's own."""
+    """Return a number or truth value of numpy as Python's own."""
     return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value
 
 
 def words_of(hint: Any) -> tuple[str, ...]:
-    """Return the words that a hint allows; none where it allows other texts too, or no text at all."""
+    """Return the words that a hint allows; none if it allows other texts too, or no text at all."""
     if get_origin(hint) in (Union, UnionType):
         return tuple(word for one in get_args(hint) for word in words_of(one))
     return tuple(word for word in get_args(hint) if isinstance(word, str)) if get_origin(hint) is Literal else ()
@@ -161,7 +162,7 @@ def kind_of(value: Any) -> str:
 
 
 def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """Return where in a value something does not fit, what is there, and what should.
+    """Return where in a value something does not fit, what is there, and what should be there.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
 
 
 def _deeper(part: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """Return where in a part something does not fit: in a part of its own, or the part as a whole."""
+    """Return what in a part does not fit: something inside it, or the part as a whole."""
     within, kind, wanted = misfit(value, hint)
     return (f"{part}, {within}", kind, wanted) if within else (part, value, hint)
 
@@ -215,19 +216,19 @@ def _fits_type(value: Any, kind: Any) -> bool:
 
 
 def _all_fit(values: Iterable[Any], inner: tuple[Any, ...]) -> bool:
-    """Whether every entry fits; nothing is looked at where anything does."""
+    """Whether every entry fits; if the hint allows anything, no entry is looked at."""
     return not inner or _takes_anything(inner[0]) or all(fits(one, inner[0]) for one in values)
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is entries in an order that can be counted: a list, an array of one dimension or more, a column."""
+    """Whether a value is a countable sequence of entries: a list, an array of one dimension or more, a column."""
     if isinstance(value, str | bytes | Mapping | np.generic) or not isinstance(value, Iterable):
         return False
     return bool(np.ndim(value)) if isinstance(value, np.ndarray) else hasattr(value, "__len__") and not hasattr(value, "columns")
 
 
 def _names(kind: Any, family: type) -> bool:
-    """Whether what an annotation names is of a family of containers; a text is not."""
+    """Whether an annotation names a type of the given family of containers; a text is not one."""
     return isinstance(kind, type) and issubclass(kind, family) and kind not in (str, bytes)
 
 

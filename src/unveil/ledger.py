@@ -1,12 +1,12 @@
-"""A ledger: who asked which question, what was answered and what it cost; no answer is given that it does not hold.
+"""A ledger: who asked which question, what was answered and what it cost; no answer is given before the ledger holds it.
 
 A SQLite file in write-ahead mode, synchronous to the disk. A decision is made, written and committed in one transaction that
 only one process at a time can hold; the answer is given after that. So a process that is killed has either written the answer,
 which a repeated question gets at no cost, or has neither answered nor spent.
 
-Every row carries an HMAC over itself and the one before, under a key outside the ledger: nobody who can write the file but has no
-key can change, insert or remove a row without being noticed. Rows cut off at the end, or an older copy of the file put back, are
-noticed by comparing the `head`, which may be printed and kept elsewhere.
+Every row carries an HMAC over itself and the row before, under a key outside the ledger: somebody who can write the file but does
+not have the key cannot change, insert or remove a row unnoticed. Rows cut off at the end, or an older copy of the file put back,
+are noticed by comparing the `head`, which may be printed and kept elsewhere.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Entry:
     id, at, analyst
         Its place, when it was written, and who asked.
     account
-        The policy that decided, of whose budget it took.
+        The policy that decided, from whose budget the cost was taken.
     question
         The number in its canonical form.
     mark
-        A keyed hash of the figure and the set that it is of: equal for equal sets.
+        A keyed hash of the figure and of the set of records it is about: equal for equal sets.
     decision, reason
         "answered", "repeated" or "refused", and why it was refused.
     answer
-        What was given, as JSON.
+        The answer that was given, as JSON.
     cost
         What it spent of the budget, in whole units of the account.
     """
@@ -99,7 +99,7 @@ _COLUMNS = ", ".join(one.name for one in fields(Entry))
 
 
 def key_place(ledger: str | os.PathLike[str]) -> Path:
-    """Return where the key of a ledger is unless another place is named.
+    """Return the path where the key of a ledger is kept unless another is named.
 
     Examples
     --------
@@ -110,14 +110,14 @@ def key_place(ledger: str | os.PathLike[str]) -> Path:
 
 
 class Ledger:
-    """A ledger that is open.
+    """An open ledger.
 
     Parameters
     ----------
     path
-        The file; made where there is none.
+        The file; it is made if it does not exist.
     key_file
-        The secret key; None: beside the ledger, and made with it.
+        The file of the secret key; None: the one beside the ledger, which is made together with it.
     """
 
     def __init__(self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None) -> None:
@@ -135,7 +135,7 @@ class Ledger:
             self._connection.executescript(_SCHEMA)
 
     def secret(self, purpose: str) -> bytes:
-        """Return a secret for one purpose that follows from the key."""
+        """Return a secret for one purpose, derived from the key."""
         return hmac.digest(self.key, f"gate\0{purpose}".encode(), "sha512")[:32]
 
     def bind(self, **facts: str) -> None:
@@ -233,7 +233,7 @@ class Ledger:
 
     @contextmanager
     def _failure_reported(self) -> Iterator[None]:
-        """Turn what SQLite says into one line."""
+        """Turn an error of SQLite into a message of one line."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -254,7 +254,7 @@ class Ledger:
 
 
 class Book:
-    """The ledger within a transaction."""
+    """The ledger within a transaction, in which rows are read, checked and added."""
 
     def __init__(self, ledger: Ledger, connection: sqlite3.Connection, known: tuple[int, bytes]) -> None:
         self._ledger, self._connection, self.known = ledger, connection, known
@@ -275,13 +275,13 @@ class Book:
         return entries
 
     def equal(self, mark: str) -> Entry | None:
-        """Return the answer that was given for the same question about the same set."""
+        """Return the answer that was given to the same question about the same set; None if there was none."""
         query = f"SELECT {_COLUMNS} FROM entries WHERE mark = ? AND decision = 'answered' LIMIT 1"  # noqa: S608 - our own
         row = self._connection.execute(query, (mark,)).fetchone()
         return None if row is None else Entry(*row)
 
     def spent(self, account: str, analyst: str | None = None) -> int:
-        """Return what an analyst, or all together, have spent of an account."""
+        """Return what one analyst, or all analysts together, have spent of an account."""
         query, values = "SELECT coalesce(sum(cost), 0) FROM entries WHERE account = ?", [account]
         if analyst is not None:
             query, values = f"{query} AND analyst = ?", [account, analyst]
@@ -330,7 +330,8 @@ def _made(place: Path) -> Iterator[Any]:
         with suppress(FileExistsError):
             os.link(hidden, place)
     except OSError as error:
-        raise OutputError(f"the key file {shown(place)} cannot be created: {(error.strerror or 'no reason').lower()}.") from None
+        reason = (error.strerror or "the system gives no reason").lower()
+        raise OutputError(f"the key file {shown(place)} cannot be created: {reason}.") from None
     finally:
         with suppress(OSError):
             hidden.unlink()

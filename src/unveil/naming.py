@@ -165,7 +165,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def hints_of(name: str) -> frozenset[str]:
-    """Return the keys of `HINTS` at which the name hints.
+    """Return the keys of `HINTS` that a column's name hints at.
 
     Examples
     --------
@@ -186,7 +186,7 @@ LITTLE_WORDS = frozenset("of de du des la le les del della di da do dos das der 
 
 @cache
 def _hints() -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the hints of each phrase, the phrase as its words."""
+    """Return the hints of each phrase; a phrase is a tuple of its words."""
     hints: dict[tuple[str, ...], tuple[str, ...]] = {}
     for hint, listing in HINTS.items():
         for text in listing.split(", "):

@@ -35,20 +35,20 @@ __all__ = [
 
 _LONGEST_PREFIX = 40
 _SYSTEM_ERROR = re.compile(r"\(os error ([0-9]+)\)")
-"""How a library that writes for us reports an error of the system."""
+"""How a library that writes for us reports an error of the operating system."""
 _waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
-"""The hidden files that are written and wait for others, each with the place it will take; None: none waits."""
+"""The hidden files that are written and wait for others, each with its final place; None: outside a block of files."""
 _hidden: set[Path] = set()
-"""Files and folders that are there for the time of the work only."""
+"""Files and folders that exist only while work goes on."""
 placed: list[Path] = []
 """The files that have taken their places, in that order."""
 _taking_place: set[object] = set()
-"""One mark for every block of files that is taking its place now."""
+"""One mark for every block whose files are taking their places now."""
 
 
 @contextlib.contextmanager
 def together() -> Iterator[None]:
-    """Let all files that are written in the block appear when it ends well, and none of them when it does not.
+    """Let all files that are written in the block appear together when it ends well; after an error, none of them appears.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def together() -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """Open a binary file that appears at `path` when the block ends well, and not at all when it does not.
+    """Open a binary file that appears at `path` when the block ends well; after an error, it does not appear at all.
 
     What is written goes to a hidden file in the same folder, which then takes the place of an older file in one step.
-    After an error or an interrupt the hidden file is gone and the older file is as it was. Where `path` is a link, the
-    file it leads to is replaced. A new file has the rights that a plain `open` would give it, a replaced one keeps
-    its own; one that is `private` may be read by its owner alone. A library that writes to a path, not to an open file,
+    After an error or an interrupt the hidden file is gone and the older file is as it was. If `path` is a link, the
+    file it leads to is replaced. A new file has the rights that a plain `open` would give it, and a replaced one keeps
+    its own; a `private` one may be read by its owner alone. A library that writes to a path, not to an open file,
     may write to the file's `name`.
 
     Raises
@@ -123,9 +123,9 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
 
 @contextlib.contextmanager
 def failures_reported(path: str | os.PathLike[str], written: Path | None = None) -> Iterator[None]:
-    """Turn what the system, or a library that writes for us, says about a file that cannot be written into one line about `path`.
+    """Turn an error in writing a file, of the system or of a library that writes for us, into one line about `path`.
 
-    An error that names another file than the one `written` passes through: it is the block's own problem.
+    An error that names a file other than `written` passes through: it is the block's own problem.
     """
     try:
         yield
@@ -144,7 +144,7 @@ def failures_reported(path: str | os.PathLike[str], written: Path | None = None)
 
 @contextlib.contextmanager
 def hidden_folder(beside: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a hidden folder in the folder of a file, for the time of the block."""
+    """Make a hidden folder beside a file; it exists only until the block ends."""
     folder = Path(os.path.realpath(beside)).parent / f".unveil-{secrets.token_hex(8)}"
     _hidden.add(folder)
     try:
@@ -164,25 +164,25 @@ def private_file() -> tuple[Path, BinaryIO]:
 
 
 def remove_hidden() -> None:
-    """Remove what is there for the time of the work only, wherever the work has got to."""
+    """Remove the files and folders that exist only while work goes on, however far the work has got."""
     for path in tuple(_hidden):
         _remove(path)
 
 
 def taking_place() -> bool:
-    """Whether files are taking their places now: an interrupt would leave one of two, and comes too late to save anything."""
+    """Whether files are taking their places now: an interrupt could leave one of two, and is too late to save anything."""
     return bool(_taking_place)
 
 
 def file_in_hand(path: str | os.PathLike[str]) -> Path:
-    """Return the file that holds what will be at `path`: within `together`, the one that waits to take its place."""
+    """Return the file that holds what will be at `path`: within `together`, the hidden one that waits to take its place."""
     real = Path(os.path.realpath(path))
     waiting = [hidden for hidden, place in _waiting.get() or () if place == real]
     return waiting[-1] if waiting else real
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> int | None:
-    """Refuse a place where no file can be put; return the rights of the file that is there, if there is one."""
+    """Refuse a path at which no file can be put; return the rights of the file that is there, if there is one."""
     try:
         real = Path(os.path.realpath(path))
         status = real.stat()
@@ -225,7 +225,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
 
 
 def _to_disk(file: BinaryIO, hidden: Path) -> None:
-    """Have the content on the disk before it gets its name (the block may have closed the file)."""
+    """Make sure that the content is on the disk before the file gets its name (the block may have closed the file)."""
     if file.closed:
         with hidden.open("r+b") as again:
             os.fsync(again.fileno())
@@ -260,7 +260,7 @@ def _remove(path: Path) -> None:
 
 
 def _folder_to_disk(folder: Path) -> None:
-    """Have the new name on the disk too, where the system allows it."""
+    """Make sure that the new name is on the disk too, if the system allows it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,9 +1,9 @@
 """`run_in_process`: a call in a process of its own, which reports its steps here and can be cancelled from here.
 
 The child starts afresh (nothing of this process is copied into it), so the function and its arguments must be what `pickle` can
-hold: a function of a module, plain values, frames. What it reports comes back as events through a pipe; that the run was
-cancelled is one byte in memory that both share, so compiled code sees it at once. A child that does not end soon after that is
-killed.
+hold: a function of a module, plain values, frames. What the child reports comes back as events through a pipe. Whether the run is
+cancelled is one byte in memory that both processes share, so compiled code sees it at once. A child that does not end soon after
+the run was cancelled is killed.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """The call returned."""
+    """The call returned: its answer."""
 
     answer: Any
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """The call raised."""
+    """The call raised: its error."""
 
     error: BaseException
 
@@ -75,7 +75,7 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     args, options
         Its arguments, without `progress`: the run is active in the other process.
     run
-        Told the steps of the call; once it is cancelled, so is the call. None: the active run.
+        The run that receives the steps of the call; cancelling it cancels the call. None: the active run.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
 
 
 def _waited_for(here: Connection, run: Run) -> Any:
-    """Pass on what the child reports until it answers, or the run is cancelled."""
+    """Pass on what the child reports, until it answers or the run is cancelled."""
     while True:
         run.check()
         if not here.poll(_MOMENT):
@@ -153,10 +153,10 @@ def _work(there: Connection, flag: Any, limits: Limits, function: Callable[..., 
 
 
 def _pickled(outcome: _Answered | _Failed) -> bytes:
-    """Pickle an outcome; of what cannot be pickled only the type is kept."""
+    """Pickle an outcome; if it cannot be pickled, keep only its type."""
     try:
         plain = pickle.dumps(outcome)
-        pickle.loads(plain)  # noqa: S301 - our own; an exception may be written and then not read
+        pickle.loads(plain)  # noqa: S301 - our own; some exceptions can be pickled but not unpickled
     except Exception:  # noqa: BLE001 - pickle raises whatever the object's own code raises
         held = outcome.answer if isinstance(outcome, _Answered) else outcome.error
         return pickle.dumps(_Failed(LostProcessError.unsendable(type(held).__name__)))
@@ -164,7 +164,7 @@ def _pickled(outcome: _Answered | _Failed) -> bytes:
 
 
 class _Sender:
-    """Tells the parent how far a stage has got, not too often."""
+    """Reports to the parent how far a stage has got, but not too often."""
 
     def __init__(self, there: Connection) -> None:
         self._there = there

@@ -1,8 +1,8 @@
-"""Where chance comes from: the operating system, unless a test or a study asks otherwise.
+"""Where random numbers come from: the operating system, unless a seed or a key file is named.
 
-What is drawn for a release protects only if nobody can draw it again: anyone who has the release, the software and the settings
+The draws of a release protect only if nobody can repeat them: otherwise anyone who has the release, the software and the settings
 could subtract the same noise, or swap the same records back. So every draw comes from a cryptographic generator, ChaCha20 under a
-key of 256 bits: nobody who sees some of its numbers can tell the others. The key is
+key of 256 bits: nobody who sees some of its numbers can compute the others. The key is
 
 - drawn from the operating system, and forgotten (the default: the draws cannot be repeated; here AES-128 in counter mode takes
   the place of ChaCha20 if the processor has instructions for it, at a third of the time);
@@ -69,22 +69,22 @@ class Chance:
         purpose
             What is drawn, such as the name of a mechanism: each has numbers of its own.
         settings, fingerprint
-            The request, and the data it was made of: with a key file, other settings or other data have other draws.
+            The request, and a fingerprint of the data: with a key file, other settings or other data lead to other draws.
         """
         if self._key is not None:
             message = b"\0".join([purpose.encode(), _written(settings or {}), fingerprint])
-            return _generator(hmac.digest(self._key, message, "sha512"))  # not SHA-256, of which pseudonyms are made
+            return _generator(hmac.digest(self._key, message, "sha512"))  # not SHA-256, from which pseudonyms are made
         if self._seed is not None:
             return _generator(hashlib.sha256(f"{purpose}\0{self._seed}".encode()).digest())
         return _fresh()
 
     def held(self) -> Chance:
-        """Return chance whose draws can be repeated while it is held and not afterwards, even without a seed or key file."""
+        """Return a `Chance` whose draws can be repeated only while it exists, even without a seed or key file."""
         return self if self.repeatable else Chance(_key=fresh_key())
 
     @property
     def keyed(self) -> bool:
-        """Whether a key file makes them, so that they depend on the data: then a fingerprint of it is called for."""
+        """Whether the draws come from a key file: they then depend on the data, and a fingerprint of it is needed."""
         return self.repeatable == "key"
 
 
@@ -110,7 +110,7 @@ def chance_of(seed: int | None = None, key_file: str | os.PathLike[str] | None =
 
 
 def weakest(marks: Iterable[Repeatable]) -> Repeatable:
-    """Return who can repeat something of a release that was made in steps.
+    """Return who can repeat at least one of the steps by which a release was made.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def fresh_key() -> bytes:
 
 
 def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) -> bytes:
-    """Read a secret key from a file or, where none is named, a variable; a message never says what was found there."""
+    """Read a secret key from a file or, if none is named, from an environment variable; messages never repeat its content."""
     if path is not None:
         if not isinstance(path, str | os.PathLike):
             raise ArgumentError(f"key_file must be a path, not {kind_of(path)}.")
@@ -146,7 +146,7 @@ def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) 
 
 
 def _written(settings: Mapping[str, Any]) -> bytes:
-    """Return settings as the same bytes whenever they are the same."""
+    """Return settings as bytes; equal settings give equal bytes."""
     try:
         return json.dumps(settings, sort_keys=True, default=_in_full).encode(errors="surrogatepass")
     except ValueError:  # Python writes no integer of more than 4,300 digits
@@ -156,12 +156,12 @@ def _written(settings: Mapping[str, Any]) -> bytes:
 
 
 def _in_full(value: Any) -> Any:
-    """Return a setting in a form that no other has: a large array would show neither all its numbers nor all their digits."""
+    """Return a setting in a form that no other setting has; the text of a large array would leave out numbers and digits."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def _fresh() -> np.random.Generator:
-    """Return numbers that nobody can draw again."""
+    """Return a generator of numbers that nobody can draw again."""
     import numpy as np
     from randomgen import AESCounter
 
@@ -170,7 +170,7 @@ def _fresh() -> np.random.Generator:
 
 
 def _generator(key: bytes) -> np.random.Generator:
-    """Return the numbers of ChaCha20 under a key, of which the first 256 bits count."""
+    """Return a generator of the numbers of ChaCha20 under the first 256 bits of a key."""
     import numpy as np
     from randomgen import ChaCha
 

@@ -11,17 +11,17 @@ Anyone who waits for an answer makes a `Run` and makes it active, for one call o
 Anyone who writes a loop that lasts asks for the run that is active, and looks at it now and then::
 
     run = active_run()
-    for column in run.each("attributes", columns):   # tells the steps of a stage, and stops when the run is cancelled
+    for column in run.each("attributes", columns):   # reports the steps of a stage, and stops when the run is cancelled
         ...
     with run.stage("linkage") as steps:              # where steps are reported by hand: steps(done, total)
         ...
-    run.check()                                      # where there are no steps to tell
+    run.check()                                      # where there are no steps to report
     kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
     run.check()                                      # so the half-done answer is never used
 
-`active_run()` is that of the thread that asks: a loop that works in threads of its own asks before it starts them. A public
-function with a `progress` argument is decorated with `in_run`. `run.limits` says how much memory and time and how many threads
-the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this one.
+`active_run()` returns the run of the thread that calls it: a loop with threads of its own calls it before it starts them. A
+public function with a `progress` argument is decorated with `in_run`. `run.limits` says how much memory and time and how many
+threads the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _Item = TypeVar("_Item")
 _Door = TypeVar("_Door", bound=Callable[..., Any])
 
 _GOING, _CANCELLED, _LATE = 0, 1, 2
-"""What the flag of a run says."""
+"""The values that the flag of a run may have."""
 _MEMORY = 2 << 30
 
 
@@ -69,8 +69,8 @@ class Limits:
     memory
         Roughly how many bytes the data in memory may take; the limits below follow from it unless they are set.
     time
-        Seconds after which the run ends in a `CancelledError`; none: it takes the time it needs. They count from when the run is
-        first made active.
+        Seconds after which the run ends in a `CancelledError`, counted from when it is first made active; none: it takes the time
+        it needs.
     threads
         How many threads work at a time; none: one for each processor.
     stream_from
@@ -82,7 +82,7 @@ class Limits:
     bucket
         How many records of a stream are held at a time when it is shuffled.
     checkpoint_every
-        The least number of seconds between two writings of a scan's checkpoint; 0: it is written at every step.
+        The least number of seconds after which a scan's checkpoint is written again; 0: it is written at every step.
 
     Examples
     --------
@@ -124,8 +124,8 @@ class Run:
     limits
         What the run may use.
     flag
-        One byte that is not 0 once the run is cancelled. A run that is given one shares it with another run, perhaps in another
-        process, which keeps the time.
+        An array of one byte, which is not 0 once the run is cancelled. If one is given, the run shares it with another run,
+        perhaps in another process, and that run keeps the time.
 
     Examples
     --------
@@ -177,11 +177,11 @@ class Run:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the run was cancelled, or is past its time."""
+        """Whether the run was cancelled or is past its time limit."""
         return bool(self.flag[0])
 
     def check(self) -> None:
-        """Raise `CancelledError` if the run is cancelled or past its time."""
+        """Raise `CancelledError` if the run is cancelled or past its time limit."""
         if self.flag[0]:
             raise CancelledError.late(self.limits.time) if self.flag[0] == _LATE else CancelledError.on_request()
 
@@ -208,7 +208,7 @@ class Run:
         self.at(stage, last, last)
 
     def counting(self, stage: str, total: int) -> Callable[[], None]:
-        """Return what is called after each step of a stage."""
+        """Return a function to be called after each step of a stage, which reports it."""
         done = 0
 
         def step() -> None:
@@ -236,11 +236,11 @@ class Run:
     # The run of a block -----------------------------------------------------------------------------------------------
 
     def under(self, stage: str) -> Stages:
-        """Return what reports the steps of another call, whatever its stages, as steps of one stage of this run."""
+        """Return a function that reports the steps of another call, whatever its stages, as steps of one stage of this run."""
         return lambda _, done, total: self.at(stage, done, total)
 
     def telling(self, progress: Stages | None) -> Run:
-        """Return a run with the limits of this one, cancelled with it, whose steps go to another function, or nowhere."""
+        """Return a run with the limits of this one, cancelled with it, that reports its steps to another function, or nowhere."""
         return Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
 
     def __enter__(self) -> Self:
@@ -272,7 +272,7 @@ Progress: TypeAlias = Run | Stages
 """What a public call takes as `progress`: a run, or a function that receives the steps of its stages."""
 
 _ACTIVE: ContextVar[tuple[tuple[Run, bool], ...]] = ContextVar("active runs", default=())
-"""The runs of the blocks around, the innermost last, and whether each is that of a public call."""
+"""The runs of the enclosing blocks, the innermost last, and whether each is that of a public call."""
 
 
 def active_run() -> Run:
@@ -282,9 +282,10 @@ def active_run() -> Run:
 
 
 def in_run(door: _Door) -> _Door:
-    """Let a public function make its argument `progress` the active run for the time of the call.
+    """Make the argument `progress` of a public function the active run during the call.
 
-    A public call made by another one reports its steps only if that one says to whom: it knows how far it is itself.
+    A public call inside another one reports its steps only if the outer call passes it a `progress`: otherwise the outer call
+    alone reports how far it has got.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""Laws that measures keep, for those who add one, with Hypothesis strategies of tables to try them on.
+"""Laws that measures keep, for anyone who adds a measure, and a Hypothesis strategy that draws tables to try them on.
 
-A law takes a function from a table and its key attributes to named figures, and the names of the figures that must keep it::
+A law takes a function that computes named figures from a table and its key attributes, and the names of the figures that must
+keep it::
 
     from hypothesis import given
     from unveil import testing
@@ -9,7 +10,7 @@ A law takes a function from a table and its key attributes to named figures, and
     def test_my_measure(frame):
         testing.unmoved_by_doubling(my_figures, frame, ["a", "b"], ["my measure"])
 
-It raises `AssertionError` with the figure that does not keep it. This module needs Hypothesis.
+It raises an `AssertionError` that names the first figure that does not keep it. This module needs Hypothesis.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 Figures: TypeAlias = Callable[[pl.DataFrame, Sequence[str]], Mapping[str, float | None]]
-"""From a table and its key attributes to figures by name; None where one is undefined."""
+"""A function from a table and its key attributes to figures by name; an undefined figure is None."""
 
 _TINY = 1e-9
 _NAMES = {"x": "Z9", "y": "A0", "z": "m"}
@@ -67,7 +68,7 @@ def unmoved_by_row_order(
 
 
 def unmoved_by_names(figures: Figures, frame: pl.DataFrame, key: Sequence[str], names: Collection[str]) -> None:
-    """Require that other names for the values, which also sort differently, change no figure; for tables drawn by `tables`."""
+    """Require that renaming the values, so that they also sort differently, changes no figure; for tables drawn by `tables`."""
     renamed = frame.with_columns(pl.all().replace_strict(_NAMES, default=None))
     _require_equal(figures(frame, key), figures(renamed, key), names, "the names of the values")
 
@@ -106,5 +107,5 @@ def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - what is req
 
 
 def _difference(one: float, other: float) -> float:
-    """Return by how much a figure exceeds another; two infinite ones are equal."""
+    """Return by how much one figure exceeds another; two equal infinities differ by 0."""
     return 0.0 if math.isinf(one) and one == other else one - other

@@ -85,10 +85,10 @@ class WarmUp(Result):
 
 
 def warm_up() -> WarmUp:
-    """Compile every loop, and keep what was compiled beside the software or in the folder that NUMBA_CACHE_DIR names.
+    """Compile every loop, and keep the compiled code beside the software or in the folder that NUMBA_CACHE_DIR names.
 
-    Without it, the first call that needs a loop compiles it. Loops are compiled for the types that tables usually have: a table
-    of more than two billion records, say, may still have to wait.
+    Otherwise the first call that needs a loop compiles it. Loops are compiled for the types that tables usually have; with a
+    table of more than two billion records, for example, a call may still have to wait.
     """
     began = time.process_time()
     importlib.import_module("numba")
@@ -194,7 +194,7 @@ def _questions(people: Any) -> None:
 
 
 def _people() -> Any:
-    """Return a made-up table, whose values follow from the number of the row."""
+    """Return a made-up table whose values are computed from the row numbers."""
     import polars as pl
 
     rows = range(64)

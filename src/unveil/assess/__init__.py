@@ -1,6 +1,6 @@
-"""The rooms above put together: assessment, comparison and the policy gate.
+"""Assessment, comparison and the policy gate, which put the measures, attacks and mechanisms of the other rooms together.
 
-The room is called as a function too: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
+The room can be called as a function too: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
 """
 
 import sys

@@ -91,7 +91,7 @@ def missing_codes(values: Sequence[Any], counts: Sequence[int]) -> tuple[Missing
 
 
 def _below(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
-    """Find negative codes in a column that has no other negative number, -1 only where others occur with it."""
+    """Find negative codes in a column that has no other negative number; -1 counts only if other such codes occur with it."""
     negative = [number for number in numbers if number < 0]
     if not negative or any(number not in _BELOW for number in negative) or negative == [-1]:
         return []
@@ -100,7 +100,7 @@ def _below(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
 
 
 def _above(numbers: dict[Any, tuple[Any, int]]) -> list[MissingCode]:
-    """Find codes of nines, and those just below, that are far above every other number and are held more than once."""
+    """Find codes of nines, and those just below, that are far above every other number and occur more than once."""
     for code in _ABOVE:
         codes = [number for number in numbers if code - _NEIGHBOURS < number <= code]
         others = [number for number in numbers if number not in codes]

@@ -1,4 +1,4 @@
-"""What should be done next? Plain words, each with its reason and the verb to run; thresholds are the reader's to choose."""
+"""What should be done next? Steps in plain words, each with its reason and the command to run; the reader chooses thresholds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 3
 _MOST_KEYS = 20
 """More key attributes than anybody would type: they belong in a project file, which unveil init writes."""
 _ASSUMING = frozenset({"assess", "check"})
-"""Verbs that take every column for a key attribute where none is named."""
+"""Verbs that take every column for a key attribute if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ def advice_on(assessment: Assessment) -> tuple[Advice, ...]:
         *_on_identifiers(assessment),
         *_on_roles(assessment),
         *_on_identity(assessment),
-        *_on_secrets(assessment),
+        *_on_sensitive_attributes(assessment),
         *_on_the_gate(assessment),
     ]
     return tuple(steps)
 
 
 def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: bool = True) -> Command:
-    """Return a command on the same data with the same roles; what a verb assumes by itself is left out.
+    """Return a command on the same data with the same roles, leaving out what the verb assumes anyway.
 
     The Python call comes with placeholders for the data and the roles: ``unveil.scan({data}{key})``.
     """
@@ -171,9 +171,9 @@ def _on_identity(assessment: Assessment) -> Iterator[Advice]:
     )
 
 
-def _on_secrets(assessment: Assessment) -> Iterator[Advice]:
+def _on_sensitive_attributes(assessment: Assessment) -> Iterator[Advice]:
     for one in assessment.disclosures:
-        yield from _on_secret(assessment, one)
+        yield from _on_sensitive_attribute(assessment, one)
     read = {one.sensitive for one in assessment.disclosures if one.partition is not None}
     plain = [name for name in assessment.made.sensitive if name not in read]
     if plain:
@@ -190,7 +190,7 @@ def _on_secrets(assessment: Assessment) -> Iterator[Advice]:
         )
 
 
-def _on_secret(assessment: Assessment, one: Disclosure) -> Iterator[Advice]:
+def _on_sensitive_attribute(assessment: Assessment, one: Disclosure) -> Iterator[Advice]:
     if one.dr is None:
         return
     if one.kind == "zero-identifier" or (one.adjusted is not None and one.adjusted <= 0.0):
@@ -232,5 +232,5 @@ def _on_the_gate(assessment: Assessment) -> Iterator[Advice]:
 
 
 def _literal(name: str) -> str:
-    """Return a name as Python writes it, safe to be put into a pattern of a call."""
+    """Return a name as a Python literal, with braces doubled for the pattern of a call."""
     return repr(name).replace("{", "{{").replace("}", "}}")

@@ -29,9 +29,9 @@ __all__ = ["AlikeColumns", "alike_columns"]
 
 _LAMBDA = 0.95
 _OWN = 0.5
-"""From this share of the persons on, values are too many: nearly everybody has one of their own."""
+"""A column with more values than this share of the persons is left out: nearly everybody has a value of their own."""
 _WIDE = 80
-"""With more columns only exact twins, and those whose names share a word, are compared."""
+"""If there are more columns, only exact duplicates, and columns whose names share a word, are compared."""
 _STRAIGHT = 0.99
 _FEWEST = 10
 _YEAR = 365.2425
@@ -102,7 +102,7 @@ def _lambda(by: Coded, of: Coded) -> float:
 
 
 def _ages(coded: Mapping[str, Coded]) -> list[AlikeColumns]:
-    """Find ages beside dates of birth: they fall in a straight line, one year of age for each year of birth."""
+    """Find ages beside dates of birth: they lie on a straight line, one year of age less for each later year of birth."""
     ages = [name for name in coded if "age" in words_of(name) or {"alter", "edad"} & {*words_of(name)}]
     births = [name for name in coded if "birth-date" in hints_of(name)] if ages else []
     groups = []

@@ -46,7 +46,7 @@ class ArxImport(Result):
     project
         The project; `write` puts it into files, with its data and its hierarchies.
     archive
-        What the file says.
+        The content of the ARX file.
     records
         How many records it releases.
     notes
@@ -103,7 +103,9 @@ class ArxImport(Result):
             for one in self.project.attributes.values()
         )
         words = [
-            (word, one) for word, given in self.project.models.items() for one in (given if isinstance(given, list) else [given])
+            (word, one)
+            for word, settings in self.project.models.items()
+            for one in (settings if isinstance(settings, list) else [settings])
         ]
         requirements = tuple((word, str(one)) for word, one in words)
         tables = (Table(("column", "role", "kind", "levels"), rows), Table(("model", "figure"), requirements, title="Required"))
@@ -120,7 +122,7 @@ class ArxImport(Result):
         return (*hierarchies, *self._tables(), self.project.path)
 
     def _tables(self) -> dict[Path, bool]:
-        """Return the files of records, each with whether it has those that are selected, or all of them."""
+        """Return the files of records, each with whether it holds the selected records only, or all of them."""
         data, step = Path(str(self.project.data.path)), self.project.protect.get("arx")
         everybody = {data.parent / str(step.options["population"]): False} if step and "population" in step.options else {}
         return {data: True, **everybody}
@@ -194,13 +196,13 @@ def _population_name(archive: ArxArchive) -> str:
     return f"{archive.path.stem}-population.csv"
 
 
-def _orders(archive: ArxArchive, asked: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the orders of values: those that ARX saved, and those of texts where a requirement goes by them: alphabetical."""
+def _orders(archive: ArxArchive, ordered: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the orders of values: those that ARX saved, and the alphabetical one of texts if a requirement needs an order."""
     orders = {one.name: one.order for one in archive.columns if one.order}
     texts = [
         (at, one.name)
         for at, one in enumerate(archive.columns)
-        if one.name in asked and one.kind in ("String", "Ordinal") and one.name not in orders
+        if one.name in ordered and one.kind in ("String", "Ordinal") and one.name not in orders
     ]
     if texts:
         rows = list(_checked_records(archive))[1:]

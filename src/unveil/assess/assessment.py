@@ -1,6 +1,6 @@
 """What does this table give away, and what should be done about it? The whole picture, from one call.
 
-Nothing is computed here that no other verb would compute: the single questions are asked of the same records one by one.
+Nothing new is computed here: the other verbs answer their questions, one after the other, for the same records.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 
 
 _WORK = 1_500_000_000
-"""Records times subsets that the scan may take: about half a minute."""
+"""The most records times subsets that the scan may look at, which takes about half a minute."""
 _PER_SUBSET = 7_500
 """A subset costs as much as this many records, however few there are."""
 _COMBINED = 60
@@ -72,7 +72,7 @@ class Assessment(Result):
     combinations
         The rates of sets of key attributes against record identity, and the minimal identifiers.
     combined
-        The key attributes whose sets were looked at: all, or, of very many, those that say most by themselves.
+        The key attributes whose sets were looked at: all, or, if there are very many, those that say most by themselves.
     disclosures
         What the key gives away about each sensitive attribute, as it is and by each partition.
     measurement
@@ -111,7 +111,7 @@ class Assessment(Result):
 
     @property
     def riskiest(self) -> tuple[Subset, ...]:
-        """The riskiest combinations of each size from two on, as long as a further attribute splits classes up."""
+        """The riskiest combinations of each size from two on, up to the size at which a further attribute splits no class."""
         riskiest: list[Subset] = []
         most = 0
         for size in sorted({len(subset.key) for subset in self.combinations.subsets} - {1}):
@@ -353,8 +353,8 @@ def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
     return identifiers, study.changed(key=keys)
 
 
-def _views(given: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[str, dict[str, Partition]]:
-    """Return the partitions by name: those of the study's sensitive attributes, and those given, which win."""
+def _views(partitions: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[str, dict[str, Partition]]:
+    """Return the partitions by name: those of the study's sensitive attributes, and those of the call, which take precedence."""
     views: dict[str, dict[str, Partition]] = {}
     for name, blocks in study.views.items():
         if own := {column: block for column, block in blocks.items() if column in study.sensitive}:
@@ -362,7 +362,7 @@ def _views(given: Mapping[str, Mapping[str, Any]] | None, study: Study) -> dict[
     if own := study.blocks((*study.key, *study.sensitive)):
         views["partitions"] = own
     measured = (*study.key, *study.sensitive)
-    for name, view in (given or {}).items():
+    for name, view in (partitions or {}).items():
         for column, spec in view.items():
             if column not in measured:
                 raise ArgumentError(
@@ -381,7 +381,7 @@ def _salt(study: Study) -> bytes:
 
 
 def _combined(keys: Sequence[str], rates: Sequence[AttributeRate]) -> tuple[str, ...]:
-    """Return the key attributes whose sets are looked at: all, or, of very many, those that say most by themselves."""
+    """Return the key attributes whose sets are looked at: all, or, if there are very many, those that say most by themselves."""
     if len(keys) <= _COMBINED:
         return tuple(keys)
     most = {rate.name for rate in rates[:_COMBINED]}

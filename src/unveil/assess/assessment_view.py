@@ -73,7 +73,7 @@ def portrait(assessment: Assessment) -> View:
     """Return the report: what to do next, what identifies, what discloses, models and risks, origins, how it was made."""
     parts = [View("What to do next", notes=tuple(one.text for one in assessment.advice)), _identity(assessment)]
     if assessment.disclosures:
-        parts.append(View("What discloses", lead=_LEAD_ON_SECRETS, parts=tuple(_secrets(assessment))))
+        parts.append(View("What discloses", lead=_LEAD_ON_DISCLOSURE, parts=tuple(_disclosures(assessment))))
     parts += [_models(assessment), *_origins(assessment), _made(assessment)]
     return View(
         f"What {assessment.place} gives away",
@@ -83,7 +83,7 @@ def portrait(assessment: Assessment) -> View:
     )
 
 
-_LEAD_ON_SECRETS = "How far an intruder who knows the key attributes of a person narrows down what is sensitive."
+_LEAD_ON_DISCLOSURE = "How far an intruder who knows the key attributes of a person narrows down what is sensitive."
 
 
 def _lead(assessment: Assessment) -> str:
@@ -225,20 +225,20 @@ def _more(rates: Sequence[AttributeRate]) -> str:
 # What discloses -------------------------------------------------------------------------------------------------------
 
 
-def _secrets(assessment: Assessment) -> Iterator[View]:
+def _disclosures(assessment: Assessment) -> Iterator[View]:
     for at, one in enumerate(assessment.disclosures):
         if one.dr is None:
             yield View(one.title, notes=(one.reason or "",))
             continue
         yield View(
             one.title,
-            figures=tuple(_secret_figures(assessment, one)),
-            tables=(_secret_table(one),),
-            charts=tuple(_secret_charts(assessment, one, f"disclosure-{at + 1}")),
+            figures=tuple(_disclosure_figures(assessment, one)),
+            tables=(_disclosure_table(one),),
+            charts=tuple(_disclosure_charts(assessment, one, f"disclosure-{at + 1}")),
         )
 
 
-def _secret_figures(assessment: Assessment, one: Disclosure) -> Iterator[Figure]:
+def _disclosure_figures(assessment: Assessment, one: Disclosure) -> Iterator[Figure]:
     yield Figure("Discrimination Rate", one.dr, "of all key attributes together", _DR)
     yield Figure("adjusted for chance", one.adjusted, one.reason or "0 is what a random key would give", _ADJUSTED)
     yield Figure("kind", one.kind, "", _KINDS)
@@ -250,7 +250,7 @@ def _secret_figures(assessment: Assessment, one: Disclosure) -> Iterator[Figure]
         )  # fmt: skip
 
 
-def _secret_table(one: Disclosure) -> Table:
+def _disclosure_table(one: Disclosure) -> Table:
     rows = tuple((rate.name, rate.dr, rate.adjusted, rate.kind) for rate in one.attributes[:_MOST_ROWS])
     return Table(
         ("attribute", "DR", "adjusted", "kind"), rows, f"What each attribute says about {one.sensitive}",
@@ -259,7 +259,7 @@ def _secret_table(one: Disclosure) -> Table:
     )  # fmt: skip
 
 
-def _secret_charts(assessment: Assessment, one: Disclosure, name: str) -> Iterator[Chart]:
+def _disclosure_charts(assessment: Assessment, one: Disclosure, name: str) -> Iterator[Chart]:
     shown = one.attributes[:_MOST_DRAWN]
     title = f"What each attribute says about {one.sensitive}"
     if all(rate.adjusted is not None for rate in shown):
@@ -300,7 +300,7 @@ def _models(assessment: Assessment) -> View:
 
 
 def _defined(assessment: Assessment) -> Mapping[str, str]:
-    """Return what the figures and tables are, of people where they are distinguished."""
+    """Return what the figures and tables mean; they count people if the data distinguishes them."""
     return _DEFINED if assessment.measurement.persons is None else {**_DEFINED, **_DEFINED_BY_PERSON}
 
 

@@ -16,7 +16,7 @@ from unveil.project import Step
 __all__ = ["ProtectionCandidate", "chains_of", "single_candidates"]
 
 _LARGE = 5_000
-"""With more records, microaggregation groups each attribute by itself: groups over several take time quadratic in the records."""
+"""With more records, microaggregation groups each attribute on its own: groups over several attributes take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ParameterGrid:
     suits
         The attributes that it is for: "numbers", "names", or "all".
     options
-        Its other settings, given the attributes and the number of records.
+        A function from the attributes and the number of records to the other settings.
     """
 
     mechanism: str
@@ -80,11 +80,11 @@ _GRIDS = (
     ParameterGrid("add_noise", "amount", (0.05, 0.2, 0.5, 1.0), "numbers"),
     ParameterGrid("pram", "retention", (0.9, 0.7, 0.5, 0.3), "names"),
 )
-"""What is tried; a mechanism is added by one line."""
+"""The mechanisms that are tried; a line here adds one."""
 _PRIVATE = ("dp_microaggregate", "epsilon", (10.0, 1.0, 0.1))
 _VARIED = {grid.mechanism: grid.parameter for grid in _GRIDS} | {_PRIVATE[0]: _PRIVATE[1]}
 _LAST = "generalize"
-"""It makes labels, so it comes last in a chain."""
+"""The mechanism that turns values into labels, so that it comes last in a chain."""
 
 
 def single_candidates(
@@ -95,9 +95,9 @@ def single_candidates(
     *,
     nulls: bool = False,
 ) -> list[ProtectionCandidate]:
-    """Return the protections of one step for key attributes that hold numbers, and that hold names.
+    """Return the protections of one step, for key attributes that hold numbers and for those that hold names.
 
-    Differential privacy needs bounds that do not come from the data, so it is tried on attributes that have them. Where the
+    Differential privacy needs bounds that do not come from the data, so it is tried on attributes that have them. If
     attributes hold nulls, these stay.
     """
     candidates: list[ProtectionCandidate] = []

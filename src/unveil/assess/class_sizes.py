@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Where the bands of class sizes begin."""
+"""The class sizes at which the bands begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class ClassSizes:
 
 
 def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> list[Without]:
-    """Return what would be left without each key attribute: the classes of those before it and of those after it, crossed.
+    """Return what would be left without each key attribute: the classes of those before it, crossed with those after it.
 
-    With the column of the table that says whose record it is, persons are counted.
+    If the table has a column that says whose record it is, persons are counted.
     """
     if len(keys) == 1:
         return []
@@ -70,7 +70,7 @@ def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> l
 
 
 def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64], int]]:
-    """Return for each attribute the class of every cell by those before it, and the number of classes."""
+    """Return for each attribute the class of every cell by the attributes before it, and the number of classes."""
     levels, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
     for name in keys:
         levels.append((of_cell, classes))

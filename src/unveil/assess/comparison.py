@@ -45,7 +45,7 @@ class AttributeChange:
     suppressed
         The share of its cells that are null or suppressed now and were not before.
     degrees
-        For each need that it serves, its own degree in the original and in the release; None where undefined.
+        For each need that it serves, its own degree in the original and in the release; None if undefined.
     missing
         Whether the release leaves it out.
     """
@@ -93,7 +93,7 @@ class Comparison(Result):
     reasons
         For every release, why it lost what it lost, in words.
     files
-        The files compared: releases with their SHA-256; where a key file is given, the HMAC of the original, project and policy.
+        The files compared: releases with their SHA-256; if a key file is given, the HMAC of the original, project and policy.
     """
 
     trade_off: TradeOff
@@ -197,19 +197,19 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     key, sensitive
         The key and the sensitive attributes; none: those of the original's study or project.
     original
-        The name under which the original is among them.
+        The name that the original has among them.
     privacy
-        Figures of privacy: "k", "prosecutor", "l", "t" and, where records are aligned, "attack".
+        Figures of privacy: "k", "prosecutor", "l", "t" and, if records are aligned, "attack".
     needs, tasks, losses
         Figures of utility; losses that need to know which record is which are null, with the reason, if that is not known.
     id, link, same_order
-        How to know which record is which, as `trade_off` takes it.
+        How to know which record is which, as in `trade_off`.
     seed
         The seed of what is drawn at random.
     key_file
         A file with a secret key (at least 16 bytes), by which the original is hashed; none: its hash is not given.
     policy
-        What is required, as `trade_off` takes it; the chart shows it as a line.
+        What is required, as in `trade_off`; the chart shows it as a line.
     progress
         A run, or a function called with the name of a stage (a release, its tasks, the reasons), the number of steps done, and
         of all steps.
@@ -270,7 +270,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
 
 
 def _protected(releases: Mapping[str, Any], original: str) -> tuple[CrossTable, dict[str, ProtectedTable]] | None:
-    """Return a table and its protections; None where records are compared. A mixture of both is refused."""
+    """Return a table and its protections; None if records are compared. A mixture of both is refused."""
     tabular = {name for name, one in releases.items() if isinstance(one, get_args(ProtectedTable))}
     if not tabular:
         return None
@@ -327,7 +327,7 @@ def _values(study: Study, name: str) -> tuple[int, float]:
 def _reasons(
     name: str, trade: TradeOff, changes: Mapping[str, AttributeChange], served: Degrees, needs: Sequence[Need]
 ) -> list[str]:
-    """Return why a release lost what it lost: for every need the attribute that lost most, else the coarsest."""
+    """Return why a release lost what it lost: for every need, the attribute that lost most; without needs, the coarsest one."""
     lines = []
     for need in needs:
         whole, now = served[need.name][0], trade[name].figures[need.name]

@@ -54,7 +54,7 @@ class Composed:
     candidate
         Its steps.
     figures
-        What it gives away and what it serves; None where it could not be made.
+        What it gives away and what it serves; None if it could not be made.
     undominated
         Whether no other protection is as good in every figure and better in one.
     seconds
@@ -62,7 +62,7 @@ class Composed:
     reason
         Why it could not be made.
     release
-        The release that was judged, kept where it is undominated.
+        The release that was judged, kept if it is undominated.
     """
 
     candidate: ProtectionCandidate
@@ -96,9 +96,9 @@ class Composition(Result):
     original
         The figures of the table as it is.
     choice
-        The position among them of the one that is preferred.
+        The position of the preferred protection in `tried`.
     complete
-        Whether all candidates were tried; else the time ran out.
+        Whether all candidates were tried; False: the time ran out.
     blocks
         The blocks by which numbers were read, by column.
     settings, notes
@@ -233,7 +233,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     needs
         What the release is to be good for.
     candidates
-        Protections to try instead of the usual ones: steps, or rows of steps.
+        Protections to try instead of the usual ones: single steps, or sequences of steps.
     chains
         Whether to try chains of two of the undominated single protections.
     partitions
@@ -286,7 +286,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     screened = screened.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
     judge = CompositionJudge.of(records, keys, sensitive_names, wanted, partitions or {})
     trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
-    singles = _given(candidates) if candidates is not None else judge.candidates(bounds or {})
+    singles = _requested(candidates) if candidates is not None else judge.candidates(bounds or {})
     composed = trial.all(singles, more=chains)
     if chains:
         composed += trial.all(chains_of(_seeds(composed)), before=len(composed))
@@ -317,7 +317,7 @@ def _needs(needs: Need | Sequence[Need]) -> list[Need]:
     return needs
 
 
-def _given(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCandidate]:
+def _requested(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCandidate]:
     protections = [ProtectionCandidate((one,) if isinstance(one, Step) else tuple(one)) for one in candidates]
     if not protections:
         raise ArgumentError("no candidate is named; name steps to try, or leave candidates out for the usual ones.")
@@ -378,7 +378,7 @@ def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
 
 
 def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
-    """Mark the undominated, forget the records of the others, and put the least risk first.
+    """Mark the undominated protections, drop the records of the others, and put the least risk first.
 
     Of protections with equal figures, the one with the fewest steps stands for all, then the one tried first.
     """

@@ -21,7 +21,7 @@ from unveil.sources.microdata import Microdata
 __all__ = ["ComposedFigures", "CompositionJudge"]
 
 _BLOCKS = 10
-"""Numbers with more values are read by this many blocks of equally many original records."""
+"""A column of more numbers than this is read by this many blocks of equally many original records."""
 _TOLERANCE = 1e-9
 _BEFORE, _AFTER = "original", "release"
 
@@ -56,7 +56,7 @@ class ComposedFigures:
 
     @property
     def vector(self) -> list[float]:
-        """What protections are compared by, higher is better."""
+        """The figures that protections are compared by; higher is better."""
         return [
             round(figure, 9)
             for figure in (-self.identity, *(-risk for risk in self.homogeneity.values()), *self.degrees.values())
@@ -124,19 +124,19 @@ class CompositionJudge:
         return self._figures(self.records, np.arange(self.records.records))
 
     def figures(self, release: Any) -> ComposedFigures:
-        """Return the figures of a release whose records know which original they were made from."""
+        """Return the figures of a release that holds the origin of each of its records."""
         return self._figures(release.records, release.origin)
 
     def _figures(self, released: Microdata, origin: Any) -> ComposedFigures:
         alignment = Alignment("origin", origin, self.records.records, released.records)
         return ComposedFigures(
             identity=mean([self._identity(released, alignment, key) for key in self.keys]) or 0.0,
-            homogeneity={name: self._given(released, self.keys, name, {}) for name in self.sensitive},
-            degrees={need.name: self._given(released, need.given, need.target, need.partitions) for need in self.needs},
+            homogeneity={name: self._degree(released, self.keys, name, {}) for name in self.sensitive},
+            degrees={need.name: self._degree(released, need.given, need.target, need.partitions) for need in self.needs},
         )
 
     def _identity(self, released: Microdata, alignment: Alignment, key: str) -> float:
-        """Return how far a protected attribute gives the original one away; nothing where it was left out."""
+        """Return how far a protected attribute gives the original one away: not at all if it was left out."""
         if key not in released.names:
             return 0.0
         frame = side_by_side(
@@ -146,7 +146,7 @@ class CompositionJudge:
         own = {} if key not in self.blocks else {_BEFORE: self.blocks[key], _AFTER: self.blocks[key]}
         return _beyond_chance(table, [_AFTER], _BEFORE, own)
 
-    def _given(self, released: Microdata, given: Sequence[str], target: str, own: Mapping[str, Partition]) -> float:
+    def _degree(self, released: Microdata, given: Sequence[str], target: str, own: Mapping[str, Partition]) -> float:
         """Return how far columns of a release determine another; those that it lacks say nothing."""
         kept = [name for name in given if name in released.names]
         if not kept or target not in released.names:

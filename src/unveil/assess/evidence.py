@@ -53,9 +53,9 @@ class InputFile:
     sha256
         The hash of a release; None for what is not public.
     hmac_sha256
-        The hash under the steward's key; None where no key file is given, and for a release.
+        The hash under the steward's key; None if no key file is given, and for a release.
     is_file
-        Whether it is a file, and not a policy that is in none.
+        Whether it is a file; a policy need not be in one.
     """
 
     role: str
@@ -91,7 +91,7 @@ class Evidence:
     version: str = __version__
 
     def file(self, role: str) -> InputFile | None:
-        """Return the file of a role; None where there is none."""
+        """Return the file of a role; None if there is none."""
         return next((one for one in self.files if one.role == role), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidenced(Displayed):
-    """An answer as it is given to a reader, with its evidence: the field `evidence` in JSON, a table on a page."""
+    """An answer as a reader sees it, with its evidence: the field `evidence` in JSON, a table on a page."""
 
     evidence: Evidence = field(default_factory=Evidence)
 
@@ -150,7 +150,7 @@ def verdict_files(
     project, policy
         The project, and the rules applied to the release. A project that names a database with a password has no plain hash.
     key_file
-        The secret key of the hashes; none: plain ones, and none of the original.
+        The secret key of the hashes; none: hashes are plain, and the original has none.
     """
     key = None if key_file is None else read_key(key_file)
     files: list[InputFile] = []
@@ -163,7 +163,7 @@ def verdict_files(
 
 
 def _rules(project: Project | None, policy: Policy | None, key: bytes | None) -> list[InputFile]:
-    """Return the files of a project and of a policy, with plain hashes where there is no key."""
+    """Return the files of a project and of a policy, with plain hashes if there is no key."""
     files: list[InputFile] = []
     if project is not None:
         files += _file("project", str(project.path), key, public=key is None and not has_password(project))
@@ -175,12 +175,12 @@ def _rules(project: Project | None, policy: Policy | None, key: bytes | None) ->
 
 
 def has_password(project: Project) -> bool:
-    """Return whether a project names a database with a password, so that its file has no plain hash."""
+    """Whether a project names a database with a password, in which case its file has no plain hash."""
     return project.data.path is not None and without_credentials(project.data.path) != str(project.data.path)
 
 
 def _rules_in_hand(policy: Policy) -> InputFile:
-    """Return the rules of a preset, or of a policy in no file, with the hash of what they say."""
+    """Return the rules of a preset, or of a policy that is not in a file, with the hash of their text."""
     text = json.dumps(jsonable(policy.documents), sort_keys=True, ensure_ascii=True).encode()
     place = f"preset {policy.name}" if policy.presets and not policy.rules else "rules given in the call"
     return InputFile("policy", place, len(text), sha256=hashlib.sha256(text).hexdigest(), is_file=False)
@@ -195,11 +195,11 @@ def input_files(
     ----------
     source, project
         Where the data is, and what is known about it.
-    secrets
+    sensitive
         The sensitive attributes.
     key_file
-        The secret key of the hashes; none: there are none. A project file may hold a password, and a hierarchy the values of a
-        column, so they are no more public than the data.
+        The secret key of the hashes; none: there are no hashes. A project file may hold a password, and a hierarchy the values of
+        a column, so they are no more public than the data.
     """
     key = None if key_file is None else read_key(key_file)
     files = [_standard_input(key)] if source.place == "-" else _file("data", source.place, key)
@@ -235,7 +235,7 @@ def table_files(
     policy: Policy | None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> tuple[InputFile, ...]:
-    """Return the files behind an original and its releases, by the tables' names; under a key, project and policy too."""
+    """Return the files of an original and its releases by the tables' names and, if there is a key, of project and policy."""
     key = None if key_file is None else read_key(key_file)
     places = {name: open_source(data).place for name, data in tables.items()}
     files = [file for name, place in places.items() for file in _file(name, place, key, public=name != original)]
@@ -258,7 +258,7 @@ def _hashed(file: InputFile, path: Path, key: bytes | None, *, public: bool) -> 
 
 
 def _digest(path: Path, state: Any) -> str:
-    """Return the hash of a file in hexadecimal digits, from the state of a hash that has seen nothing yet."""
+    """Return the hash of a file in hexadecimal digits, computed by a fresh hash object."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: state).hexdigest()
 

@@ -26,7 +26,7 @@ from unveil.utility.tasks import tasks as try_tasks
 __all__ = ["LOSSES", "MEANING", "PRIVACY", "Axis", "ComparedRelease", "FigureRequest", "Pairing", "Readings", "Shared"]
 
 Readings: TypeAlias = dict[str, float | str]
-"""Figures by name; a text is the reason why there is none."""
+"""Figures by name; a text in place of a figure is the reason why there is none."""
 
 PRIVACY: Mapping[str, bool] = {"prosecutor": False, "k": True, "l": True, "t": False, "attack": False}
 """The figures of privacy, and whether higher is safer."""
@@ -45,7 +45,7 @@ LOSSES: Mapping[str, tuple[str, ...]] = {
     "suppressed": ("suppressed", "share_of_cells"),
     "pmse": (),
 }
-"""The losses, lower is better, and where each is in the answer of `unveil.loss`; pMSE has a call of its own."""
+"""The losses (lower is better), and where each is in the answer of `unveil.loss`; pMSE has a call of its own."""
 
 MEANING: Mapping[str, str] = {
     "prosecutor": "mean risk of the records: one over the size of their class",
@@ -66,11 +66,11 @@ MEANING: Mapping[str, str] = {
     "suppressed": "share of cells that are suppressed or left out",
     "pmse": "how well records of the release are distinguished from original ones; 0: not at all",
 }
-"""What each figure is, with the base of a share."""
+"""What each figure means, and what a share is a share of."""
 _NEED = "share of the target's uncertainty that the given columns remove"
 _TASK = "what a model learnt from the release gets right on original records"
 _NOT_FROM_ZERO = ("discernibility", "average_class_size")
-"""Losses that an original has too."""
+"""Losses that are defined for the original too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Pairing:
             require_order(original, releases[name])
 
     def of(self, name: str) -> dict[str, Any]:
-        """Return the arguments of one release; what is said about it alone takes precedence over the id."""
+        """Return the arguments for one release; a statement about that release takes precedence over the id."""
         own = {"link": self.link[name]} if name in self.link else {}
         own |= {"same_order": True} if name in self.same_order else {}
         return own or {"id": self.identity}
@@ -142,7 +142,7 @@ class Shared:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The columns held that are not numbers in every table; their records are read for it."""
+        """The columns of `held` that are not numbers in every table; to find out, the records are read."""
         names = []
         for name in self.held:
             kinds = [table.collected([name])[name].dtype for table in self.tables if name in table.names]
@@ -221,7 +221,7 @@ class FigureRequest:
         return tuple(axes)
 
     def of_original(self, original: Study) -> Readings:
-        """Return the figures of the original itself, as far as they need no attack and no model: it loses nothing."""
+        """Return the figures of the original itself, except those that need an attack or a model; its losses are 0."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         itself = ComparedRelease(original, original, Shared((), (), ()), {}, self.sensitive)
         readings = _guarded(models, lambda: self._models(itself)) if models else {}
@@ -288,7 +288,7 @@ class FigureRequest:
 
     def _losses(self, pair: ComparedRelease, names: Sequence[str]) -> Readings:
         identity = pair.aligned.get("id")
-        if not any(pair.aligned.values()):  # without records, no need to read them
+        if not any(pair.aligned.values()):  # the records need not be read
             raise ArgumentError(
                 "no correspondence of records is named; name an id column, a correspondence file, or the same order."
             )
@@ -305,7 +305,7 @@ class FigureRequest:
 
 
 def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:
-    """Read figures; if they are not available, each gets the reason. A missing installation says nothing about a release."""
+    """Read figures; if they are not available, return the reason for each. A missing optional part is raised: it is no figure."""
     try:
         readings = read()
     except MissingExtraError:

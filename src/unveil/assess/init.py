@@ -242,11 +242,11 @@ def start_project(
 # The data -------------------------------------------------------------------------------------------------------------
 
 
-def _opened(data: Data, given: ReadOptions) -> tuple[Source, dict[str, int]]:
-    """Open the data; texts of a text file that often stand for a null are read as nulls."""
-    plain = replace(given, text=())
+def _opened(data: Data, options: ReadOptions) -> tuple[Source, dict[str, int]]:
+    """Open the data, and read those texts of a text file as nulls that often stand for one."""
+    plain = replace(options, text=())
     source = open_source(data, plain)
-    if given.missing or not isinstance(data, str | os.PathLike) or not os.fspath(data).lower().endswith(_TEXT_FILES):
+    if options.missing or not isinstance(data, str | os.PathLike) or not os.fspath(data).lower().endswith(_TEXT_FILES):
         return source, {}
     frame = source.collect(source.names)
     texts = [frame[name] for name in source.names if str(frame[name].dtype) == "String"]
@@ -273,7 +273,7 @@ def _counts(one: Coded) -> list[int]:
 
 
 def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
-    """Return the columns of postal codes of which some lost leading zeros: whole numbers, with fewer digits than the longest."""
+    """Return columns of postal codes that lost leading zeros: whole numbers, some with fewer digits than the longest."""
     names = []
     for one in columns:
         if one.name in known or "postcode" not in hints_of(one.name):
@@ -335,7 +335,7 @@ def _notes(data: Data, section: DataSection, marks: dict[str, int]) -> Iterator[
 
 
 def _remarks(proposals: Sequence[ColumnProposal], facts: TableFacts) -> Iterator[str]:
-    """Say about the table what its columns alone do not say."""
+    """Yield remarks about the table as a whole."""
     if facts.person is not None:
         yield f"Whose record it is: {facts.person[0]} ({facts.person[1]})."
     yield from (one.in_words() for one in facts.alike)
@@ -364,7 +364,7 @@ def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, 
 
 
 def file_names(columns: Iterable[str]) -> dict[str, str]:
-    """Return a file name for each column that every system takes and no other column has."""
+    """Return a file name for each column, one that every system accepts and no other column has."""
     taken: set[str] = set()
     return {column: _file_name(column, taken) for column in columns}
 
@@ -378,7 +378,7 @@ def require_new(files: Iterable[Path], *, force: bool) -> None:
 
 
 def _file_name(column: str, taken: set[str]) -> str:
-    """Return a file name for a column that every system takes and no other column has."""
+    """Return a file name for a column, one that every system accepts and no other column has."""
     plain = re.sub(r"[^\w.-]+", "-", column).strip(".-")[:80] or "column"
     name = next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, len(taken) + 3))) if name.casefold() not in taken)
     taken.add(name.casefold())

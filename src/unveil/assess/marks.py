@@ -163,7 +163,7 @@ class SensitiveMark:
     about
         What it is about, such as health.
     law
-        Where that is listed.
+        The law that lists it, if one does.
     evidence
         Why, in words that repeat no value.
     sure
@@ -186,7 +186,7 @@ class SensitiveMark:
 
 
 def sensitive_mark(name: str, values: Sequence[Any]) -> SensitiveMark | None:
-    """Return why a column may be sensitive, by its name or by its values; None where nothing says so.
+    """Return why a column may be sensitive, by its name or by its values; None if nothing says so.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _is_named(name: str, subject: _Subject) -> bool:
 
 
 def _shown(values: Sequence[Any]) -> list[str]:
-    """Return the texts of few enough values, as words without accents; none of a column of many values or of numbers."""
+    """Return the values as words without accents; nothing if the column has many values or holds numbers."""
     if len(values) > _MOST_VALUES:
         return []
     return [text for value in values if isinstance(value, str) and (text := value.strip())]

@@ -1,4 +1,4 @@
-"""Which column says whose record it is, and which one who lives together? Numbers that repeat, with what stays constant."""
+"""Which column says whose record it is, and which one who lives together? Repeated numbers with what is constant within each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["household_column", "person_column"]
 
 _FEWEST = 5
 _REPEATED = 0.98
-"""The numbers per record above which hardly anybody has two records."""
+"""With more distinct numbers per record than this, hardly anybody has two records."""
 _SPREAD = 0.01
-"""The numbers per record below which they number groups, not people."""
+"""With fewer distinct numbers per record than this, they number groups, not people."""
 _STEADY = 0.97
 _SEX = frozenset(("sex", "gender", "sexe", "geschlecht", "sexo", "genero", "genre"))
 _HOUSEHOLD = frozenset(
@@ -54,7 +54,7 @@ def person_column(coded: Mapping[str, Coded]) -> tuple[str, str] | None:
 
 
 def household_column(coded: Mapping[str, Coded], person: str | None) -> tuple[str, str] | None:
-    """Return the column that says who lives together, by its name and repeated values; None where there is none."""
+    """Return the column that says who lives together, by its name and repeated values; None if there is none."""
     for name, one in coded.items():
         if (
             name != person
@@ -89,7 +89,7 @@ def _repeats(one: Coded) -> bool:
 
 
 def _is_constant(by: Coded, of: Coded) -> bool:
-    """Whether a column has one value for nearly every number that several records have, and is not constant anyway."""
+    """Whether a column has one value within nearly every number that repeats, although it is not constant as a whole."""
     sizes = np.bincount(by.codes, minlength=len(by.values))
     several = sizes[by.codes] > 1
     if not several.any() or len(of.values) < 2:  # noqa: PLR2004 - two values

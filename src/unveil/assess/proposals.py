@@ -1,4 +1,4 @@
-"""Proposals for columns: a role, a kind and a hierarchy, with the evidence in words, and a question if that leaves a doubt."""
+"""Proposals for columns: a role, a kind and a hierarchy, with the evidence in words, and a question if there is doubt."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _questions(
     finding: Finding | None,
     missing: tuple[MissingCode, ...],
 ) -> Iterator[InitQuestion]:
-    """Ask where name and values leave a doubt; the default is what is proposed."""
+    """Yield questions about whatever name and values leave in doubt; the default is what is proposed."""
     if (
         role in ("key", "identifier")
         and finding is not None

@@ -27,7 +27,7 @@ Question: TypeAlias = "tuple[str, str | None, Mapping[str, Any]]"
 
 _MOST_VALUES = 10
 _RESOLUTION = 100
-"""Dots of a chart that are closer than one part in this many are one dot."""
+"""Dots that are closer than one part in this many of the axis are drawn as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ValueRate:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One value, or several with about the same posterior rate: what they are, where they lie, how many records hold them."""
+    """A dot of a chart: one value, or several with about the same posterior rate, and how many records hold them."""
 
     what: str
     posterior: float
@@ -105,7 +105,7 @@ class Disclosure:
     sensitive, partition
         The attribute, and the name of the semantic partition it is read by; None: its values as they are.
     dr, adjusted, kind
-        Of all key attributes taken together; None where the rate is undefined.
+        Those of all key attributes taken together; None if the rate is undefined.
     reason
         Why a figure is None.
     attributes
@@ -149,7 +149,7 @@ class Measure:
     _known: dict[tuple[Any, ...], DiscriminationRate] = field(default_factory=dict, repr=False)
 
     def knowing(self, keys: Sequence[str], questions: Sequence[Question]) -> Measure:
-        """Return the same, knowing which values of the key attributes disclose any sensitive attribute.
+        """Return a measure that knows which values of the key attributes disclose any sensitive attribute.
 
         They are masked wherever the attribute occurs: a value shown in one table and masked in another would disclose.
         """

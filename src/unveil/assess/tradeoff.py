@@ -51,13 +51,13 @@ class Point:
     Attributes
     ----------
     figures
-        Its figures by name; None where one is undefined.
+        Its figures by name; None if one is undefined.
     reasons
         Why figures are undefined, by name.
     dominated_by
         The releases that dominate it.
     undominated
-        Whether it is on the front; None where it lacks a figure that others have, so that it cannot be judged.
+        Whether it is on the front; None if it lacks a figure that others have, so that it cannot be judged.
     """
 
     figures: Mapping[str, float | None]
@@ -86,7 +86,7 @@ class TradeOff(Result):
     made
         How the result was made.
     original
-        The figures of the original itself, as far as they need no attack and no model.
+        The figures of the original itself, except those that need an attack or a model.
     notes
         Where the comparison differs from what the study of the original says.
     """
@@ -209,7 +209,7 @@ class TradeOff(Result):
 
     @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
-        """Return that chart as an SVG picture."""
+        """Return the chart of two figures as an SVG picture."""
         from unveil.results.cells import visible
         from unveil.results.svg import svg
 
@@ -336,7 +336,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
 
 
 def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
-    """Return what a policy asks of the figures that releases are compared by."""
+    """Return what a policy requires of the figures that releases are compared by."""
     limits: dict[str, float] = {}
     for rule in policy.in_force():
         if rule.name in _OF_RULE and rule.threshold is not None:
@@ -356,13 +356,13 @@ def _plain(study: Study) -> Study:
 
 
 def dominance(figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which row dominates which: `[i, j]` where i is nowhere lower than j, and higher somewhere.
+    """Return which row dominates which: `[i, j]` is true if i is nowhere lower than j, and somewhere higher.
 
     Parameters
     ----------
     figures
-        One row per release, higher is better in every column; NaN where a figure is undefined: that row dominates nothing, and
-        nothing dominates it.
+        One row per release; higher is better in every column. A row with NaN, an undefined figure, dominates nothing, and nothing
+        dominates it.
 
     Examples
     --------
@@ -396,12 +396,12 @@ def _whole(value: float | None) -> float | int | None:
 
 
 def _grouped(reasons: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the figures that are missing for each reason."""
+    """Return, for each reason, the figures that are missing because of it."""
     groups: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         groups.setdefault(reason, []).append(name)
     return groups
 
 
-def _listed(given: Any, kind: type) -> tuple[Any, ...]:
-    return (given,) if isinstance(given, kind) else tuple(given)
+def _listed(values: Any, kind: type) -> tuple[Any, ...]:
+    return (values,) if isinstance(values, kind) else tuple(values)

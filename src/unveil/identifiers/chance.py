@@ -1,6 +1,6 @@
-"""Do the values pass a check, or would anything like them? A share of passes next to that of two controls.
+"""Do the values pass a check, or would any similar text? A share of passes, compared with that of two controls.
 
-A check digit lets one number in ten through whatever it is, so a share of passes says little by itself. It is compared with
+A check digit accepts one random number in ten, so a share of passes says little by itself. It is compared with
 random texts of the same form (each digit replaced by any digit, each letter by any letter: what does the form alone let through?)
 and with the column's own characters reshuffled, position by position (same prefixes, same dates; only what ties the
 positions of one value together, the check digit, is lost).
@@ -18,20 +18,20 @@ import numpy as np
 __all__ = ["Passed", "passes"]
 
 _CONTROLS = 2_000
-"""Texts that a control tries at most."""
+"""The most texts that a control tries."""
 _FEWEST_DEALT = 500
-"""Texts that are reshuffled at least, in several rounds where the column has fewer values."""
+"""The fewest texts that are reshuffled, in several rounds if the column has fewer values."""
 _SURE_NATS = 14.0
 """How improbable chance must be to be ruled out: less than exp(-14), one in a million."""
 _MOST_CHANCE = 0.5
-"""The rate of a control from which a check is no check, however sure the difference."""
+"""From this rate of a control on, a check proves nothing, however sure the difference."""
 _DIGITS = "0123456789"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The share of values that pass, and of both controls."""
+    """The share of values that pass, and the shares of both controls."""
 
     share: float
     number: int
@@ -49,7 +49,7 @@ class Passed:
         return self._beats(self.by_form)
 
     def _beats(self, chance: float) -> bool:
-        """Whether this chance is small, and this many passes improbable at it (Chernoff's bound on the binomial tail)."""
+        """Whether this chance is small, and so many passes are improbable under it (Chernoff's bound on the binomial tail)."""
         floor = max(chance, 1 / _FEWEST_DEALT)
         if floor > _MOST_CHANCE:
             return False
@@ -88,7 +88,7 @@ def _another(sign: str, draw: int) -> str:
 
 
 def _dealt_anew(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Return texts in which each position holds the same characters as before, dealt out at random among texts of one length."""
+    """Return texts of the same characters, each position shuffled at random among the texts of one length."""
     by_length: defaultdict[int, list[str]] = defaultdict(list)
     for text in texts:
         by_length[len(text)].append(text)

@@ -1,8 +1,9 @@
 """Which columns number the records, or give each its own code?
 
-A code need not be a name to identify: anyone who holds the other table that bears it knows the person. Codes are distinguished
-from measurements by their form (constant length, letters between digits) and by nearly every record having its own: a continuous
-figure may be unique too, so decimals never count, and integers only where they are consecutive, all of one length, or named so.
+A code need not be a name to identify: anyone who has another table with the same code knows the person. Codes are distinguished
+from measurements by their form (constant length, letters between digits) and because nearly every record has its own. A
+continuous figure may be unique too, so decimals never count, and integers only if they are consecutive, all of one length, or if
+the column's name says so.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ _DENSE = 0.99
 _GAPPY = 0.5
 _YEARS = (1500, 2100)
 _SECONDS = (946_684_800, 2_208_988_800)
-"""From the year 2000 to 2040, as computers count seconds."""
+"""The years 2000 to 2040 in seconds since 1970: such integers are times, not codes."""
 
 
 def numbered(column: LookedColumn) -> Finding | None:
-    """Find numbers that count the records, codes of which nearly every record has its own, and codes of people."""
+    """Find numbers that count the records, codes that differ for nearly every record, and codes of people."""
     other = ("postcode", "quantity", "organisation-number")
     if column.kind not in ("text", "integer") or column.holds_dates or column.says(*other):
         return None
@@ -125,7 +126,7 @@ def _integer_codes(column: LookedColumn) -> Finding | None:
 
 
 def _people_codes(column: LookedColumn, share: float) -> Finding | None:
-    """Find the codes of people whom several records concern: by the column's name alone."""
+    """Find the codes of people who have several records: by the column's name alone."""
     person = column.says("person-id") or (column.says("person") and column.says("id"))
     if not person or column.says("about") or column.distinct < _FEWEST or column.uniqueness < _SHARED:
         return None

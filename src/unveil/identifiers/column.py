@@ -22,14 +22,14 @@ from unveil.naming import hints_of
 __all__ = ["FEW", "MOST", "Kind", "LookedColumn", "Test", "read_column"]
 
 MOST = 0.9
-"""Share of the distinct values from which a column is said to hold something: one value in ten may be dirt."""
+"""The share of the distinct values from which a column is said to hold something: one value in ten may be faulty."""
 FEW = 0.1
-"""Share from which some of the values are worth a remark, where the form is telling enough (an e-mail address)."""
+"""The share from which some values are worth a remark, if their form is as telling as that of an e-mail address."""
 
 _SCREEN = 200
-"""Values on which a test must show something before it is run on all."""
+"""The number of values on which a test must show something before it is run on all."""
 _LONGEST = 2_000
-"""Characters of a text that are looked at."""
+"""The number of characters of a text that are looked at."""
 _LARGEST_WHOLE = 1 << 63
 
 Kind: TypeAlias = Literal["text", "integer", "decimal", "date", "other"]
@@ -53,7 +53,7 @@ class LookedColumn:
     low, high
         The smallest and largest of all values of an integer column.
     seed, today
-        For the controls that need chance, and for ages.
+        The seed of the random controls, and the day on which ages are computed.
     """
 
     name: str
@@ -80,7 +80,7 @@ class LookedColumn:
 
     @property
     def uniqueness(self) -> float:
-        """Distinct values per record: 1 where no two records share a value."""
+        """Distinct values per record: 1 if no two records share a value."""
         return self.distinct / max(self.records, self.distinct, 1)
 
     @cached_property
@@ -125,7 +125,7 @@ class LookedColumn:
 
 
 def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, seed: int, today: dt.date) -> LookedColumn:
-    """Draw the sample and describe it; a null among more than `sample` values must come last, as in a coded column."""
+    """Draw the sample and describe it; if there are more than `sample` values, a null must come last, as in a coded column."""
     number = len(values)
     if number and _is_missing(values[-1]):
         number -= 1

@@ -1,7 +1,7 @@
 """Which columns reach a person or their machine? E-mail, web, IP and MAC addresses.
 
-These forms are telling: nearly all values of the form settle it whatever the column is called, and some (one in ten) are worth
-a remark, because one column may hold whatever a form's field was filled with.
+These forms are telling: if nearly all values have the form, the column's name does not matter, and even one in ten is worth a
+remark, because people type all kinds of things into one field.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IP_SIGNS = re.compile(r"[0-9a-f:.]{2,45}(?:/\d{1,3})?", re.IGNORECASE)
 
 _HALF = 0.5
 _OWN_PAGES = 0.5
-"""Distinct addresses per record from which web addresses look like people's own, not like a few sites."""
+"""The distinct web addresses per record from which they look like people's own, not like a few sites."""
 _VERSION_PART = 31
 """IPv4 addresses with no part above this may be version numbers."""
 
@@ -43,7 +43,7 @@ def emails(column: LookedColumn) -> Finding | None:
 
 
 def urls(column: LookedColumn) -> Finding | None:
-    """Find web addresses; certain they can never be, since a page need not be a person's."""
+    """Find web addresses; a finding is never certain, because a page need not be a person's."""
     share = column.share(_URL.fullmatch)
     if column.kind != "text" or share < _HALF:
         return None
@@ -55,7 +55,7 @@ def urls(column: LookedColumn) -> Finding | None:
 
 
 def ip_addresses(column: LookedColumn) -> Finding | None:
-    """Find IPv4 and IPv6 addresses, with or without the length of a network."""
+    """Find IPv4 and IPv6 addresses, with or without the prefix length of a network."""
     share = column.share(is_ip_address)
     if column.kind != "text" or share < FEW or (column.says("about") and not column.says("ip-address")):
         return None
@@ -68,7 +68,7 @@ def ip_addresses(column: LookedColumn) -> Finding | None:
 
 
 def mac_addresses(column: LookedColumn) -> Finding | None:
-    """Find the hardware addresses of network devices; twelve bare hexadecimal digits only where the name says so."""
+    """Find the hardware addresses of network devices; twelve bare hexadecimal digits count only if the name says so."""
     share = column.share(_MAC.fullmatch)
     if column.kind != "text":
         return None
@@ -86,7 +86,7 @@ def is_email(text: str) -> bool:
 
 
 def is_ip_address(text: str) -> bool:
-    """Whether a whole text is an IP address, or one with the length of its network."""
+    """Whether a whole text is an IP address, with or without the prefix length of its network."""
     import ipaddress
 
     if (text.count(".") != 3 and text.count(":") < 2) or not _IP_SIGNS.fullmatch(text):  # noqa: PLR2004 - the least of v4 and v6

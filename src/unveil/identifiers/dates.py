@@ -1,6 +1,6 @@
 """Which values are dates, and could they be dates of birth?
 
-Texts are read in the forms of `unveil.partitions.moments`; months, quarters and years are no dates of birth.
+Texts are read in the forms of `unveil.partitions.moments`; months, quarters and years are not dates of birth.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["DatesRead", "birth_dates", "read_dates"]
 
 _HARDLY_ANY = 0.5
 _THREE_DIGITS = re.compile(r"\d\D*\d\D*\d")
-"""No date is written with fewer."""
+"""No date is written with fewer digits."""
 _FIRST_DAY, _LAST_DAY = 18_000_101, 20_991_231
 """The integers that are read as a year, a month and a day lie between these."""
 
 _DAYS_A_YEAR = 365.2425
 _OLDEST = 120
-"""Years that nobody has lived."""
+"""An age in years that nobody has reached."""
 _FEWEST_DATES = 30
 _OLD_QUANTILE, _OLD_ENOUGH = 95, 55
 _SPREAD = 30
@@ -48,7 +48,7 @@ class DatesRead:
 
 
 def read_dates(column: LookedColumn) -> DatesRead:
-    """Read values as days: those that are dates already, or texts in the forms that people write them."""
+    """Read values as days: those that are dates already, and texts in the usual ways of writing them."""
     if column.kind != "date" and not _may_hold_dates(column):
         return DatesRead((), 0.0, 0.0)
     dates = column.values if column.kind == "date" else column.texts
@@ -60,7 +60,7 @@ def read_dates(column: LookedColumn) -> DatesRead:
 
 
 def _may_hold_dates(column: LookedColumn) -> bool:
-    """Whether enough of the first values could be dates: of integers those that begin with a year and have eight digits."""
+    """Whether enough of the first values could be dates; an integer could be one if its eight digits begin with a year."""
     if column.kind == "integer":
         first = column.values[: len(column.first_texts)]
         return sum(1 for value in first if _FIRST_DAY <= value <= _LAST_DAY) >= _HARDLY_ANY * len(first)

@@ -1,8 +1,8 @@
 """Which columns name people outright? Direct identifiers by name and by content, each with its evidence.
 
-A direct identifier (a name, an e-mail address, a national number, a row number that another table bears) leaves nothing
-to measure: it has to go before any table is released. Columns are judged one by one on a sample of their distinct values.
-Thresholds: at least 90 % of the distinct values must read as the category (from 10 % on where the form is as telling as an
+A direct identifier (a name, an e-mail address, a national number, a row number that another table has too) leaves nothing
+to measure: it has to be removed before any table is released. Columns are judged one by one on a sample of their distinct values.
+Thresholds: at least 90 % of the distinct values must read as the category (10 % if the form is as telling as that of an
 e-mail address); a number with a check digit must pass far more often than its controls do (`chance`); what rests on a
 column's name needs values that fit it.
 """
@@ -56,16 +56,16 @@ _TELLING = (
 )
 """Detectors that go by a form of their own."""
 _GENERAL = (person_names, account_names, free_text, numbered)
-"""Detectors that go by what is left: they keep silent once a form has explained the column."""
+"""Detectors for columns that no such form has explained; otherwise they report nothing."""
 _KEY = secrets.token_bytes(32)
 _KNOWN: dict[bytes, tuple[Finding, ...]] = {}
-"""What was found in columns that were looked at before, by a digest of them: each step of a protection looks at all again."""
+"""The findings of columns that were looked at before, by a digest of the column: each step of a protection looks at all again."""
 _MOST_KNOWN, _MOST_VALUES = 1024, 1024
-"""So many findings are kept, and of columns of so many values; a longer one is judged anew."""
+"""The most columns whose findings are kept, and the most values that such a column may have; a longer one is judged anew."""
 _MOST_FINDINGS = 3
-"""This many findings are kept of one column."""
+"""The most findings that are kept for one column."""
 _TOGETHER = 16
-"""This many columns are counted at once."""
+"""The number of columns that are counted at once."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,7 +75,7 @@ class DirectIdentifiers(Result):
     Attributes
     ----------
     findings
-        What was found, in the order of the columns, the best of each first.
+        The findings in the order of the columns, the surest of each column first.
     examined
         The columns looked at.
     skipped
@@ -143,7 +143,7 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     sample
         How many distinct values of a column to look at, at most.
     seed
-        Draws the sample and the controls.
+        The seed with which the sample and the controls are drawn.
 
     Returns
     -------
@@ -152,8 +152,8 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
 
     Notes
     -----
-    A column that is found need not identify, and one that is not may: names are recognised by the column's name and the shape of
-    the values, not by a list, and combinations of columns are the subject of `scan`.
+    A column with a finding need not identify anyone, and one without a finding may: names are recognised by the column's name and
+    the shape of the values, not by a list, and combinations of columns are the subject of `scan`.
 
     Examples
     --------
@@ -179,9 +179,9 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
 def found_in(
     study: Study, columns: Sequence[str], *, sample: int = 10_000, seed: int = 0, strict: bool = False, quiet: bool = False
 ) -> DirectIdentifiers:
-    """Look at columns of a study one by one, and tell how far that is unless it is to be quiet.
+    """Look at columns of a study one by one, and report progress unless `quiet`.
 
-    A column that holds no single values is left out, or, where that is strict, refused.
+    A column that holds no single values is left out, or, if `strict`, refused.
     """
     findings: list[Finding] = []
     looked_at: list[str] = []
@@ -213,7 +213,7 @@ def column_findings(
     seed: int = 0,
     today: dt.date | None = None,
 ) -> list[Finding]:
-    """Judge one column from its distinct values, a few findings at most, the best first.
+    """Judge one column from its distinct values; return a few findings at most, the surest first.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def column_findings(
 
 
 def _question(question: tuple[Any, ...], values: Sequence[Any]) -> bytes:
-    """Return a digest that stands for a column and the question about it, under a key of this process: no value is kept."""
+    """Return a digest of a column and the question about it, under a key of this process, so that no value is kept."""
     text = repr((question, list(map(type, values)), list(values)))
     return hashlib.blake2b(text.encode(errors="surrogatepass"), key=_KEY, digest_size=32).digest()
 

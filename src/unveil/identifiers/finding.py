@@ -1,4 +1,4 @@
-"""What was found in a column, how sure that is, and what it rests on.
+"""Findings: what a column seems to hold, how sure that is, and on what evidence.
 
 Evidence is written for people and says what was counted, never a value of the data: a report about personal data must not
 repeat it.
@@ -45,7 +45,7 @@ class Finding:
     Attributes
     ----------
     column, category
-        Which column, and what it seems to hold.
+        The column, and what it seems to hold.
     confidence
         "certain": the values themselves prove it. "likely": values and name, or a telling form, speak for it. "possible":
         a person should look.
@@ -79,7 +79,7 @@ class Finding:
 
 
 def percent(share: float) -> str:
-    """Write a share for people; nothing but all of them is called 100 %, and nothing but none 0 %.
+    """Write a share in per cent; only all of them is called 100 %, and only none 0 %.
 
     Examples
     --------

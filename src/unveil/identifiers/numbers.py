@@ -1,9 +1,9 @@
 """Which columns hold numbers that a state or a bank gave to a person? National numbers, card numbers, IBANs, IMEIs.
 
-The rules of each are those of the `python-stdnum` library. A column is certain when at least 90 % of its distinct values pass
-and neither random texts of the same form nor the column's own characters reshuffled would (see `chance`): seven values that
+The rules of each are those of the `python-stdnum` library. A finding is certain if at least 90 % of the column's distinct values
+pass, and neither random texts of the same form nor the column's own characters reshuffled would (see `chance`): seven values that
 all pass a check digit are enough. Rules without a check digit, such as those of a US social security number, prove little:
-they need the column's name, or a writing of their own.
+they count only if the column's name supports them, or if the numbers are written in a particular way.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["card_numbers", "device_numbers", "ibans", "is_card_number", "is_iban
 
 _SEPARATORS = re.compile(r"[\s./-]+")
 _LOST_ZEROS = 2
-"""Leading zeros that a number read as an integer may have lost."""
+"""The most leading zeros that a number read as an integer may have lost."""
 _AS_EASY = 3
-"""Times as many random texts that another rule may let through and still be as good an explanation."""
+"""Another rule that accepts up to this many times as many random texts is still as good an explanation."""
 _SCREEN = 100
 _SOME = 0.5
 _LONGEST = 40
@@ -50,14 +50,14 @@ _DASHED_SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A register whose rules most values pass."""
+    """A kind of number whose rules most values pass."""
 
     register: Register
     passed: Passed
 
 
 def national_numbers(column: LookedColumn) -> Finding | None:
-    """Find the numbers by which states know people."""
+    """Find the numbers by which states identify people."""
     if not _may_hold_numbers(column) or column.says("organisation-number", "quantity"):
         return None
     candidates = [candidate for register in NATIONAL if (candidate := _candidate(column, register))]
@@ -113,7 +113,7 @@ def _one_check(column: LookedColumn, category: Category, register: Register, che
 
 
 def _by_structure(column: LookedColumn, best: _Candidate, says: str) -> Finding | None:
-    """Judge numbers that fit the rules, though a control does too: rules without a check digit, or too few values."""
+    """Judge numbers that fit the rules although a control does too: rules without a check digit, or too few values."""
     dashed = best.register.label.startswith("US social") and column.share(_DASHED_SSN.fullmatch) >= MOST
     if says or dashed:
         return column.finding("national-number", "likely", best.passed.share, *_against_chance(column, best), says)
@@ -158,7 +158,7 @@ def _candidate(column: LookedColumn, register: Register, check: Callable[[str], 
 
 
 def _screen(column: LookedColumn, width: int) -> list[str]:
-    """Return the first texts as forms are matched on them, made once for all registers of a width; too long ones are empty."""
+    """Return the first texts as they are matched, prepared once for all registers of a width; too long ones are empty."""
     if width not in column.screens:
         padded = (_padded(text, width) for text in column.first_texts[:_SCREEN])
         column.screens[width] = [_squeezed(text) if len(text) <= _LONGEST else "" for text in padded]
@@ -166,7 +166,7 @@ def _screen(column: LookedColumn, width: int) -> list[str]:
 
 
 def _padded(text: str, width: int) -> str:
-    """Give an integer back the leading zeros that it may have lost."""
+    """Restore the leading zeros that an integer may have lost."""
     return text.zfill(width) if 0 < width - _LOST_ZEROS <= len(text) else text
 
 
@@ -175,7 +175,7 @@ def _squeezed(text: str) -> str:
 
 
 def _twin(column: LookedColumn, passed: Passed) -> _Candidate | None:
-    """Return what else passes as often or more often, and as easily: numbers of books or companies that share the check."""
+    """Return numbers of books or companies with the same check that the values pass as often or more often, and as easily."""
     twins = [one for register in NOT_PEOPLE if (one := _candidate(column, register))]
     alike = [one for one in twins if one.passed.share >= passed.share and one.passed.by_form <= _AS_EASY * passed.by_form]
     return max(alike, key=lambda one: one.passed.share, default=None)
@@ -186,7 +186,7 @@ def _passes_any(modules: Sequence[str], text: str) -> bool:
 
 
 def _obeys(rule: Callable[..., bool], text: str) -> bool:
-    """Whether a text obeys a rule; a rule that stumbles over it (stdnum's place names, for some) has not been obeyed."""
+    """Whether a text obeys a rule; if the rule raises an error (as some place names of stdnum do), it does not."""
     try:
         return rule(text)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):

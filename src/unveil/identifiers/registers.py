@@ -24,9 +24,9 @@ class Register:
     form
         A regular expression for the number without separators.
     width
-        The digits of a number that may have lost leading zeros as an integer; 0 where it cannot.
+        How many digits a number has that may have lost leading zeros as an integer; 0: it cannot have lost any.
     telling
-        Whether the form without a check is rare enough (a date, letters in places) to be worth a remark.
+        Whether the form is rare enough (a date, letters in certain places) to be worth a remark even without a check.
     """
 
     label: str

@@ -1,8 +1,8 @@
 """Where in a text is somebody named? The forms of the recognisers, looked for within texts: addresses, numbers, dates, names.
 
 A form with a check (a card number, a bank account) counts only if it passes. People's names are recognised by a title before
-them, or as two capitalised words or more beside each other; no list of names is consulted, so some are missed and some words that
-name nobody are taken.
+them, or as two or more capitalised words in a row; no list of names is consulted, so some names are missed, and some words that
+name nobody are taken for names.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """A kind of thing in texts: its form, and what a text of that form must pass."""
+    """A kind of thing that texts may hold: its form, and the check that a match must pass."""
 
     name: str
     form: re.Pattern[str]
     passes: Callable[[str], bool] = bool
 
-    def found(self, text: str) -> Iterator[re.Match[str]]:
-        """Give the places of a text."""
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Return the places in a text that hold such a thing."""
         return (match for match in self.form.finditer(text) if self.passes(match[0]))
 
 
@@ -97,11 +97,11 @@ KINDS: dict[str, TextKind] = {
         TextKind("number", _form(r"\b\w*\d{5,}\w*(?:[/-]\w+)*|\b[A-Z]{1,4}[-/]?\d{3,}\w*(?:[/-]\w+)*", 0)),
     )
 }
-"""By name, in the order in which they are looked for: the surest forms first."""
+"""The kinds by name, in the order in which they are looked for: the surest forms first."""
 
 
 def redacted(text: str, kinds: Sequence[str]) -> tuple[str, dict[str, int]]:
-    """Put the name of its kind, in brackets, in place of whatever is found; return how often each was.
+    """Replace everything that is recognised by the name of its kind in brackets; return how often each kind occurred.
 
     Examples
     --------
@@ -124,9 +124,9 @@ def _is_marked(part: str) -> bool:
 
 
 def _parted(text: str, kind: TextKind) -> list[str]:
-    """Return a text as what is between finds, and the marks of these."""
+    """Cut a text into the parts between matches and the marks that replace the matches."""
     parts, at = [], 0
-    for match in kind.found(text):
+    for match in kind.matches(text):
         parts += [text[at : match.start()], f"[{kind.name}]"]
         at = match.end()
     return [*parts, text[at:]]

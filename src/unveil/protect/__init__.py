@@ -1,6 +1,6 @@
 """Protect a table: the best generalisation wherever its records are, a front of generalisations, or a chain of steps.
 
-The room is called as a function too: `unveil.protect(data, steps)` is `unveil.protect.chain.protect`.
+The room can be called as a function too: `unveil.protect(data, steps)` is `unveil.protect.chain.protect`.
 """
 
 import sys

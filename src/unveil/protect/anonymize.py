@@ -107,13 +107,14 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     levels
         The lowest and the highest level that an attribute may have.
     weights
-        How much each attribute counts in the objective; 1 unless given.
+        How much each attribute counts in the objective; 1 unless stated here.
     factor
         From 0 (suppression costs nothing beyond generalisation) through 0.5 to 1 (generalisation costs nothing).
     identifiers
         Columns that name people outright: they are left out.
     pseudonyms
-        Columns that name people and stay, as keyed hashes; the key is in `key_file`, else in the variable ``UNVEIL_KEY``.
+        Columns that name people and stay, as keyed hashes; the key is in `key_file` or, without one, in the environment variable
+        ``UNVEIL_KEY``.
     keep
         Columns that stay although they name people, or are unique for more than half of them: you vouch for them, and the
         release's record says so. Other columns of this kind are left out; the rest stays, and is listed as never measured.
@@ -131,9 +132,9 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
         The seed of the shuffling, for tests: everybody can repeat it, so the release is marked as not for publication. With
-        neither a seed nor a key file nobody can. What an engine holds has no order that could be repeated.
+        neither a seed nor a key file, nobody can repeat it. A table in an engine has no order that could be repeated.
     time_limit, node_limit
-        When to stop searching, in seconds or generalisations looked at; the best one found is then returned and marked.
+        When to stop searching, in seconds or generalisations looked at; the best one so far is then returned and marked.
     progress
         A run, or a function called now and then with a stage (bytes counted, generalisations, records), the number of its steps
         done and of all its steps.
@@ -149,7 +150,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     ModelNotMetError
         If no generalisation meets the models.
     EmptyDataError
-        If the cheapest one that does suppresses every record.
+        If the cheapest generalisation that meets them suppresses every record.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 
 
 def _further(objective: object, keys: Sequence[str]) -> list[str]:
-    """Return the columns that the objective is to predict, if they are counted beside the key."""
+    """Return the columns that the objective is to predict and that must be counted beside the key."""
     return [target for target in targets_of(objective) if target and target not in keys]
 
 
@@ -214,7 +215,7 @@ def _release(choice: Choice, to: Destination, write: Write | None, options: Opti
 
 
 def _stream_of(data: Data, *, here: bool, leaves: bool) -> BatchedRecords | None:
-    """Return the records of data that is streamed, or that an engine holds, if they need not come here; None: they do."""
+    """Return the records as a stream if they are streamed or in an engine and need not be read into memory; None: they must."""
     return batched_records(open_source(data)) if leaves and not here and not isinstance(data, Microdata) else None
 
 
@@ -226,7 +227,7 @@ def _checked_stream(
     attributes: Names | Mapping[str, Any],
     models: Sequence[Model],
 ) -> Write | None:
-    """Refuse what cannot be done where the records are; return what lets an engine write a table, if one is to."""
+    """Refuse what cannot be done where the records are; return the writer of the engine's table, if one is to be written."""
     engine = isinstance(stream.source, EngineSource)
     if chance.repeatable and engine:
         raise ArgumentError(
@@ -242,7 +243,7 @@ def _checked_stream(
 
 
 def _require_file(to: Destination, data: Data) -> None:
-    """Refuse a table of an engine as the place for records that come here, and refuse to overwrite the data."""
+    """Refuse to put records that are in memory into a table of an engine, and refuse to overwrite the data."""
     if isinstance(to.out, Address):
         raise ArgumentError(
             "the records are read into memory, as persons, pseudonyms or a population need, so the release goes into a file."

@@ -1,4 +1,4 @@
-"""How is a table protected in several steps? Mechanisms and generalisations, each applied to what the one before made."""
+"""How is a table protected in several steps? Mechanisms and generalisations, each applied to the result of the one before."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ["Chain", "protect", "run_steps"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain(Protection):
-    """Several steps of protection, each applied to what the one before made.
+    """Several steps of protection, each applied to the result of the one before.
 
     Attributes
     ----------
     steps
-        What each step made.
+        The release of each step.
     """
 
     steps: tuple[Release[Protection], ...]
@@ -150,14 +150,14 @@ def protect(
 
 
 def _step_seed(seed: int | None, number: int) -> int | None:
-    """Return a seed of a step's own: two steps with the same draws could undo each other, as two equal swaps do."""
+    """Return a separate seed for each step: two steps with the same draws could undo each other, as two equal swaps do."""
     if seed is None or number == 1:
         return seed
     return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
 
 
 def run_steps(data: Data, steps: Sequence[Step], **draws: Any) -> Any:
-    """Run the one step, or all of a chain.
+    """Run a single step by itself, or several as a chain.
 
     Parameters
     ----------

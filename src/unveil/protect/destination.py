@@ -23,7 +23,7 @@ Place: TypeAlias = str | os.PathLike[str] | Address
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes; a place where it cannot be put is refused before the work begins.
+    """Where a release goes; a place at which it cannot be put is refused before the work begins.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Destination:
 
     @classmethod
     def of(cls, out: Place | None, link: str | os.PathLike[str] | None, *, spreadsheet_safe: bool) -> Destination:
-        """Return where a release goes, as a caller names it."""
+        """Make the destination from the arguments of a call."""
         target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or checked_place(out)
         if spreadsheet_safe and target is not None:
             require_delimited(target)
@@ -50,7 +50,7 @@ class Destination:
         return cls(target, None if link is None else Path(link), spreadsheet_safe)
 
     def require_records_elsewhere(self, stream: BatchedRecords) -> Write | None:
-        """Refuse what cannot be done with records that stream; return what lets an engine write a table, where one does."""
+        """Refuse what cannot be done with records that stream; return the writer of an engine's table, if one is wanted."""
         if self.link is not None and self.out is None:
             raise ArgumentError("a correspondence is requested, but no release is written; use out to say where it goes.")
         if self.link is not None and isinstance(stream.source, EngineSource):
@@ -78,7 +78,7 @@ class Destination:
             raise ArgumentError("the data, the release and the correspondence must be different files; two have the same name.")
 
     def written(self, release: Release[P]) -> Release[P]:
-        """Write a release of records in hand, and its correspondence, both or neither; return it."""
+        """Write a release whose records are in memory, and its correspondence, both or neither; return the release."""
         with together():
             if self.link is not None:
                 release.write_link(self.link)

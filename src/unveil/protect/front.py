@@ -2,7 +2,7 @@
 
 Two attacks and every use come down to one measure: the identity risk is the rate of the original attributes given the protected
 ones, the homogeneity risk that of a sensitive attribute given the protected key, the degree of a need that of its target given
-its attributes. So privacy and use are weighed on one scale, and what can be had of both is a front: the releases that no other
+its attributes. So privacy and use are weighed on one scale, and the best trade-offs form a front: the releases that no other
 dominates.
 """
 
@@ -123,8 +123,8 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     time_limit, node_limit
         When to stop, in seconds or generalisations looked at; the front of those is then returned and marked.
     progress
-        A run, or a function called now and then with the name of a stage ("generalisations"), those settled and those in
-        question.
+        A run, or a function called now and then with the name of a stage ("generalisations"), the number of generalisations
+        decided, and of all.
 
     Returns
     -------
@@ -136,13 +136,13 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     ModelNotMetError
         If no generalisation meets the models, or all thresholds; the message says how close one gets.
     UndefinedMeasureError
-        If a degree is required of a need whose target is constant, or no need has another target.
+        If a degree is required of a need whose target is constant, or if the targets of all needs are constant.
 
     Notes
     -----
-    Where nothing is suppressed, no rate rises from a generalisation to a coarser one, by the data processing inequality:
+    If nothing is suppressed, no rate rises from a generalisation to a coarser one, by the data processing inequality:
     A*' = f(A*) gives :math:`H(X|A^{*\prime}) \ge H(X|A^{*\prime}, A^*) = H(X|A^*)`. So whatever is coarser than a release that
-    misses a need misses it too, and whatever is finer than one that gives too much away does as well: they are left out unseen.
+    misses a need misses it too, and whatever is finer than one that gives too much away does as well: these are skipped unseen.
     With suppression this does not hold, and every generalisation that can meet the models is looked at.
 
     References
@@ -165,14 +165,14 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     said = stated(data, [*keys_of(attributes), *sensitive_names], hierarchies=hierarchies, orders=orders, nulls=nulls)
-    (keys, given), orders = hierarchies_of(attributes, said.hierarchies), said.orders
+    (keys, named), orders = hierarchies_of(attributes, said.hierarchies), said.orders
     opened = open_microdata(data)
     standing = opened.naming(*_columns_of(required.values()), *sensitive_names).standing
     in_force = in_persons(models, standing.person)
     columns = further_columns(opened, keys, sensitive_names, required, in_force)
     records, rows = records_of(opened.deferred(), keys, columns, names_of(identifiers), said.nulls)
     began = time.perf_counter()
-    request = _request((keys, given, columns), (records, rows), in_force, orders, names_of(identifiers))
+    request = _request((keys, named, columns), (records, rows), in_force, orders, names_of(identifiers))
     question = question_of(request, required, sensitive_names, thresholds, suppression=suppression, levels=levels)
     reasons = undefined_figures(question, required)
     maker = _Maker(request, models, suppression, orders, keep_order, chance, standing)
@@ -197,14 +197,15 @@ def _request(
     orders: Mapping[str, Sequence[Any]] | None,
     left_out: tuple[str, ...],
 ) -> Request:
-    """Return what is required of a table whose needs name more columns than its models do."""
+    """Return the request for a table of which needs use more columns than the models do."""
     require_thresholds(models)
-    keys, given, others = columns
+    keys, hierarchies, others = columns
     coded, person = load(table[0].frame, [*keys, *others]), table[0].standing.person
     cells = count_table(coded)
     require_persons(cells, person)
-    scales = {name: Scale(name, tuple(orders[name]) if orders and name in orders else None, given.get(name)) for name in others}
-    return Request(keys, others, given, *table, coded, cells, completed(models, scales), left_out, person=person)
+    values = {name: tuple(orders[name]) if orders and name in orders else None for name in others}
+    scales = {name: Scale(name, values[name], hierarchies.get(name)) for name in others}
+    return Request(keys, others, hierarchies, *table, coded, cells, completed(models, scales), left_out, person=person)
 
 
 def _front(
@@ -218,7 +219,7 @@ def _front(
     settings: Mapping[str, Any],
     began: float,
 ) -> Front:
-    """Return the front that was found."""
+    """Return the result of a search that found at least one release."""
     proposed = [*maker.request.proposed]
     return Front(
         points=explored.points,
@@ -242,7 +243,7 @@ def _front(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Maker:
-    """Makes the release of a transformation, the way `anonymize` does."""
+    """Makes the release of a transformation, as `anonymize` does."""
 
     request: Request
     required: Sequence[Model]
@@ -274,7 +275,7 @@ class _Maker:
         return repeatable_of(self.chance, self.request.records.place, drawn=not self.keep_order)
 
     def require_models(self, levels: Mapping[str, tuple[int, int]] | None, explored: Frontier) -> None:
-        """Refuse models that no generalisation meets; anonymising says which."""
+        """Refuse models that no generalisation meets; the error of `anonymize` says which."""
         if not explored.complete:
             looked = counted(explored.evaluated, "generalisation")
             raise ModelNotMetError(
@@ -315,7 +316,7 @@ def _columns_of(needs: Iterable[Need]) -> list[str]:
 
 
 def _choice(points: Sequence[FrontPoint], prefer: str) -> int:
-    """Return the place of the release that is preferred."""
+    """Return the position of the preferred release."""
     if prefer == "privacy":
         return min(range(len(points)), key=lambda at: (points[at].risk, -points[at].service, points[at].rank))
     return min(range(len(points)), key=lambda at: (-points[at].service, points[at].risk, points[at].rank))

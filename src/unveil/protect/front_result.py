@@ -1,4 +1,4 @@
-"""The front of releases that no other dominates, as `unveil.anonymize_front` gives it."""
+"""The front of releases that no other dominates, as `unveil.anonymize_front` returns it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Front(Result):
     Attributes
     ----------
     points
-        Their figures.
+        The figures of each release.
     transformations
-        The level of every key attribute in each.
+        The level of every key attribute in each release.
     combined
-        The rate of all original key attributes together given all protected ones, of each.
+        For each release, the rate of all original key attributes together, given all protected ones.
     choice
-        The position among them of the one that is preferred.
+        The position of the preferred release.
     complete
-        Whether these are all; else the search stopped at its limit.
+        Whether these are all; False: the search stopped at its limit.
     lattice, evaluated
         The generalisations there are, and those looked at.
     heights

@@ -26,7 +26,7 @@ __all__ = ["Options", "generalised", "generalised_in_hand"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The settings of a generalisation besides the table, its key and its models; the release keeps it among its settings.
+    """The settings of a generalisation besides the table, its key and its models; the release reports them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Options:
 
     @property
     def limited(self) -> bool:
-        """Whether the search was to stop somewhere."""
+        """Whether the search had a limit of time or of generalisations."""
         return self.time_limit is not None or self.node_limit is not None
 
     def settings(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Options:
 
 
 def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Release[Generalisation]:
-    """Generalise records in hand; what stays as it is keeps its type."""
+    """Generalise records that are in memory; a column that stays as it is keeps its type."""
     records = choice.request.records.without(list(options.screen.left_out))
     what = choice.applied(choice.request.record_codes())
     changed = {name: records.labelled(name, what.labels[name], what.codes[name]) for name in choice.changed()}
@@ -131,6 +131,6 @@ def _notes(choice: Choice, options: Options) -> list[str]:
         notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
     if not best.optimal:
         why = "The search stopped at its limit" if options.limited else "The lattice is too large to be searched to the end"
-        known = math.isfinite(best.bound)  # of an objective of the user's own nothing is known before it is called
+        known = math.isfinite(best.bound)  # nothing is known about a user's own objective before it is called
         notes.append(f"{why}; the best generalisation may cost {f'as little as {number(best.bound)}' if known else 'less'}.")
     return notes

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["lost_attributes", "on_lost"]
 
 _FEW = 200_000
-"""Records up to which Mondrian is run to say what it would keep."""
+"""The most records for which Mondrian is run to say what it would keep."""
 
 
 def lost_attributes(choice: Choice) -> dict[str, int | None]:
-    """Return the key attributes that have the same value in every record left, although the data has several.
+    """Return the key attributes that have one value in all remaining records, although the data has several.
 
-    Each comes with the number of groups that Mondrian would keep of it under the same models; None where the table is too large
+    Each comes with the number of groups that Mondrian would keep of it under the same models; None if the table is too large
     to try.
     """
     request, space = choice.request, choice.lattice.space
@@ -59,5 +59,5 @@ def on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
 
 
 def _and(words: Sequence[str]) -> str:
-    """List words as a sentence does."""
+    """Join words by commas, the last one by "and"."""
     return words[0] if len(words) == 1 else f"{listed(words[:-1])} and {words[-1]}"

@@ -31,7 +31,7 @@ def mechanism_names() -> tuple[str, ...]:
 
 
 def planned_steps(project: Project | None) -> list[Step]:
-    """Return the steps that a project plans, each checked as far as that goes without the data.
+    """Return the steps that a project plans, each checked as far as possible without the data.
 
     A recoding that names no hierarchies and orders uses those of the project.
     """
@@ -55,7 +55,7 @@ def _with_project(step: Step, project: Project) -> Step:
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:
-    """Return a step with its own options and, where the mechanism takes them, whatever else is known."""
+    """Return a step with its own options and those of the other known settings that the mechanism takes."""
     takes = inspect.signature(step_function(mechanism)).parameters
     passed_on = {name: value for name, value in known.items() if name in takes and value not in (None, (), {}, [])}
     return Step(mechanism, columns, {**passed_on, **options})
@@ -70,15 +70,15 @@ def run_step(
     key_file: str | os.PathLike[str] | None = None,
     testing: bool = False,
 ) -> Any:
-    """Run one step; what it gives is the answer of the mechanism's own function, which tells the active run how far it is."""
+    """Run one step and return the answer of the mechanism's own function, which reports its progress to the active run."""
     check_step(step)
     function = step_function(step.mechanism)
     options = dict(step.options)
     known = inspect.signature(function).parameters
     if _reads_models(step, known):
         options["models"] = parse_models(options, open_microdata(data).names)
-    for what, given in (("seed", seed), ("key_file", key_file)):
-        if given is not None and what not in known:
+    for what, setting in (("seed", seed), ("key_file", key_file)):
+        if setting is not None and what not in known:
             name = what.replace("_", " ")
             raise ArgumentError(f"{step.mechanism} takes no {name}: its draws must be ones that nobody can repeat.")
     extra: dict[str, Any] = {"keep_order": keep_order or None, "testing": testing or None}
@@ -124,7 +124,7 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
 
 
 def _reads_models(step: Step, known: Mapping[str, Any]) -> bool:
-    """Whether a step's options name models, as words of a command line do."""
+    """Whether a step's options name models in the way that the command line does."""
     return step.mechanism in _RECODINGS and "models" in known and "models" not in step.options
 
 

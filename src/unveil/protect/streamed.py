@@ -1,4 +1,4 @@
-"""Generalisation of records that never come here: rewritten batch by batch as they stream, or by the engine that holds them."""
+"""Generalisation of records that are never in memory as a whole: rewritten batch by batch, or by the engine that holds them."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 def generalised_elsewhere(
     choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance
 ) -> Release[Generalisation]:
-    """Generalise records where they are, into a file or, with what lets an engine write, into a table.
+    """Generalise records where they are, into a file or, if the engine's writer is passed, into a table.
 
-    Records that are no longer those counted are refused, and nothing is written.
+    If the records are no longer those that were counted, they are refused, and nothing is written.
     """
     stream = choice.request.table
     if not isinstance(stream, BatchedRecords):
@@ -79,9 +79,9 @@ def generalised_elsewhere(
 
 
 def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
-    """Return what shuffles; with a key file, it follows from the settings, the data, and everything done to it.
+    """Return the generator that shuffles; with a key file, it is derived from the settings, the data, and everything done to it.
 
-    Two releases of the same data that differ in labels only must not have one order: their records could be joined by it.
+    Two releases of the same data that differ only in labels must not have the same order: it would link their records.
     """
     if not chance.keyed:
         return chance.draws("row order")
@@ -93,7 +93,7 @@ def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Ch
 
 
 class _Change:
-    """Keys generalised, classes suppressed, records with nulls left out if requested, and records checked against the counts."""
+    """Generalises keys, suppresses classes, leaves out records with nulls on request, and checks records against the counts."""
 
     def __init__(self, choice: Choice, *, drop: bool) -> None:
         self._choice, self._request, self._drop = choice, choice.request, drop
@@ -124,7 +124,7 @@ class _Change:
 
 
 def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) -> int:
-    """Return one number for coded records, the same in whatever order or batches they come: a sum of hashes."""
+    """Return a sum of hashes of coded records, which does not depend on their order or on the batches they come in."""
     hashes = hashed(codes)
     return int((hashes if n is None else hashes * n.astype(np.uint64)).sum(dtype=np.uint64))
 

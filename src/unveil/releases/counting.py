@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["uniform_count"]
 
 _MOST_VALUES = 1_000_000
-"""The most whole numbers of one interval."""
+"""The most whole numbers that an interval may hold."""
 
 
 def uniform_count(
@@ -87,7 +87,7 @@ def _test(name: str, condition: Any) -> Callable[[Any], bool]:
 
 
 def _share(name: str, value: Any, met: Callable[[Any], bool], hierarchy: Hierarchy | None, domain: Sequence[Any] | None) -> float:
-    """Return the share of what a released value covers that meets a condition; a null outside the domain meets none."""
+    """Return the share of the values covered by a released one that meet a condition; a null outside the domain meets none."""
     if hierarchy is not None:
         leaves = [row[0] for row in hierarchy.labels if str(value) in row]
         if leaves and str(value) not in leaves:

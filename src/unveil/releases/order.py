@@ -1,4 +1,4 @@
-"""The order in which the records of a release leave, and who can repeat it."""
+"""The order of the records in a release, and who can repeat it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["drawn_order", "marked", "repeatable_of"]
 
 
 def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Return the rows of protected records in a drawn order; with a key file it follows from the settings and these records."""
+    """Return the rows of protected records in random order; with a key file, it is derived from the settings and the records."""
     fingerprint = records.fingerprint() if chance.keyed else b""
     return chance.draws("row order", settings, fingerprint).permutation(records.records)
 
 
 def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:
-    """Return who can repeat a release of the data at a place, or the draws that made the data, if that is a release itself.
+    """Return who can repeat a release of the data at a place or, if the data is a release itself, the draws that made it.
 
-    Even where nothing was drawn, a seed marks the release; a key file does not.
+    Even if nothing was drawn, a seed marks the release; a key file does not.
     """
     own = chance.repeatable if drawn or chance.repeatable == "seed" else False
     return weakest([own, inherited(place)])
 
 
 def marked(notes: Sequence[str], repeatable: Repeatable) -> tuple[str, ...]:
-    """Return the notes and, where everybody can repeat the draws, a warning."""
+    """Return the notes and, if everybody can repeat the draws, a warning."""
     return (*notes, NOT_FOR_PUBLICATION) if repeatable == "seed" else tuple(notes)

@@ -15,7 +15,7 @@ __all__ = ["Protection"]
 
 
 class Protection(ABC):
-    """What the way it was made adds to a release: the part that no other way of protecting has.
+    """The part of a release that is particular to the way it was made.
 
     A subclass is a frozen dataclass of figures. Its fields can be read from the release itself: ``release.score`` is
     ``release.protection.score``.
@@ -39,10 +39,10 @@ class Protection(ABC):
 
     @abstractmethod
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return the JSON of this way of protecting alone."""
+        """Return the part of the release's JSON that is particular to this way of protecting."""
 
     def claims(self) -> dict[str, Any]:
-        """Return what JSON ends with: what the release claims, if that is more than its models say."""
+        """Return the last part of the JSON: what the release claims beyond its models."""
         return {}
 
     @abstractmethod
@@ -62,5 +62,5 @@ class Protection(ABC):
         return records.names
 
     def tables(self, records: ReleaseRecords) -> Mapping[str, ReleaseRecords]:
-        """Return the tables of the release by name; most releases are one."""
+        """Return the tables of the release by name; most releases have only one."""
         return {"": records}

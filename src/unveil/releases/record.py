@@ -1,7 +1,7 @@
 """The record of a release: what was done, what it meets and against whom, and which file it belongs to.
 
-It is beside the release, as ``release.csv.unveil.json``, and may leave with it: it holds no seed, no key, no figure of the
-original data and no hash of it.
+It is beside the release, as ``release.csv.unveil.json``, and may be published with it: it holds no seed, no key, no figure of
+the original data and no hash of it.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class RecordMismatchError(UnveilError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it was read, known to belong to the release.
+    """A record that was read from a file, and checked to belong to the release.
 
     Attributes
     ----------
     content
-        What it says.
+        The content of the file.
     """
 
     content: Mapping[str, Any]
@@ -77,7 +77,7 @@ def recorded(
     columns: Mapping[str, Sequence[Any]],
     guarantee: str | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a release that is not written yet, so without its checksum.
+    """Return the record of a release that is not yet written, and therefore without its checksum.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def recorded(
     repeatable
         Who can repeat its draws.
     columns
-        Those that were `kept`, `left_out` (each with the reason), and, of those kept, those `vouched_for` by the user and
-        those `never_measured`, with how many persons or records of the release each singles out.
+        The columns that were `kept` and those `left_out` (each with the reason); and, among those kept, those `vouched_for` by
+        the user and those `never_measured`, with how many persons or records of the release each singles out.
     guarantee
         What it promises, if that is not a model, such as differential privacy.
     """
@@ -114,7 +114,7 @@ def against_key(key: Sequence[str], *, population: bool = False) -> str:
 
 
 def record_place(release: str | os.PathLike[str]) -> Path:
-    """Return where the record of a release is.
+    """Return the path of the record of a release.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     except (ValueError, RecursionError):
         raise RecordMismatchError(f"{shown(place)} is not a record of a release.") from None
     mark = content.get("repeatable") if isinstance(content, dict) else None
-    if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but no record says it
+    if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but is not a mark
         raise RecordMismatchError(f"{shown(place)} is not a record of a release.")
     if content.get("sha256") != digest:
         names = f"the record {shown(Path(place).name)} does not belong to {shown(Path(release).name)}"
@@ -169,9 +169,9 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
 
 
 def inherited(place: str) -> Repeatable:
-    """Return who can repeat the draws of data that is a release itself, as its record says; False where there is none.
+    """Return who can repeat the draws of data that is a release itself, as its record says; False if it has no record.
 
-    What is made from it can be undone to that extent: a second step with fresh draws does not make up for the seed of the first.
+    A release made from such data can be undone to that extent: fresh draws in a second step do not make up for the first seed.
     """
     try:
         return read_record(record_place(place), place).repeatable if record_place(place).is_file() else False

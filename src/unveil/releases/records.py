@@ -1,4 +1,4 @@
-"""The records behind a release: in hand, in a file, in a table of an engine, or not made."""
+"""The records of a release: in memory, in a file, in a table of an engine, or not made at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ReleaseRecords", "Unwritten", "WrittenFile", "WrittenTable"]
 
 @runtime_checkable
 class ReleaseRecords(Protocol):
-    """The records of a release, wherever they are. `unveil.sources.microdata.Microdata` are those in hand."""
+    """The records of a release, wherever they are; those in memory are `unveil.sources.microdata.Microdata`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class WrittenTable:
         return self.source.names
 
     def native(self) -> Source:
-        """Return the table, opened; every call takes it."""
+        """Return the table as a source, which every call accepts."""
         return self.source
 
     def column(self, name: str) -> Any:
@@ -86,7 +86,7 @@ class WrittenTable:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """Records that were not made, on request: the release says what would be done."""
+    """Stands for records that were not made, as requested: the release only says what would be done."""
 
     names: tuple[str, ...]
     records: int

@@ -50,8 +50,8 @@ class Release(Result, Generic[P_co]):
         How they were protected: what the mechanism, the search or the chain of steps reports. Its fields, such as `score` or
         `figures`, can be read from the release itself.
     origin
-        For every protected record, the row of the one it was made from, -1 for none: the steward's secret. Empty if the records
-        never came here; the correspondence is then written with them.
+        For every protected record, the row of the one it was made from, -1 for none; it must stay private. Empty if the records
+        were never in memory; the correspondence is then written with them.
     settings
         What was required.
     notes
@@ -87,12 +87,12 @@ class Release(Result, Generic[P_co]):
             raise AttributeError(f"a release has no attribute {name!r}, and neither has its protection ({kind})") from None
 
     def __dir__(self) -> list[str]:
-        """Return the names of what can be read, those of the protection among them."""
+        """Return the names of all attributes, including those of the protection."""
         return sorted({*object.__dir__(self), *(name for name in dir(self.protection) if not name.startswith("_"))})
 
     @property
     def data(self) -> Any:
-        """The protected records: a data frame of the caller's library, a lazy frame of the file, or the table opened."""
+        """The protected records: a data frame of the caller's library, a lazy frame of the file, or the opened table."""
         return self.records.native()
 
     def as_source(self) -> Source:
@@ -106,7 +106,7 @@ class Release(Result, Generic[P_co]):
 
     @property
     def report(self) -> dict[str, Any]:
-        """Everything but the records: what `to_dict` gives."""
+        """Everything but the records, as `to_dict` returns it."""
         return self.to_dict()
 
     @property
@@ -139,16 +139,16 @@ class Release(Result, Generic[P_co]):
         hierarchies: Mapping[str, Hierarchy] | None = None,
         domains: Mapping[str, Sequence[Any]] | None = None,
     ) -> float:
-        """Estimate how many records meet a query: as the protection does, else under the uniform assumption (`uniform_count`)."""
+        """Estimate how many records meet a query: by the protection's own way, or by the uniform assumption (`uniform_count`)."""
         own = getattr(self.protection, "count", None)
         return uniform_count(self.data, where, hierarchies=hierarchies, domains=domains) if own is None else float(own(where))
 
     def __repr__(self) -> str:
-        """Return one line: what was done, and what came of it."""
+        """Return one line: what was done, and with what result."""
         return f"Release({self.protection.line(self)}{'; repeatable' if self.repeatable == 'seed' else ''})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records; classes that decide are masked, those of the data left out."""
+        """Return what was done, without the records; the class that decides a model is masked, and that of the data left out."""
         common = {
             "records": self.records.records,
             "settings": jsonable(self.settings),
@@ -168,7 +168,7 @@ class Release(Result, Generic[P_co]):
         return self.protection.view(self)
 
     def places(self, path: str | os.PathLike[str], *others: str | os.PathLike[str]) -> list[Path]:
-        """Return the files that `write` makes of these paths, one for each table; refuse those that it cannot make."""
+        """Return the files that `write` would make for these paths, one for each table; refuse those that it cannot make."""
         names = list(self.tables)
         paths = [Path(path), *map(Path, others)]
         if len(names) > 1 and len(paths) == 1:
@@ -213,7 +213,7 @@ def in_hand(release: Release[Any]) -> Microdata:
 
 
 def checked_place(path: str | os.PathLike[str]) -> Path:
-    """Return where a release goes; refuse an ending that names no form of it, and a place where no file can be put."""
+    """Return the path of a release; refuse an ending that stands for no form of it, and a place where no file can be put."""
     place = Path(path)
     if place.suffix.lower() not in _ENDINGS:
         raise ArgumentError(

@@ -1,7 +1,7 @@
-"""Which columns that no mechanism was given may a release have? None that names people, unless the user vouches for it.
+"""Which of the columns that no mechanism works on may a release have? None that names people, unless the user vouches for it.
 
-A column without a role goes if it is recognised as a direct identifier (certain or likely), if more than half of the persons have
-a value in it that nobody else has, or if its values cannot be read. What stays without a role is listed.
+A column without a role is left out if it is recognised as a direct identifier (certain or likely), if more than half of the
+persons have a value in it that nobody else has, or if its values cannot be read. Columns that stay without a role are listed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMED = "named as identifier"
 
 @dataclass(frozen=True, slots=True)
 class ColumnScreen:
-    """What happened to the columns that no mechanism was given.
+    """What happened to the columns that no mechanism works on.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class ColumnScreen:
         return cls(dict.fromkeys(names, _NAMED))
 
     def beside(self, left_out: Mapping[str, str]) -> ColumnScreen:
-        """Return the screen with columns that were left out before."""
+        """Return the screen together with columns that were left out earlier."""
         return replace(self, left_out={**left_out, **self.left_out})
 
     def applied(self, release: Release[P]) -> Release[P]:
-        """Return a release in hand without the columns that may not leave, and with the notes on the others."""
+        """Return a release in memory without the columns that may not be released, and with the notes on the others."""
         records = release.records
         if not isinstance(records, Microdata) or len(release.tables) > 1:
             return release
@@ -91,11 +91,11 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
     Parameters
     ----------
     source
-        The records, in hand or wherever they can be counted.
+        The records, in memory or wherever they can be counted.
     names
         The columns that the release would have.
     treated
-        The columns that the mechanism was given: they have a role.
+        The columns that the mechanism works on: they have a role.
     standing
         What the user says about the others.
     """
@@ -132,7 +132,7 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
 
 
 def screened(release: Release[P]) -> Release[P]:
-    """Return a release without the columns that may not leave; one that is decided on later stays as it is."""
+    """Return a release without the columns that may not be released; if that is decided later, return it as it is."""
     records = release.records
     if not isinstance(records, Microdata) or records.standing.deferred or len(release.tables) > 1:
         return release
@@ -140,7 +140,7 @@ def screened(release: Release[P]) -> Release[P]:
 
 
 def _noted(notes: Sequence[str], screen: ColumnScreen) -> tuple[str, ...]:
-    """Return notes with those on columns, before the mark of a release that everybody can repeat."""
+    """Return notes with those on columns, inserted before the warning that everybody can repeat the release."""
     marks = [note for note in notes if note == NOT_FOR_PUBLICATION]
     own = [note for note in notes if note != NOT_FOR_PUBLICATION]
     return tuple(dict.fromkeys((*own, *screen.notes(), *marks)))

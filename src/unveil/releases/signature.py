@@ -45,7 +45,7 @@ class Signature(Result):
     valid
         Whether the signature is of this file, by this key.
     release
-        The release whose record was signed, where that was requested.
+        The release whose record was signed, if a release was named.
     reason
         Why it is not valid.
     """
@@ -87,7 +87,7 @@ class Signature(Result):
 
 
 def signature_place(file: str | os.PathLike[str]) -> Path:
-    """Return where the signature of a file is.
+    """Return the path of the signature of a file.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def signature_place(file: str | os.PathLike[str]) -> Path:
 
 
 def signing_key(path: str | os.PathLike[str], passphrase: Passphrase = None) -> Ed25519PrivateKey:
-    """Read a private key; a message never says what was found there.
+    """Read a private key; messages never repeat its content.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def signing_key(path: str | os.PathLike[str], passphrase: Passphrase = None) -> 
         key = serialization.load_pem_private_key(content, None)
     except TypeError:  # it is encrypted
         key = _opened(serialization, content, path, passphrase)
-    except Exception:  # noqa: BLE001 - the library raises many kinds of errors, some with what it read
+    except Exception:  # noqa: BLE001 - the library raises many kinds of errors, and some repeat what it read
         raise DataFileError(f"{shown(path)} is not a private key in PEM form; {_MAKE_ONE}.") from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise DataFileError(f"{shown(path)} is a private key, but not of the kind Ed25519; {_MAKE_ONE}.")
@@ -145,7 +145,7 @@ def sign(
 
 
 def write_signature(file: str | os.PathLike[str], key: Ed25519PrivateKey) -> Path:
-    """Sign a file, which may still wait to take its place, and write the signature beside it."""
+    """Sign a file, even one that still waits to take its place, and write the signature beside it."""
     content, place = _read(file_in_hand(file), "the file to sign"), signature_place(file)
     with atomic_write(place) as out:
         out.write(key.sign(content))
@@ -167,7 +167,7 @@ def verify(file: str | os.PathLike[str], public_key: str | os.PathLike[str]) -> 
     Returns
     -------
     Signature
-        `valid`, and the reason where it is not.
+        `valid`, and the reason if it is not.
     """
     key, fingerprint = _public_key(public_key)
     signed, release = Path(file), None

@@ -51,8 +51,8 @@ def write(
     made_from
         The names of what it was made from, for the foot of a page.
     unmasked, small
-        Whether it is written as it is, and marked as such; else classes with fewer than `small` records, or that give a sensitive
-        value away, are masked.
+        Whether it is written without masking, and marked as such; otherwise classes with fewer than `small` records, or that give
+        a sensitive value away, are masked.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def write(
 
 
 def write_view(view: View, path: str | os.PathLike[str]) -> Path:
-    """Write what is to be seen as a page (``.html``) or a text (anything else)."""
+    """Write a view as a page (``.html``) or as text (any other ending)."""
     target = Path(path)
     content = _html(view) if target.suffix.lower() == ".html" else _txt(view)
     with atomic_write(target) as file:
@@ -87,9 +87,9 @@ def write_view(view: View, path: str | os.PathLike[str]) -> Path:
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path if, as far as can be seen beforehand, a result can be written there; else raise as `write` does.
+    """Return the path if, as far as can be checked beforehand, a result can be written there; else raise as `write` does.
 
-    To be called before long work, whose result would otherwise have no place to go.
+    Call it before long work, so that the result is not lost because its file cannot be written.
     """
     target = Path(path)
     if target.suffix.lower() not in FORMATS:

@@ -1,8 +1,8 @@
 """A result as a self-contained page.
 
-One HTML5 file: nothing is fetched. Its content security policy allows two things, the page's own style sheet and the script
-that sorts its tables, each named by its hash; so whatever a data value holds, a browser does not run it, load anything for it or
-style by it.
+One HTML5 file: nothing is fetched. Its content security policy allows two things, each named by its hash: the page's own style
+sheet, and its script, which sorts tables and opens definitions for printing. So whatever a data value holds, a browser does not
+run it, load anything for it or style anything by it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ footer { padding-bottom: 2.2rem; font-size: 0.8rem; opacity: 0.7; }
 }
 """
 
-# A click on a header, or Enter, sorts its table; numbers as numbers, the rest as text, what is missing last.
+# A click on a header, or Enter, sorts its table: numbers as numbers, the rest as text, missing values last.
 _SCRIPT = """
 for (const head of document.querySelectorAll("thead")) {
   const body = head.parentNode.tBodies[0];
@@ -97,7 +97,7 @@ def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = 
     Parameters
     ----------
     shown
-        A result, which is masked unless it is `displayed(unmasked=True)`, or what to show of one.
+        A view, or a result, which is masked unless it comes from `displayed(unmasked=True)`.
     made_on, made_from
         The day, and the names of what it was made from, for the foot of the page.
 

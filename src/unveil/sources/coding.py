@@ -1,7 +1,7 @@
 """Coded columns: a dictionary of values, and a small integer per record.
 
-The dictionary is sorted, a null comes last, so the same data gives the same codes whatever the order of its rows and
-whichever library held it. A NaN is a null: pandas cannot tell them apart, so nobody may.
+The dictionary is sorted, and a null comes last, so the same data gives the same codes whatever the order of its rows and
+whichever library held it. A NaN is a null: pandas cannot tell them apart, so no other library may either.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
 _PIECE = 1 << 17
 """Rows are worked on in pieces of this many."""
 _SAMPLE = 1 << 10
-"""The texts of this many rows are looked for in a longer column first."""
+"""In a longer column, the texts of a sample of this many rows are looked for first."""
 _FEW = 256
-"""So many texts are coded without Polars."""
+"""Up to this many texts are coded without Polars."""
 _SHORT = 4
-"""A range of this many integers per record is short."""
+"""A range of up to this many integers per record is short."""
 _WIDE = (pl.Int128, pl.UInt128)
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
@@ -68,7 +68,7 @@ class CodedTable:
     Attributes
     ----------
     columns
-        The columns, all with one code a row.
+        The columns, each with one code per row.
     records, dropped
         The records kept, and those that the null policy left out.
     weights
@@ -85,7 +85,7 @@ class CodedTable:
 
     @property
     def mass(self) -> NDArray[np.float64] | None:
-        """The weight of all records of each row; None where there are no weights."""
+        """The weight of all records of each row; None if there are no weights."""
         return self.weights if self.weights is None or self.n is None else self.weights * self.n
 
 
@@ -123,7 +123,7 @@ def encode(series: pl.Series) -> Coded:
 
 
 def counted_column(name: str, series: pl.Series) -> CodedTable:
-    """Count a column of some records, no Python objects, of which a null is a value: one row per value, in order."""
+    """Count the values of a column that holds no Python objects: one row per value, in order; a null is a value."""
     require_countable(name, series)
     column = _countable(series.alias(""))  # some names are patterns to Polars
     if column.dtype == pl.String and _at_once(column) and not column.null_count():
@@ -203,14 +203,14 @@ def _coded(column: pl.Series) -> _Dictionary:
 
 
 def _coded_categories(column: pl.Series) -> _Dictionary:
-    """Code texts that the engine has numbered: only its distinct numbers are turned into texts, and these coded."""
+    """Code texts that the engine has numbered: only the distinct numbers are turned into texts and coded."""
     used, of_rows = _coded(column.to_physical())
     present, of_used = _coded(used.cat.to(column.dtype).cast(pl.String))
     return present, of_used[of_rows]
 
 
 def _coded_present(column: pl.Series) -> _Dictionary:
-    """Return the values in order, and the position of each record's; anything for a null."""
+    """Return the values in order, and the position of each record's value; that of a null is arbitrary."""
     if column.dtype == pl.String:
         return _coded_texts(column)
     if len(column) <= _FEW and column.dtype.is_integer() and column.dtype not in _WIDE and not column.null_count():
@@ -220,9 +220,9 @@ def _coded_present(column: pl.Series) -> _Dictionary:
 
 
 def _coded_texts(column: pl.Series) -> _Dictionary:
-    """Code texts: find those of a sample in all rows, then the others in the rows that are left.
+    """Code texts: find those of a sample in all rows, then the others in the remaining rows.
 
-    So most rows are read once, and not again to collect the texts first.
+    So most rows are read only once: collecting all texts first would read them twice.
     """
     if len(column) <= _FEW:
         return _coded_few_texts(column.to_list())
@@ -256,19 +256,19 @@ def _coded_distinct(texts: pl.Series) -> _Dictionary:
 
 
 def _at_once(column: pl.Series) -> bool:
-    """Whether all texts of a column are numbered in one pass: the loops for it are kept or pay, and it is no list of values."""
+    """Whether to number all texts of a column in one pass: it is not short, and the loops are compiled or will pay."""
     return len(column) > _FEW and PACE.pays(len(column))
 
 
 def _coded_few_texts(texts: list[str | None]) -> _Dictionary:
-    """Code a short list of texts, which takes Polars longer to begin with than to do; anything for a null."""
+    """Code a short list of texts, for which starting Polars would take longer than the work; a null's code is arbitrary."""
     present = sorted({text for text in texts if text is not None})
     place: dict[str | None, int] = {text: at for at, text in enumerate(present)}
     return pl.Series(present, dtype=pl.String), np.array([place.get(text, 0) for text in texts], dtype=np.uint32)
 
 
 def _texts_of_sample(column: pl.Series) -> pl.Series:
-    """Return in order the texts of rows from all over a column; of all rows where it is short, or they are many or none."""
+    """Return in order the texts of a sample of rows; of all rows if the column is short, or the sample has many texts or none."""
     if len(column) > 4 * _SAMPLE:
         texts = set(column[np.linspace(0, len(column) - 1, _SAMPLE, dtype=np.int64)].to_list()) - {None}
         if 0 < 4 * len(texts) <= _SAMPLE:
@@ -277,7 +277,7 @@ def _texts_of_sample(column: pl.Series) -> pl.Series:
 
 
 def _positions(texts: pl.Series, present: pl.Series) -> pl.Series:
-    """Return where each text is among those present; null where it does not."""
+    """Return the position of each text among those present; null if it is not among them."""
     return texts.cast(pl.Enum(present), strict=False).to_physical()
 
 
@@ -294,7 +294,7 @@ def _sorted(values: pl.Series) -> pl.Series:
 
 
 def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
-    """Code numbers that the processor sorts by itself; None for others, anything for a null."""
+    """Code numbers of a type that numpy sorts natively; None for other types. A null's code is arbitrary."""
     kind = column.dtype
     if not (kind.is_integer() or kind.is_float() or kind == pl.Boolean) or kind in _WIDE:
         return None
@@ -306,19 +306,19 @@ def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
     codes = np.empty(len(values), dtype=np.uint32)
     codes[order] = np.cumsum(begins, dtype=np.uint32) - 1
     present = in_order[begins]
-    return pl.Series(present + 0.0 if kind.is_float() else present, dtype=kind), codes  # of two zeros the one without a sign
+    return pl.Series(present + 0.0 if kind.is_float() else present, dtype=kind), codes  # -0.0 becomes 0.0
 
 
 def _coded_by_search(column: pl.Series) -> _Dictionary:
-    """Code a column by binary search among its values; anything for a null."""
+    """Code a column by binary search among its values; a null's code is arbitrary."""
     present = _sorted(_distinct(column))
     return present, present.search_sorted(_filled(column, present[0])).to_numpy(writable=True)
 
 
 def _coded_short_range(column: pl.Series) -> _Dictionary | None:
-    """Code integers of a short range through a table over the range, a piece of rows at a time; None where it is long.
+    """Code integers of a short range by a table over the range, a piece of rows at a time; None if the range is long.
 
-    Numbers that 64 bits with a sign do not hold are left to the general way too; anything for a null.
+    Numbers that do not fit into 64 bits with a sign also give None. A null's code is arbitrary.
     """
     if not column.dtype.is_integer() or column.dtype in _WIDE:
         return None
@@ -341,7 +341,7 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
 
 
 def _values(present: pl.Series | list[str]) -> Sequence[Any]:
-    """Return the dictionary as Python values, at once where it is small."""
+    """Return the dictionary as Python values, converted at once if it is small."""
     if isinstance(present, list):
         return tuple(present)
     return tuple(present.to_list()) if len(present) <= _AS_TUPLE else _SeriesValues(present)
@@ -362,14 +362,14 @@ def _encode_objects(series: pl.Series) -> Coded:
 
 
 def wanted_columns(columns: Sequence[str], weights: str | None) -> list[str]:
-    """Return the columns named and that of the weights, refusing one that is both."""
+    """Return the named columns and that of the weights, refusing a column that is both."""
     if weights in columns:
         raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
     return list(columns) if weights is None else [*columns, weights]
 
 
 def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
-    """Apply the null policy to rows, those of the columns named and of the weights, and code them."""
+    """Apply the null policy to the rows of the named columns and of the weights, and code them."""
     frame = tally.frame
     for name in columns:
         require_countable(name, frame[name])
@@ -395,7 +395,7 @@ def _records(n: NDArray[np.int64] | None, rows: int) -> int:
 
 
 def _kept(frame: pl.DataFrame, n: NDArray[np.int64] | None, columns: Sequence[str], nulls: Nulls) -> NDArray[np.bool_] | None:
-    """Return the rows that the null policy keeps, of a frame whose columns are numbered as those named; None: all."""
+    """Return the rows that the null policy keeps, of a frame whose columns are numbered in the order of `columns`; None: all."""
     if nulls == "category":
         return None
     null = {column: frame[str(at)].is_null().to_numpy() for at, column in enumerate(columns) if frame[str(at)].null_count()}

@@ -1,6 +1,6 @@
 """A source for repeated questions: every column is read once and coded once.
 
-What is kept is bounded: a column that does not fit into the room left is read again when it is needed.
+Memory is bounded: a column that does not fit into what is left of it is read again when it is needed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from unveil.sources.coding import Coded, CodedTable, coded_table, encode, requir
 __all__ = ["HeldSource"]
 
 _ROOM = 384 << 20
-"""Bytes of columns that are kept."""
+"""The most bytes of columns that are kept."""
 
 
 class HeldSource(Source):
-    """A source whose columns are read once, in place of one that would be read again."""
+    """A source that keeps its columns once they are read, around one that would read them again."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source.place, source.names)
@@ -43,12 +43,12 @@ class HeldSource(Source):
             return pl.DataFrame({name: known[name] for name in columns})
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
-        """Return columns of the records, coded; their nulls are a value."""
+        """Return columns of the records, coded; a null is a value."""
         coded = self._each_coded(columns, strict=True)
         return tuple(coded[name] for name in columns)
 
     def _each_coded(self, columns: Sequence[str], *, strict: bool) -> dict[str, Coded]:
-        """Code columns by name; those that hold no single values are left out, or refused where that is strict."""
+        """Return coded columns by name; those that hold no single values are left out, or, if `strict`, refused."""
         with self._lock:
             coded = {name: self._coded[name] for name in columns if name in self._coded}
             missing = [name for name in dict.fromkeys(columns) if name not in coded]
@@ -65,7 +65,7 @@ class HeldSource(Source):
         return coded
 
     def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:
-        """Return some columns coded, with counts from a source that can count; of `owners`, that sends numbers for the values."""
+        """Return some columns coded, with counts if the source can count; it sends numbers in place of the values of `owners`."""
         wanted = wanted_columns(columns, weights)
         if self._source.can_count:
             tally = self._source.count_numbered(wanted, owners) if owners else self._source.count(wanted)
@@ -87,7 +87,7 @@ class HeldSource(Source):
     ) -> list[CodedTable | None]:
         """Return several sets of columns, each as `table` does; a null is a value.
 
-        A set with a column that holds no single values (lists, bytes) gives None, or, where that is strict, is refused.
+        A set with a column that holds no single values (lists, bytes) gives None, or, if `strict`, is refused.
         """
         if self._source.can_count:
             return [self._counted(columns, owners, strict=strict) for columns in sets]
@@ -110,7 +110,7 @@ class HeldSource(Source):
             return None
 
     def _fits(self, size: int) -> bool:
-        """Take room, where so much of it is left."""
+        """Reserve so many bytes, if they are left; return whether they were."""
         if size > self._room:
             return False
         self._room -= size

@@ -1,4 +1,4 @@
-"""The values that were counted, looked up in rows that are read afterwards."""
+"""Lookup of the values in rows that are read again among the values that were counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["KnownValues"]
 
 
 class KnownValues:
-    """The values of a column that were counted, to find those of other rows among them.
+    """The counted values of a column, by which rows that are read later are coded.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class KnownValues:
         self._null = len(self._known) < len(values)
 
     def codes(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the code of every row; text is read as the values counted were.
+        """Return the code of every row; texts are read in the same way as the counted values were.
 
         Raises
         ------

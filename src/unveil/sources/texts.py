@@ -1,6 +1,6 @@
-"""Which rows of a column hold the same text? All of them numbered in one pass over what Arrow keeps of each text in place.
+"""Which rows of a column hold the same text? All texts are numbered in one pass over their Arrow views.
 
-A short text stands in its view; of a longer one the words are read where it is (`arrow_views`). Texts are the same if they have
+A view holds a short text itself; a longer text is read where the view points (`arrow_views`). Texts are the same if they have
 the same bytes: a hash only says where to look.
 """
 
@@ -24,12 +24,12 @@ _TEXT = np.dtype([("hashed", np.uint64), ("row", np.uint32), ("n", np.int64)], a
 
 
 def numbered_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Give numbers to the texts of a column in the order in which they first occur; anything for a null.
+    """Give numbers to the texts of a column in the order in which they first occur; a null's number is arbitrary.
 
     Returns
     -------
     tuple
-        The first row of every text, and the number of every row's.
+        The first row of every text, and the number of the text in every row.
     """
     numbers = np.zeros(len(column), dtype=np.uint32)
     return _numbered(column, numbers)[0], numbers
@@ -57,13 +57,13 @@ def _numbered(column: pl.Series, numbers: NDArray[np.uint32]) -> tuple[NDArray[n
 
 
 def _room(capacity: int) -> NDArray[Any]:
-    """Return room for the texts of a hash table that is to be filled by half: the hash of each, its first row and its rows."""
+    """Return memory for the texts of a hash table that is filled by half at most: the hash, first row and row count of each."""
     return np.empty(capacity // 2, dtype=_TEXT)
 
 
 @compiled
 def _number(words, buffers, memory, null, row, numbers, places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Go on from a row until the table is half full; returns the row where it stopped, and how many texts there are."""
+    """Go through texts from a row on until the table is half full; return the row where it stopped and the number of texts."""
     last = np.uint64(places.shape[0] - 1)
     while row < words.shape[0]:
         if null.shape[0] and null[row]:
@@ -97,20 +97,20 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
 
 @compiled
 def recode(numbers, places, codes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Write for every number the place that it stands for."""
+    """Write into `codes`, for every row, the place that its number stands for."""
     for row in range(numbers.shape[0]):
         codes[row] = places[numbers[row]]
 
 
 @compiled
 def _place_of(buffers, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return where a long text is: its piece of memory, and how far into it."""
+    """Return where a long text is: its buffer, and the offset in it."""
     return buffers[other & np.uint64(LENGTH)] + (other >> np.uint64(32))
 
 
 @compiled
 def _place(places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put texts that are known into a larger table."""
+    """Put the texts so far into a larger table."""
     last = np.uint64(places.shape[0] - 1)
     for number in range(size):
         place = texts[number].hashed & last
@@ -121,7 +121,7 @@ def _place(places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001
 
 @compiled
 def _hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Mix the words of a long text; the last one ends with it."""
+    """Hash a long text by its words of eight bytes; the last word ends where the text ends."""
     end = (one & np.uint64(LENGTH)) - np.uint64(8)
     hashed = mixed(one + _word(memory, at + np.uint64(4)), _word(memory, at + end))  # the first bytes are in the view
     done = np.uint64(12)
@@ -133,7 +133,7 @@ def _hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 @compiled
 def _same_long(memory, at, other, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether two texts of one length and beginning are the same to the end."""
+    """Whether two texts of the same length and with the same beginning are equal."""
     end, done = (one & np.uint64(LENGTH)) - np.uint64(8), np.uint64(4)
     while done < end:
         if _word(memory, at + done) != _word(memory, other + done):
@@ -153,10 +153,10 @@ def _word(memory, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @compiled
 def mixed(one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Spread the bits of two words over one."""
+    """Mix the bits of two words into one."""
     product = (one ^ (other * np.uint64(0xBF58476D1CE4E5B9))) * np.uint64(0x9E3779B97F4A7C15)
     return product ^ (product >> np.uint64(32))
 
 
 PACE = Pace(_number, recode, loads=False)
-"""Whether a column's texts are numbered by these loops, by its rows."""
+"""Decides by the number of rows whether a column's texts are numbered by these loops."""

@@ -1,6 +1,6 @@
 """What a release is still good for: the needs it serves, what it lost, and the tasks it allows.
 
-The room is called as a function too: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
+The room can be called as a function too: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The release on trial: its classes, its direct identifiers and the attacks on it, each looked at once."""
+"""The release that is checked: its classes, its direct identifiers and the attacks on it, each computed at most once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Case", "Original"]
 
 @dataclass(frozen=True)
 class Original:
-    """The original, what `Pair` knows about it and its release, which column says whose record it is, and the hold-out."""
+    """The original, how its records and columns pair with the release, whose record each is, and the hold-out."""
 
     data: Data
     correspondence: Mapping[str, Any]
@@ -68,12 +68,12 @@ class Case:
 
     @cached_property
     def table(self) -> CodedTable:
-        """The combinations of the columns named, with their counts."""
+        """The combinations of values of the named columns, with their counts."""
         return self.study.table([*self.keys, *self.sensitive])
 
     @cached_property
     def counts(self) -> Counts:
-        """The count table of the columns named; partitions are not applied."""
+        """The count table of the named columns; partitions are not applied."""
         return self.study.counts([*self.keys, *self.sensitive], partitions={})
 
     @cached_property
@@ -84,7 +84,7 @@ class Case:
         return equivalence(counts, self.keys, self.sensitive, wildcard=wildcard, person=person)
 
     def _counted(self, columns: Sequence[str]) -> tuple[Counts, str | None]:
-        """Return the count table, and which of its columns says whose record it is: by the release itself, or by its original."""
+        """Return the count table, and the column of it that says whose record it is, which may come from the original."""
         if self.study.person is not None:
             return count_table(self.study.owned(columns, [self.study.person])), self.study.person
         planned = () if self.study.project is None else self.study.project.names("person")
@@ -96,7 +96,7 @@ class Case:
 
     @property
     def unit(self) -> Unit:
-        """What the figures count: persons where they are distinguished, else records."""
+        """What the figures count: persons if they are distinguished, else records."""
         return self.classes.unit
 
     @cached_property
@@ -116,15 +116,15 @@ class Case:
             raise ArgumentError("it compares the release with its original, and none is given")
         plain = "category" if self.study.nulls == "wildcard" else self.study.nulls
         release = self.study.changed(key=(), nulls=plain)
-        given, hierarchies = self.original.data, self.study.hierarchies or None
-        before = given if isinstance(given, Study) else Study(given, project=self.study.project, partial=True)
+        data, hierarchies = self.original.data, self.study.hierarchies or None
+        before = data if isinstance(data, Study) else Study(data, project=self.study.project, partial=True)
         correspondence = self.original.correspondence
         before = before if self.original.person is None else before.changed(person=self.original.person)
         return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=hierarchies, **correspondence)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:
-        """How many release records cover the original ones."""
+        """How many records of the release match each original record, nulls matching anything."""
         return {"k_known": None} if self.original is None else known_records(self.pair)
 
     @cached_property

@@ -87,8 +87,8 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
         Key attributes and sensitive attributes; none: those of the project that the release still holds, or, as key, every
         column that is not sensitive.
     person, keep
-        The column that says whose record it is, in the release or in its original: persons are counted then; columns that you
-        vouch for, so that they may name people. Whatever the policy says, other columns recognised as direct identifiers
+        The column that says whose record it is, in the release or in its original, so that persons are counted; and the columns
+        that you vouch for, which may then name people. Whatever the policy says, other columns recognised as direct identifiers
         keep the release from passing.
     project
         A project, or its file, whose roles and nulls are the defaults; none: the one that the policy comes from, or that the
@@ -122,7 +122,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     Returns
     -------
     Verdict
-        `passes`, and every rule with figure, threshold and the reason where it was not decided.
+        `passes`, and every rule with its figure, its threshold and, if it was not decided, the reason.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
     meaning: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
     with studied(release, **roles, project=plan, partial=True, **meaning) as opened:
-        study = _told_apart(opened, person, original)
+        study = _with_persons(opened, person, original)
         rules = naming_nobody(rules, study.keep)
         on_trial, assumed = _sides(study, rules)
         paired = None
@@ -170,7 +170,7 @@ def _own_project(release: Data) -> Project | None:
 
 
 def _places(case: Case, study: Study, record: Any, original: Data | None, baseline: Any) -> dict[str, Any]:
-    """Return the places of what the verdict is based on, by role."""
+    """Return the files or other places that the verdict is based on, by role."""
     return {
         "release": study.place,
         "record": _record_file(case, record),
@@ -188,7 +188,7 @@ def _check_options(policy: object, baseline: object, allow: float, original: obj
         raise ArgumentError("a hold-out needs the original beside it, and none is given; name both.")
 
 
-def _told_apart(study: Study, person: str | None, original: Data | None) -> Study:
+def _with_persons(study: Study, person: str | None, original: Data | None) -> Study:
     """Return the release with its column of persons; one without it needs its original, which has it."""
     if person is not None and person not in study.names and original is None:
         raise ColumnNotFoundError(
@@ -287,20 +287,20 @@ def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str
         return str(problem)
 
 
-def policy_of(given: AnyPolicy) -> tuple[Policy, Project | None]:
+def policy_of(policy: AnyPolicy) -> tuple[Policy, Project | None]:
     """Return the policy that is meant, and the project it comes from, if it comes from one."""
-    if isinstance(given, Policy):
-        return _with_rules(given, "the policy"), None
-    if isinstance(given, Project):
-        return _of_project(given), given
-    if isinstance(given, Mapping):
-        return _with_rules(Policy.of(given), "the policy"), None
-    if isinstance(given, str) and given in PRESETS:
-        return Policy.preset(given), None
-    place = Path(given)
-    if not os.path.exists(place):  # noqa: PTH110 - of a name that no file can have, Path raises
-        hint = near_miss(str(given), PRESETS)
-        raise ArgumentError(f"{shown(given)} is neither a file nor a preset; presets are: {listed(PRESETS)}.{hint}")
+    if isinstance(policy, Policy):
+        return _with_rules(policy, "the policy"), None
+    if isinstance(policy, Project):
+        return _of_project(policy), policy
+    if isinstance(policy, Mapping):
+        return _with_rules(Policy.of(policy), "the policy"), None
+    if isinstance(policy, str) and policy in PRESETS:
+        return Policy.preset(policy), None
+    place = Path(policy)
+    if not os.path.exists(place):  # noqa: PTH110 - for a name that no file can have, Path raises an error
+        hint = near_miss(str(policy), PRESETS)
+        raise ArgumentError(f"{shown(policy)} is neither a file nor a preset; presets are: {listed(PRESETS)}.{hint}")
     if _is_project(place):
         project = Project.read(place)
         return _of_project(project), project
@@ -320,7 +320,7 @@ def _is_project(place: Path) -> bool:
 
 
 def _of_project(project: Project) -> Policy:
-    """Return the policy of a project, with the file that it is in, unless that holds a password."""
+    """Return the policy of a project, with its file, unless the file holds a password."""
     policy = _with_rules(project.policy, str(project.path))
     return policy if has_password(project) else replace(policy, path=project.path)
 
@@ -332,7 +332,7 @@ def _with_rules(policy: Policy, place: str) -> Policy:
 
 
 def _sides(study: Study, rules: Sequence[Rule]) -> tuple[Study, bool]:
-    """Return the study with the sensitive attributes that rules name, and a key; and whether the key was not named."""
+    """Return the study with a key and the sensitive attributes that rules name, and whether the key had to be assumed."""
     named = [rule.parameters.get(name) for rule in rules for name in ("attribute", "sensitive")]
     sensitive = tuple(dict.fromkeys([*study.sensitive, *(name for name in named if isinstance(name, str))]))
     others = [name for rule in rules for name in rule.parameters.get("key", ())]

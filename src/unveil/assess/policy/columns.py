@@ -1,6 +1,6 @@
 """Columns that no rule is about: do they name people, who vouches for them, and what do they add to the key?
 
-Names do not pass, whatever a policy asks for: a column recognised as a direct identifier keeps a release from passing,
+Names of people do not pass, whatever a policy requires: a column recognised as a direct identifier keeps a release from passing,
 unless the policy, the project or the caller vouches for it by name.
 """
 
@@ -26,7 +26,7 @@ _MOST_TOLD = 3
 
 
 def naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> tuple[Rule, ...]:
-    """Return the rules, with one that looks for direct identifiers; columns that the user vouches for are excepted."""
+    """Return the rules and one that looks for direct identifiers, except in columns that the user vouches for."""
     complete = []
     for rule in rules:
         excepted = (*rule.parameters.get("except", ()), *keep)
@@ -48,7 +48,7 @@ def vouched_in(rules: Sequence[Rule], study: Study) -> tuple[str, ...]:
 def unmeasured_in(case: Case, rules: Sequence[Rule], *, keyed: bool) -> tuple[Unmeasured, ...]:
     """Return the columns that no rule measures, with the persons or records that each singles out, alone and with the key.
 
-    For a table in an engine, only alone: nothing but counts of single columns leaves it.
+    For a table in an engine, each column is counted alone only: nothing but counts of single columns leaves the engine.
     """
     if any(rule.name == "exposed_cells" for rule in rules):
         return ()  # a table of figures has no records

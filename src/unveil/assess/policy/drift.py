@@ -1,6 +1,6 @@
 """Did the risk grow since an earlier result? Figures of a stored check or measurement, compared with those of today.
 
-A figure for which higher is safer (k, l) is compared by one over it, which is a risk: from k = 10 to k = 5 the risk grows by 0.1.
+A figure for which higher is safer (k, l) is compared by its reciprocal, which is a risk: from k = 10 to k = 5 it grows by 0.1.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class Baseline:
             raise ArgumentError(f"{self.place}: the earlier figures treat nulls as {self.nulls}, today's as {nulls}; choose one.")
 
 
-def read_baseline(given: PathLike | Mapping[str, Any]) -> Baseline:
-    """Read an earlier result: the JSON of `unveil check` or `unveil measure`, in a file or in hand."""
-    if isinstance(given, Mapping):
-        place, document = "the earlier result", given
+def read_baseline(baseline: PathLike | Mapping[str, Any]) -> Baseline:
+    """Read an earlier result: the JSON of `unveil check` or `unveil measure`, in a file or as a mapping."""
+    if isinstance(baseline, Mapping):
+        place, document = "the earlier result", baseline
     else:
-        place, document = str(given), _document(Path(given))
+        place, document = str(baseline), _document(Path(baseline))
     try:
         provenance = document["made"]
         stored = [*document.get("rules", ()), *document.get("figures", ())]
@@ -107,7 +107,7 @@ def drifts(baseline: Baseline, outcomes: tuple[Outcome, ...], allowed: float) ->
 
 
 def lost(baseline: Baseline, outcomes: tuple[Outcome, ...]) -> str | None:
-    """Say which rules have no earlier figure, or none now."""
+    """Say which rules have a figure in only one of the two results."""
     missing = [one.rule.name for one in outcomes if one.value is None or one.rule.place not in baseline.figures]
     if not missing:
         return None

@@ -70,7 +70,7 @@ def entry_of(verdict: Verdict) -> HistoryEntry:
 
 
 def append_history(path: str | os.PathLike[str], verdict: Verdict) -> tuple[HistoryEntry, ...]:
-    """Append a verdict to a history, and return the whole of it, this one last."""
+    """Append a verdict to a history, and return the whole history, this verdict last."""
     entry = entry_of(verdict)
     line = json.dumps(entry.to_dict(), ensure_ascii=True).encode() + b"\n"
     try:
@@ -102,7 +102,7 @@ def _locked(file: BinaryIO) -> Iterator[None]:
     """Hold the file for this process alone, as long as the block lasts."""
     try:
         import fcntl
-    except ImportError:  # where there is no such lock, a line is still appended in one write
+    except ImportError:  # on a system without such locks, a line is still appended in one write
         yield
         return
     fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,6 +1,6 @@
 """A verdict as JUnit XML, for pipelines: a test case for every rule.
 
-A rule that is not met is a failure, one that is not decided an error: pipelines ignore what is skipped.
+A rule that is not met is a failure. One that is not decided is an error, not a skipped test: pipelines ignore what is skipped.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def junit(verdict: Verdict) -> str:
 
 
 def _rules(verdict: Verdict) -> list[tuple[str, str, str]]:
-    """Return name, kind of problem (none: "") and the problem of every rule."""
+    """Return the name of every rule, the kind of its problem ("" if it has none), and the problem."""
     cases = []
     for outcome in verdict.outcomes:
         name = f"{outcome.rule.name} of {outcome.of}: {outcome.rule.requirement}"

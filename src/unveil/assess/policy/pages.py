@@ -43,7 +43,7 @@ def title(verdict: Verdict) -> str:
 
 
 def named(verdict: Verdict) -> str:
-    """Return what the release is called: its file without the folders, or the data set; a frame has no name."""
+    """Return the name of the release: its file without the folders, or the data set; a data frame has no name."""
     place = verdict.release
     if place in _UNNAMED or not place:
         return "this release"
@@ -232,7 +232,7 @@ def _drift_table(drift: Sequence[Drift]) -> Table:
 
 
 def _whole(rule: str, value: float) -> float:
-    """Return a figure that counts something, stored as a fraction perhaps, as the whole number that it is."""
+    """Return a figure that counts something as a whole number, even if it was stored as a float."""
     return int(value) if RULES[rule].whole and math.isfinite(value) else value
 
 

@@ -1,8 +1,8 @@
 """The profile of a release, beside its risk: its columns, their types and categories, its records.
 
 It is kept with a verdict, so that the next one can say what changed. A category is kept by name only if at least five records
-have it, its column has few, and it neither gives a sensitive value away nor is one that the key gives away of nearly all who have
-it; the others are only counted. So a profile names nobody.
+have it, its column has few categories, it gives no sensitive value away, and it is not itself a sensitive value that the key
+gives away for nearly everyone who has it. Other categories are only counted. So a profile names nobody.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ReleaseChange:
 
 
 def standing_rules(case: Case, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """Return what is measured of every release with a key, whether or not a rule of the policy names it; without thresholds."""
+    """Return rules without thresholds, for the figures that are measured of every release with a key under any policy."""
     smallest = next((rule.threshold for rule in rules if rule.name == "k_anonymity" and rule.threshold), None)
     above = 0.2 if smallest is None else 1.0 / float(smallest)
     named = [

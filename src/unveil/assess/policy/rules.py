@@ -31,14 +31,14 @@ STATUS = {True: "met", False: "NOT met", None: "not decided"}
 
 _CONFIDENCES = ("certain", "likely", "possible")
 _TARGETS = ("attribute", "sensitive", "item")
-"""Parameters that name what a rule is about; left out, it is about each."""
+"""Parameters that name what a rule is about; without one, the rule is about each attribute, or each identifier."""
 _RISKS = ("prosecutor_highest", "prosecutor_average", "records_at_risk", "sample_uniqueness", "certain_disclosure")
 _RELEASE_ALONE = "nulls match anything from both sides, so it holds against an intruder who has the release alone; "
 _MAY_BE_LESS = {
     True: _RELEASE_ALONE + "give the original, and k is also checked against true records",
     False: _RELEASE_ALONE + "anyone who knows true records may find fewer: use nulls='category'",
 }
-"""Why a figure with nulls as wildcards decides nothing: of k, and of anything else."""
+"""Why a figure with nulls as wildcards decides nothing: for k (True), and for any other figure (False)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Outcome:
     rule, of
         The rule, and what the figure is of (an attribute, a key, an identifier).
     value
-        The figure; None where there is none.
+        The figure; None if there is none.
     met
         Whether it holds; None: not decided.
     reason
@@ -93,7 +93,7 @@ class Outcome:
 
 
 def outcomes(case: Case, rules: Sequence[Rule], stage: str = "rules") -> tuple[Outcome, ...]:
-    """Read every rule; one that is about each attribute gives an outcome for each that has no rule of its own."""
+    """Judge every rule; a rule about each attribute gives an outcome for each attribute that has no rule of its own."""
     single = active_run().each(stage, [*_single(case, rules)])
     return tuple(_verified(case, _decided(outcome)) for rule in single for outcome in _read(case, rule))
 
@@ -128,7 +128,7 @@ def _of(rule: Rule) -> str:
 
 
 def _decided(outcome: Outcome) -> Outcome:
-    """Compare the figure with the threshold, which it must not exceed; models have decided by themselves already."""
+    """Compare the figure with the threshold, which it must not exceed; models have been decided already."""
     rule = outcome.rule
     if outcome.met is not None or outcome.reason is not None:
         return outcome
@@ -140,7 +140,7 @@ def _decided(outcome: Outcome) -> Outcome:
 
 
 def _verified(case: Case, outcome: Outcome) -> Outcome:
-    """Check k against true records where nulls match anything; decide nothing that rests on the release alone."""
+    """If nulls match anything, check k against true records, and leave undecided what rests on the release alone."""
     if outcome.met is not True or outcome.rule.name not in {*_MODELS, *_RISKS} or not case.wild:
         return outcome
     is_k = outcome.rule.name == "k_anonymity"
@@ -220,7 +220,7 @@ def _uniques(case: Case, rule: Rule) -> Outcome:
 
 
 def _certain(case: Case, rule: Rule) -> Outcome:
-    """Read the share of records, or persons, in classes of one sensitive value, or of none if that is sensitive."""
+    """Read the share of records, or persons, in classes with one sensitive value; having none counts as a value if declared."""
     name = rule.parameters.get("attribute")
     if not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
@@ -235,7 +235,7 @@ def _certain(case: Case, rule: Rule) -> Outcome:
 
 
 def _rate(case: Case, rule: Rule) -> Outcome:
-    """Read a Discrimination Rate: of the key or of columns named, against record identity or a sensitive attribute."""
+    """Read a Discrimination Rate: of the key or of named columns, against record identity or a sensitive attribute."""
     sensitive = rule.settings["sensitive"]
     if sensitive is True:
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
@@ -317,17 +317,17 @@ def _identifiers(case: Case, rule: Rule) -> Outcome:
 
 
 def _safe_harbor(case: Case, rule: Rule) -> Outcome:
-    """Count the columns that hold one of the 18 identifiers; one that may hold it leaves the rule undecided."""
+    """Count the columns that hold one of the 18 identifiers; a column that may hold one leaves the rule undecided."""
     item = rule.parameters["item"]
     seen = sightings(case.study, case.identifiers, item, rule.settings["except"])
     sure = [sighting for sighting in seen if sighting.sure]
     reason = None
     if not sure and seen:
-        reason = f"a person has to look: {_told(seen)}; remove the column, or name it under 'except'"
-    return Outcome(rule, f"({item}) {ITEMS[item].title}", len(sure), reason=reason, detail=_told(sure))
+        reason = f"a person has to look: {_in_words(seen)}; remove the column, or name it under 'except'"
+    return Outcome(rule, f"({item}) {ITEMS[item].title}", len(sure), reason=reason, detail=_in_words(sure))
 
 
-def _told(seen: Sequence[Sighting]) -> str:
+def _in_words(seen: Sequence[Sighting]) -> str:
     return "; ".join(f"{sighting.column} ({sighting.why})" for sighting in seen)
 
 

@@ -1,8 +1,8 @@
 """Which columns hold one of the 18 identifiers of the US Safe Harbor rule, 45 CFR 164.514(b)(2)(i)?
 
-Each is looked for in the way direct identifiers are recognised, by the column's name, and, for dates, ages and ZIP codes, by the
-values. Dates may keep only their year, ages over 89 must be one group, and the first three digits of a ZIP code may stay if
-more than 20,000 people live in the area that they name; whether that is so is in the current census, not in the table.
+Each is looked for as direct identifiers are, by the column's name, and, for dates, ages and ZIP codes, by the values. Dates may
+keep only their year, ages over 89 must be one group, and the first three digits of a ZIP code may stay if more than 20,000 people
+live in the area that they name; only the current census can tell that, not the table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ITEMS", "Item", "Sighting", "sightings"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of the 18: its name, the categories of direct identifiers that it covers, and words of column names that say it."""
+    """One of the 18: its name, the categories of direct identifiers that it covers, and the words by which columns name it."""
 
     title: str
     categories: frozenset[str] = frozenset()
@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A column that holds an identifier, or may hold it, and what says so."""
+    """A column that holds an identifier, or may hold one, and the evidence."""
 
     column: str
     why: str
@@ -90,7 +90,7 @@ ITEMS: dict[str, Item] = {
 """The 18 identifiers by their letter in the rule."""
 
 _NUMBERED = "HIJKLMPQ"
-"""Items that explain a code by the column's name, so that it is not an "other" one."""
+"""Items that the column's name may show a code to be, so that it is not an "other" one."""
 
 _OLDEST = 89
 _SMALL_AREAS = frozenset("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())  # noqa: SIM905
@@ -101,7 +101,7 @@ _ZIP_PREFIX = 3
 
 
 def sightings(release: Study, identifiers: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
-    """Return the columns in which an identifier is seen, without those excepted."""
+    """Return the columns in which an identifier is seen, except those that were excepted by name."""
     seen: list[Sighting] = []
     for column in release.names:
         if column not in excepted:
@@ -149,7 +149,7 @@ def _places(column: str, coded: Coded) -> Iterator[Sighting]:
 
 
 def _times(column: str, table: CodedTable) -> Iterator[Sighting]:
-    """Look for dates finer than a year, ages over 89, and years of birth that say such an age."""
+    """Look for dates finer than a year, ages over 89, and years of birth that reveal such an age."""
     today = dt.datetime.now(tz=dt.UTC).date()
     values = table.columns[0].values
     looked_at = read_column(column, values, table.records, sample=10_000, seed=0, today=today)

@@ -56,11 +56,11 @@ class Verdict(Result):
         What is measured for every release with a key, even if no rule names it: uniques, risks, the share of records in small
         classes.
     profile
-        Its records and columns, for the next verdict to be compared with.
+        Its records and columns, with which the next verdict can be compared.
     changes
         What has changed since the earlier result: columns, types, categories, records.
     history
-        Earlier checks and this one, where a history is kept.
+        Earlier checks and this one, if a history is kept.
     """
 
     release: str
@@ -94,7 +94,7 @@ class Verdict(Result):
 
     @property
     def drift_alone(self) -> bool:
-        """Whether it is checked only against an earlier result, not a policy, and names nobody."""
+        """Whether the release is checked only against an earlier result, not a policy, and names nobody."""
         return bool(self.drift) and all(one.rule.name == "direct_identifiers" and one.met for one in self.outcomes)
 
     @property

@@ -18,7 +18,7 @@ __all__ = ["Waiver", "read_waivers", "waiver_of"]
 
 _FIELDS = ("rule", "approver", "approved", "expires", "reason")
 _LISTS = ("waivers", "exceptions")
-"""Where a file lists them: written by hand, or in a verdict; in the app's log of decisions."""
+"""The keys under which a file lists waivers: one written by hand or a verdict, and the app's log of decisions."""
 
 
 @checked_arguments
@@ -33,7 +33,7 @@ class Waiver:
     approver, reason
         Who answers for it, and why.
     approved, expires
-        From which day it holds, and the last day on which it does, as ISO writes them.
+        The first and the last day on which it holds, as ISO dates.
     of
         What the figure is of, in the words of the verdict ("the key", an attribute); none: whatever the rule is about.
 
@@ -69,7 +69,7 @@ class Waiver:
             raise ArgumentError(f"the waiver of {self.rule}: {name} must be a day such as 2026-12-31.") from None
 
     def in_force(self, day: str) -> bool:
-        """Whether it holds on a day, written as ISO does; what follows the day is left out."""
+        """Whether it holds on a day, an ISO date; a time of day after it is ignored."""
         return self._day("approved") <= dt.date.fromisoformat(day[:10]) <= self._day("expires")
 
     def covers(self, outcome: Outcome) -> bool:
@@ -81,16 +81,16 @@ class Waiver:
         return {"rule": self.rule, "of": self.of, **{name: getattr(self, name) for name in _FIELDS[1:]}}
 
 
-def waiver_of(given: Waiver | Mapping[str, Any]) -> Waiver:
-    """Return a waiver, given as such or by its fields."""
-    if isinstance(given, Waiver):
-        return given
-    missing = [name for name in _FIELDS if name not in given]
-    unknown = [name for name in given if name not in (*_FIELDS, "of")]
+def waiver_of(waiver: Waiver | Mapping[str, Any]) -> Waiver:
+    """Return a waiver as it is, or make it from its fields."""
+    if isinstance(waiver, Waiver):
+        return waiver
+    missing = [name for name in _FIELDS if name not in waiver]
+    unknown = [name for name in waiver if name not in (*_FIELDS, "of")]
     if missing or unknown:
         problem = f"lacks {listed(missing)}" if missing else f"has {shown(unknown[0])}"
         raise ArgumentError(f"a waiver {problem}; its fields are: {listed((*_FIELDS, 'of'))}.")
-    return Waiver(**given)
+    return Waiver(**waiver)
 
 
 def read_waivers(path: PathLike) -> tuple[Waiver, ...]:
@@ -113,11 +113,11 @@ def read_waivers(path: PathLike) -> tuple[Waiver, ...]:
     if not isinstance(document, list) or not all(isinstance(one, Mapping) for one in document):
         raise ArgumentError(f"{place}: there is no list of waivers; write a [[waivers]] for each, with {listed(_FIELDS)}.")
     try:
-        return tuple(waiver_of(_as_given(one)) for one in document)
+        return tuple(waiver_of(_fields_of(one)) for one in document)
     except ArgumentError as problem:
         raise ArgumentError(f"{place}: {problem}") from None
 
 
-def _as_given(one: Mapping[str, Any]) -> dict[str, Any]:
+def _fields_of(one: Mapping[str, Any]) -> dict[str, Any]:
     """Return a waiver's fields: TOML has days of its own, and a verdict adds whether it was in force."""
     return {name: value.isoformat() if isinstance(value, dt.date) else value for name, value in one.items() if name != "in_force"}
