@@ -85,8 +85,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     models
         What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``.
     out
-        Where the release goes, whole or not at all: a file (.csv, .tsv, .parquet or .arrow), or the address of a new table, or of
-        new Parquet files of Spark, beside the data. None: it is returned, and not written.
+        Where the release goes, whole or not at all: a file (.csv, .tsv, .parquet, .arrow or .xlsx), or the address of a new
+        table, or of new Parquet files of Spark, beside the data. None: it is returned, and not written.
     link
         Where the private correspondence of release and data goes; None: it is not written. It numbers rows, so a table in an
         engine has none.
