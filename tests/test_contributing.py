@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md: a model, a mechanism and an engine of one's own work through the public calls."""
+"""The worked examples of CONTRIBUTING.md: a model, a mechanism, a table rule and an engine of one's own work through the public calls."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ import pytest
 import unveil
 from helpers import ROOT
 from unveil import mechanisms
+from unveil.cli import run
 from unveil.models.registry import MODELS
 from unveil.sources import engines
 from unveil.sources.engines.address import SCHEMES
+from unveil.tables.rules import RULES, ThresholdRule, register
 
 PEOPLE = pl.DataFrame(
     {
@@ -33,7 +35,7 @@ PEOPLE = pl.DataFrame(
 @pytest.fixture(scope="module", autouse=True)
 def added() -> Iterator[dict[str, Any]]:
     """Run the examples as a module, and take what they register away again."""
-    tables: list[Any] = [MODELS, mechanisms._OWN, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
+    tables: list[Any] = [MODELS, mechanisms._OWN, RULES, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
     before = [one.copy() for one in tables]
     module = ModuleType("contributed")
     sys.modules["contributed"] = module
@@ -78,6 +80,46 @@ def test_a_mechanism_is_a_step_like_any_other() -> None:
     made = unveil.protect(PEOPLE, [unveil.Step("round_down", ["age"], {"step": 20})], keep_order=True)
     assert made.data["age"].to_list() == [age // 20 * 20 for age in PEOPLE["age"]]
     assert unveil.mechanisms.round_down(PEOPLE, "age", keep_order=True).data["age"][0] == 20.0
+
+
+FIRMS = pl.DataFrame(
+    {
+        "sector": ["food"] * 5 + ["wood"] * 4 + ["glass"] * 4,
+        "region": ["east", "east", "east", "west", "west"] + ["east", "east", "west", "west"] * 2,
+        "profit": [90, 5, 5, 20, 25, 30, 35, 40, 45, 20, 25, 30, 35],
+    }
+)
+
+
+def test_a_table_rule_marks_and_protects_cells(added: dict[str, Any]) -> None:
+    made = unveil.table(FIRMS, ["sector", "region"], value="profit").suppress([added["TaxRule"](2, 85)])
+    assert made.primary == 1
+    assert made.columns()["suppressed"][4]  # food in the east, where one of three holds 90 of 100
+    assert made.safe
+
+
+def test_a_table_rule_is_written_like_any_other(
+    added: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = unveil.table(FIRMS, ["sector", "region"], value="profit")
+    assert table.suppress("tax=2:85").to_dict() == table.suppress([added["TaxRule"](2, 85)]).to_dict()
+    FIRMS.write_csv(tmp_path / "firms.csv")
+    command = ["table", str(tmp_path / "firms.csv"), "--by", "sector", "--by", "region", "--value", "profit"]
+    assert run([*command, "--rule", "tax=2:85", "--protect", "suppress"]) == 0
+    assert "tax=2:85" in capsys.readouterr().out
+    assert run([*command, "--rule", "tax=2"]) == 2
+    assert "tax=K:P" in capsys.readouterr().err
+    rule = {"exposed_cells": {"by": ["sector", "region"], "value": "profit", "rule": "tax=2:85", "at_most": 0}}
+    published = pl.DataFrame(dict(table.columns()))
+    assert not unveil.check(published, rule, original=FIRMS).passes
+
+
+def test_what_is_no_table_rule_is_refused() -> None:
+    with pytest.raises(unveil.UnveilError, match="lacks: on, attack, read, primary"):
+        register(type("Odd", (), {"word": "odd"}))
+    parts = {name: getattr(ThresholdRule, name) for name in ("word", "on", "attack", "read", "primary", "level", "words")}
+    with pytest.raises(unveil.UnveilError, match="two table rules have the word 'threshold'"):
+        register(type("Other", (), parts))
 
 
 def test_an_engine_counts_where_its_data_is(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import ReleaseKeyFile, Seed
-from unveil.cli.tables import contributors_of, hierarchies_of, level_of, perturbed, read_foreign
+from unveil.cli.tables import hierarchies_of, level_of, perturbed, read_foreign
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class TabulationOptions:
     def built(self, records: Any, inputs: Inputs, rules: Sequence[str], column: str | None) -> CrossTable:
         """Tabulate the records, with the sums of a column in the cells."""
         from unveil import tables
+        from unveil.tables.rules import contributors_of
 
         return tables.table(
             records, self.by or (), value=column, holding=self.holding, request=self.request if column == self.value else None,

@@ -18,7 +18,6 @@ __all__ = [
     "TableAnswer",
     "checked_out",
     "compared",
-    "contributors_of",
     "hierarchies_of",
     "level_of",
     "perturbed",
@@ -83,19 +82,6 @@ def hierarchies_of(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[
     return {column: files[0] if len(files) == 1 else files for column, files in hierarchies.items()}
 
 
-def contributors_of(rules: Sequence[str]) -> int:
-    """Return how many of the largest contributions the rules look at."""
-    from unveil.tables.rules import DominanceRule, PercentRule, rules_of
-
-    needed = [2]
-    for rule in rules_of(list(rules)):
-        if isinstance(rule, DominanceRule):
-            needed.append(rule.n)
-        elif isinstance(rule, PercentRule):
-            needed.append(rule.coalition + 1)
-    return max(needed)
-
-
 def read_foreign(data: str | None) -> tuple[Any, Any] | None:
     """Read a table or a problem of tau-Argus: a .jj file, or a .tab file with its .rda beside it; None: it is neither."""
     place = Path(data or "")
@@ -136,6 +122,7 @@ def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Seq
     from unveil import tables
     from unveil.tables.files.published import read_published
     from unveil.tables.published import reordered
+    from unveil.tables.rules import contributors_of
 
     table = tables.table(original, list(by), top=contributors_of(rules), **made_of)
     value, hierarchies, total = (made_of[name] for name in ("value", "hierarchies", "total"))

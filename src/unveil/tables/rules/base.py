@@ -20,12 +20,14 @@ On: TypeAlias = Literal["count", "value"]
 
 @runtime_checkable
 class TableRule(Protocol):
-    """A rule: one file, one class, one line in the list of rules.
+    """A rule: one file, one class, and one line in the list of rules or the decorator `register`.
+
+    A rule that looks at more than two of the largest contributions to a cell says how many in an attribute `contributors`.
 
     Attributes
     ----------
     word
-        Its name on the command line.
+        Its name on the command line, where the class method `read` makes the rule from what is written after it.
     on
         What it is about: the counts or the values.
     attack

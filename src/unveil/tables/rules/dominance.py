@@ -41,6 +41,11 @@ class DominanceRule:
         checked_count("the number of contributors of a dominance rule", self.n, least=1)
         checked_number("the share of a dominance rule", self.k, above=0, most=100)
 
+    @property
+    def contributors(self) -> int:
+        """How many of the largest contributions it looks at."""
+        return self.n
+
     @classmethod
     def read(cls, text: str) -> DominanceRule:
         """Read the rule from a command line."""

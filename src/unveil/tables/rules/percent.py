@@ -47,6 +47,11 @@ class PercentRule:
         checked_number("p of the p % rule", self.p, above=0)
         checked_count("the coalition of the p % rule", self.coalition, least=1)
 
+    @property
+    def contributors(self) -> int:
+        """How many of the largest contributions it looks at."""
+        return self.coalition + 1
+
     @classmethod
     def read(cls, text: str) -> PercentRule:
         """Read the rule from a command line."""
