@@ -19,6 +19,7 @@ from helpers import ROOT
 from unveil import mechanisms
 from unveil.cli import run
 from unveil.models.registry import MODELS
+from unveil.project import rules as policy_rules
 from unveil.sources import engines
 from unveil.sources.engines.address import SCHEMES
 from unveil.tables.rules import RULES, ThresholdRule, register
@@ -35,7 +36,7 @@ PEOPLE = pl.DataFrame(
 @pytest.fixture(scope="module", autouse=True)
 def added() -> Iterator[dict[str, Any]]:
     """Run the examples as a module, and take what they register away again."""
-    tables: list[Any] = [MODELS, mechanisms._OWN, RULES, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
+    tables: list[Any] = [MODELS, policy_rules.RULES, mechanisms._OWN, RULES, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
     before = [one.copy() for one in tables]
     module = ModuleType("contributed")
     sys.modules["contributed"] = module
@@ -74,6 +75,40 @@ def test_a_model_is_enforced_by_every_search(search: Any, added: dict[str, Any])
 def test_a_threshold_outside_the_range_is_refused(added: dict[str, Any]) -> None:
     with pytest.raises(unveil.UnveilError, match="from 0 to 1"):
         added["CollisionProbability"]("ill", 2.0)
+
+
+def test_a_model_is_a_rule_of_a_policy(tmp_path: Path) -> None:
+    figure = by_definition(PEOPLE, ["sex"])
+    assert unveil.check(PEOPLE, {"collision_probability": figure}, key="sex", sensitive="ill").passes
+    verdict = unveil.check(PEOPLE, {"collision_probability": figure - 0.01}, key="sex", sensitive="ill")
+    (short,) = verdict.shortfalls
+    assert (short.of, short.status) == ("ill", "NOT met")
+    assert short.value == pytest.approx(figure)
+    (tmp_path / "policy.toml").write_text('collision_probability = { at_most = 0.9, attribute = "ill" }\n')
+    assert unveil.check(PEOPLE, tmp_path / "policy.toml", key="sex", sensitive="ill").passes
+    with pytest.raises(unveil.UnveilError, match="from 0 to 1, and 2 is not"):
+        unveil.check(PEOPLE, {"collision_probability": 2}, key="sex", sensitive="ill")
+
+
+def test_a_model_is_a_figure_that_releases_are_compared_by(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    release = PEOPLE.with_columns(sex=pl.lit("f or m"))
+    options: dict[str, Any] = {"privacy": "collision_probability", "losses": "suppressed", "same_order": True}
+    compared = unveil.trade_off(PEOPLE, {"one": release}, "sex", "ill", policy={"collision_probability": 0.7}, **options)
+    assert compared["one"].figures["collision_probability of ill"] == pytest.approx(by_definition(release, ["sex"]))
+    axis = compared.axes[0]
+    assert (axis.higher_is_better, axis.required) == (False, 0.7)
+    PEOPLE.write_csv(tmp_path / "a.csv")
+    release.write_csv(tmp_path / "b.csv")
+    command = ["compare", str(tmp_path / "a.csv"), f"one={tmp_path / 'b.csv'}", "--key", "sex", "--sensitive", "ill"]
+    assert run([*command, "--privacy", "collision_probability", "--need", "illness: ill given age"]) == 0
+    assert "collision probability" in capsys.readouterr().out
+
+
+def test_a_name_that_is_taken_is_refused(added: dict[str, Any]) -> None:
+    kind = added["CollisionProbability"]
+    for name in ("k_anonymity", "linkage"):
+        with pytest.raises(unveil.UnveilError, match="is taken by another model or rule"):
+            unveil.models.register(type("Other", (kind,), {"name": name}))
 
 
 def test_a_mechanism_is_a_step_like_any_other() -> None:

@@ -21,6 +21,7 @@ from unveil.assess.policy.junit import junit
 from unveil.assess.policy.rules import _READERS
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError, ProjectError
 from unveil.models.closeness import DISTANCES
+from unveil.models.registry import rule_model
 from unveil.project import Policy
 from unveil.project.rules import DISTANCE_WORDS, RULES
 from unveil.testing import tables
@@ -38,7 +39,13 @@ def outcome(verdict: unveil.Verdict, name: str, of: str | None = None) -> Any:
 
 
 def test_every_rule_has_a_reader_and_the_words_of_the_rooms_below() -> None:
-    assert set(_READERS) == set(RULES)
+    models = {name: kind for name in RULES if (kind := rule_model(name)) is not None}
+    assert {*_READERS, *models} == set(RULES)
+    assert not set(_READERS) & set(models)
+    for name, kind in models.items():
+        form = RULES[name]
+        assert ((form.low, form.high), form.whole) == (kind.range, kind.whole)
+        assert form.side == ("at_least" if kind.safe_is_high else "at_most")
     assert DISTANCE_WORDS == DISTANCES
 
 

@@ -199,7 +199,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     original
         The name that the original has among them.
     privacy
-        Figures of privacy: "k", "prosecutor", "l", "t" and, if records are aligned, "attack".
+        Figures of privacy: "k", "prosecutor", "l", "t", the names of models such as "alpha" and, where records are aligned,
+        "attack".
     needs, tasks, losses
         Figures of utility; losses that need to know which record is which are null, with the reason, if that is not known.
     id, link, same_order

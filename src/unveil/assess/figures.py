@@ -10,7 +10,9 @@ from typing import Any, Literal, TypeAlias
 from unveil.attacks.attack import attack
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
+from unveil.models.base import SensitiveModel
 from unveil.models.measure import Measurement, measure
+from unveil.models.registry import figure_models
 from unveil.project import Need
 from unveil.run import active_run
 from unveil.sources import Data
@@ -29,7 +31,7 @@ Readings: TypeAlias = dict[str, float | str]
 """Figures by name; a text in place of a figure is the reason why there is none."""
 
 PRIVACY: Mapping[str, bool] = {"prosecutor": False, "k": True, "l": True, "t": False, "attack": False}
-"""The figures of privacy, and whether higher is safer."""
+"""The figures of privacy, and whether higher is safer; every model with one figure for a table is one as well."""
 
 LOSSES: Mapping[str, tuple[str, ...]] = {
     "il1s": ("continuous", "il1s"),
@@ -197,18 +199,20 @@ class FigureRequest:
 
     def axes(self) -> tuple[Axis, ...]:
         """Return the figures in order, refusing what does not exist."""
-        for what, chosen, known in (("privacy", self.privacy, list(PRIVACY)), ("loss", self.losses, list(LOSSES))):
+        models = figure_models()
+        known_privacy = [*PRIVACY, *models]
+        for what, chosen, known in (("privacy", self.privacy, known_privacy), ("loss", self.losses, list(LOSSES))):
             for name in chosen:
                 if name not in known:
                     raise ArgumentError.not_one_of(what, name, known)
-        if not self.sensitive and {"l", "t"} & set(self.privacy):
-            raise ArgumentError("l and t are about sensitive attributes; name one.")
+        if not self.sensitive and any(_about_sensitive(name) for name in self.privacy):
+            raise ArgumentError("l, t and some models are about sensitive attributes; name one.")
         served = [*(need.name for need in self.needs), *(task.name for task in self.tasks)]
         if not self.privacy or not (served or self.losses):
             raise ArgumentError("a trade-off has two sides; name a figure of privacy, and needs, tasks or losses.")
         check_draw(self.seed, self.sample)
         axes = [
-            Axis(place, "privacy", PRIVACY[name], MEANING[name], self.required.get(place))
+            Axis(place, "privacy", *_side(name), self.required.get(place))
             for name in self.privacy
             for place in self._places(name)
         ]
@@ -252,7 +256,7 @@ class FigureRequest:
         return readings
 
     def _places(self, name: str) -> list[str]:
-        return [f"{name} of {sensitive}" for sensitive in self.sensitive] if name in {"l", "t"} else [name]
+        return [f"{name} of {sensitive}" for sensitive in self.sensitive] if _about_sensitive(name) else [name]
 
     def _models(self, pair: ComparedRelease) -> Readings:
         measured = measure(pair.filled(sensitive=False), self.keys, self.sensitive or None)
@@ -260,6 +264,10 @@ class FigureRequest:
         for sensitive in self.sensitive:
             readings[f"l of {sensitive}"] = _value(measured, "distinct_l_diversity", sensitive)
             readings[f"t of {sensitive}"] = _value(measured, "t_closeness", sensitive, "equal")
+        for name in self.privacy:
+            if name not in PRIVACY:
+                of_each = [(name, sensitive) for sensitive in self.sensitive] if _about_sensitive(name) else [(name,)]
+                readings |= {" of ".join(place): _value(measured, *place) for place in of_each}
         return readings
 
     def _attack(self, pair: ComparedRelease) -> Readings:
@@ -302,6 +310,20 @@ class FigureRequest:
     def _pmse(self, pair: ComparedRelease) -> Readings:
         tables = pair.original.held(), pair.release.held()
         return {"pmse": pmse(*tables, pair.shared.everywhere, sample=self.sample, seed=self.seed).value}
+
+
+def _about_sensitive(name: str) -> bool:
+    """Whether a figure of privacy is one for each sensitive attribute."""
+    kind = figure_models().get(name)
+    return name in {"l", "t"} or (kind is not None and issubclass(kind, SensitiveModel))
+
+
+def _side(name: str) -> tuple[bool, str]:
+    """Return whether a higher figure of privacy is safer, and what it is."""
+    if name in PRIVACY:
+        return PRIVACY[name], MEANING[name]
+    kind = figure_models()[name]
+    return kind.safe_is_high, f"{kind.label or name}, of the class that decides"
 
 
 def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:

@@ -255,7 +255,8 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         The key and the sensitive attributes; none: those of the original's study or project.
     privacy
         One or several of ``"prosecutor"`` (the mean risk of a record, lower is safer), ``"k"``, ``"l"`` (distinct values) and
-        ``"t"`` (equal distance) of each sensitive attribute, and ``"attack"`` (the global risk of `unveil.attack`).
+        ``"t"`` (equal distance) of each sensitive attribute, ``"attack"`` (the global risk of `unveil.attack`), and the names of
+        models with one figure for a table (``"entropy_l_diversity"``, or a registered one).
     needs, tasks
         What is to be served: the degree of each need, and the accuracy, r2 or agreement of each task's best model.
     losses
@@ -339,14 +340,12 @@ def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
     """Return what a policy requires of the figures that releases are compared by."""
     limits: dict[str, float] = {}
     for rule in policy.in_force():
-        if rule.name in _OF_RULE and rule.threshold is not None:
-            name, of = _OF_RULE[rule.name], rule.parameters.get("attribute")
-            places = (
-                [name]
-                if name in ("k", "prosecutor")
-                else [f"{name} of {attribute}" for attribute in sensitive if of in (None, attribute)]
-            )
-            limits |= dict.fromkeys(places, float(rule.threshold))
+        if rule.threshold is not None:
+            of_each = "attribute" in rule.form.parameters
+            of = [name for name in sensitive if rule.parameters.get("attribute") in (None, name)]
+            for name in {rule.name, _OF_RULE.get(rule.name, rule.name)}:
+                places = [f"{name} of {attribute}" for attribute in of] if of_each else [name]
+                limits |= dict.fromkeys(places, float(rule.threshold))
     return limits
 
 

@@ -3,7 +3,8 @@
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
 ("k at least 5?"); `measure` answers both. It carries everything that others must know: its figure for a class, whether it needs a
 population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a class is
-split. A new model is one file with a subclass, and one line in `models/registry.py`.
+split. A new model is one file with a subclass, and one line in `models/registry.py`; `check` and
+`compare` then know it by its name.
 """
 
 from __future__ import annotations
@@ -150,6 +151,15 @@ class Model:
         """Yield the measures of this kind that every table has, without a threshold."""
         yield cls()
 
+    @classmethod
+    def with_threshold(cls, threshold: float | None, attribute: str | None = None) -> Model:  # noqa: ARG003 - of the key alone
+        """Return the model as a rule states it; to be overridden where the threshold is not its first own argument."""
+        return cls(cls._number(threshold))  # type: ignore[call-arg]
+
+    @classmethod
+    def _number(cls, threshold: float | None) -> float | None:
+        return int(threshold) if threshold is not None and cls.whole else threshold
+
     @property
     def needs_population(self) -> bool:
         """Whether the table is compared with the population that it was drawn from."""
@@ -254,6 +264,11 @@ class SensitiveModel(Model):
     """A model of one sensitive attribute (or of several jointly, their names joined by " + ")."""
 
     attribute: str
+
+    @classmethod
+    def with_threshold(cls, threshold: float | None, attribute: str | None = None) -> Model:
+        """Return the model as a rule states it of an attribute."""
+        return cls(attribute or "", cls._number(threshold))  # type: ignore[call-arg]
 
     @property
     def sensitive(self) -> str | None:

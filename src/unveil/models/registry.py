@@ -6,10 +6,10 @@ The order is that of an answer: first what is said about the key alone, then wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from unveil.arguments import checked_arguments
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, shown
 from unveil.fitting import kind_of
 from unveil.measures.equivalence import Equivalence
 from unveil.models.base import Model, SensitiveModel
@@ -33,10 +33,13 @@ from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
+from unveil.project.rules import RULES, Form
 
-__all__ = ["MODELS", "label_of", "measures", "register"]
+__all__ = ["MODELS", "figure_models", "label_of", "measures", "register", "rule_model"]
 
 _Kind = TypeVar("_Kind", bound=type[Model])
+_OF_CLASSES = ("class", "size")
+"""What the figure of a model is computed from if a rule can ask for it: the classes, and nothing else."""
 
 MODELS: list[type[Model]] = [
     KAnonymity,
@@ -65,12 +68,53 @@ MODELS: list[type[Model]] = [
 
 @checked_arguments
 def register(kind: _Kind) -> _Kind:
-    """Add a model of your own, as a decorator of its class: `unveil.measure` then reports it for every table."""
+    """Add a model of your own, as a decorator of its class.
+
+    `unveil.measure` then reports it for every table, `unveil.check` has a rule of its name, and `unveil.compare` a figure of
+    privacy.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no model, or if another model or a rule of policies has its name.
+    """
     candidate: object = kind
     if not isinstance(candidate, type) or not issubclass(candidate, Model):
         raise ArgumentError(f"a model is a class that derives from Model, not {kind_of(kind)}.")
-    MODELS.append(kind)
+    same = [one for one in MODELS if one.name == kind.name]
+    if any(one.__qualname__ != kind.__qualname__ for one in same) or (not same and kind.name in RULES):
+        raise ArgumentError(f"the name {shown(kind.name)} is taken by another model or rule; give the model one of its own.")
+    MODELS[:] = [*(one for one in MODELS if one not in same), kind]
+    if kind.judged_on in _OF_CLASSES:
+        RULES[kind.name] = _form(kind)
     return kind
+
+
+def _form(kind: type[Model]) -> Form:
+    """Return how a policy states a model as a rule."""
+    low, high = kind.range
+    about = kind.label or kind.name.replace("_", " ")
+    parameters = {"attribute": None} if issubclass(kind, SensitiveModel) else {}
+    side: Literal["at_least", "at_most"] = "at_least" if kind.safe_is_high else "at_most"
+    return Form(side, low, high, whole=kind.whole, parameters=parameters, about=about)
+
+
+def rule_model(name: str) -> type[Model] | None:
+    """Return the model of this name that a rule can ask for; None if there is none."""
+    return next((kind for kind in MODELS if kind.name == name and kind.judged_on in _OF_CLASSES), None)
+
+
+def figure_models() -> dict[str, type[Model]]:
+    """Return the models that have one figure for the key, or one for each sensitive attribute, by name."""
+    return {kind.name: kind for kind in MODELS if kind.judged_on in _OF_CLASSES and _single(kind)}
+
+
+def _single(kind: type[Model]) -> bool:
+    """Whether a table has one figure of a model, and not one for each of several distances, sizes or lengths."""
+    own, usual = (kind.measures, Model.measures)
+    if issubclass(kind, SensitiveModel):
+        own, usual = kind.measures_of, SensitiveModel.measures_of  # type: ignore[assignment]
+    return getattr(own, "__func__", None) is getattr(usual, "__func__", None)
 
 
 def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:

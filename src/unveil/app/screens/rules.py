@@ -19,10 +19,15 @@ from unveil.utility.needs import utility
 
 __all__ = ["SCREEN", "in_words"]
 
-_OFFERED = tuple(name for name, form in RULES.items() if name not in ("exposed_cells", "safe_harbor", "repeatable"))
-"""The rules that a form can state; the others take more than one number, or are part of a preset."""
+_NOT_OFFERED = ("exposed_cells", "safe_harbor", "repeatable")
+"""Rules that take more than one number, or are part of a preset."""
 _MOST_RECORDS = 5_000_000
 """Beyond this many records, the degrees of needs are not computed here."""
+
+
+def _offered() -> tuple[str, ...]:
+    """Return the rules that a form can state."""
+    return tuple(name for name in RULES if name not in _NOT_OFFERED)
 
 
 def in_words(rule: Rule) -> str:
@@ -53,8 +58,8 @@ def _page(visit: Visit) -> Answer:
     values: dict[str, Any] = {
         "presets": [(preset, preset.name in policy.presets) for preset in PRESETS.values()],
         "rules": [(at, in_words(rule), rule.question, rule in policy.rules) for at, rule in enumerate(policy.in_force())],
-        "offered": [(name, RULES[name].about, RULES[name].side.replace("_", " "), RULES[name]) for name in _OFFERED],
-        "attributed": [name for name in _OFFERED if "attribute" in RULES[name].parameters],
+        "offered": [(name, RULES[name].about, RULES[name].side.replace("_", " "), RULES[name]) for name in _offered()],
+        "attributed": [name for name in _offered() if "attribute" in RULES[name].parameters],
         "sensitive": desk.project.names("sensitive"),
         "needs": _served(desk),
         "columns": desk.opened.columns,
@@ -100,7 +105,7 @@ def _toggle(visit: Visit) -> Answer:
 
 def _set_rule(visit: Visit) -> Answer:
     """State a rule, or change its threshold."""
-    name = visit.word("rule", _OFFERED)
+    name = visit.word("rule", _offered())
     threshold = _threshold(visit.form.get("threshold", ""), RULES[name])
     parameters = {}
     if "attribute" in RULES[name].parameters and visit.form.get("attribute"):

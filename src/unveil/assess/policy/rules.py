@@ -13,10 +13,11 @@ from unveil import models as class_models
 from unveil.assess.policy.case import Case
 from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
-from unveil.errors import MissingExtraError, UnveilError
+from unveil.errors import ArgumentError, MissingExtraError, UnveilError, shown
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.units import noun, people
 from unveil.models.base import TOLERANCE, Model
+from unveil.models.registry import rule_model
 from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
@@ -115,7 +116,7 @@ def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:
 
 def _read(case: Case, rule: Rule) -> Iterator[Outcome]:
     try:
-        yield _READERS[rule.name](case, rule)
+        yield _READERS.get(rule.name, _model)(case, rule)
     except MissingExtraError:
         raise
     except UnveilError as problem:
@@ -140,8 +141,8 @@ def _decided(outcome: Outcome) -> Outcome:
 
 
 def _verified(case: Case, outcome: Outcome) -> Outcome:
-    """If nulls match anything, check k against true records, and leave undecided what rests on the release alone."""
-    if outcome.met is not True or outcome.rule.name not in {*_MODELS, *_RISKS} or not case.wild:
+    """Check k against true records where nulls match anything; decide nothing that rests on the release alone."""
+    if outcome.met is not True or (rule_model(outcome.rule.name) is None and outcome.rule.name not in _RISKS) or not case.wild:
         return outcome
     is_k = outcome.rule.name == "k_anonymity"
     known = case.known["k_known"] if is_k else None
@@ -165,7 +166,7 @@ def _model(case: Case, rule: Rule) -> Outcome:
     name = rule.parameters.get("attribute")
     if "attribute" in rule.form.parameters and not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    measured, _ = _MODELS[rule.name](case, rule, name or "").judge(case.classes)
+    measured, _ = _stated(case, rule, name or "").judge(case.classes)
     detail = ""
     if measured.met is False:
         classes = counted(measured.violating_classes or 0, "class", "classes")
@@ -175,28 +176,18 @@ def _model(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, _of(rule), measured.value, measured.met, reason, detail)
 
 
-def _distance(case: Case, rule: Rule, name: str) -> Model:
-    distance = rule.settings["distance"]
-    scale = case.scale(name) if distance in class_models.TCloseness.scaled else None
-    return class_models.TCloseness(name, rule.threshold, distance, scale)
-
-
-def _whole(rule: Rule) -> int | None:
-    return None if rule.threshold is None else int(rule.threshold)
-
-
-_MODELS: dict[str, Callable[[Case, Rule, str], Model]] = {
-    "k_anonymity": lambda _, rule, __: class_models.KAnonymity(_whole(rule)),
-    "p_sensitivity": lambda _, rule, name: class_models.PSensitiveKAnonymity(name, _whole(rule)),
-    "distinct_l_diversity": lambda _, rule, name: class_models.DistinctLDiversity(name, _whole(rule)),
-    "entropy_l_diversity": lambda _, rule, name: class_models.EntropyLDiversity(name, rule.threshold),
-    "recursive_l_diversity": lambda _, rule, name: class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold),
-    "t_closeness": _distance,
-    "alpha": lambda _, rule, name: class_models.AlphaK(name, rule.threshold),
-    "basic_beta_likeness": lambda _, rule, name: class_models.BasicBetaLikeness(name, rule.threshold),
-    "enhanced_beta_likeness": lambda _, rule, name: class_models.EnhancedBetaLikeness(name, rule.threshold),
-    "delta_disclosure": lambda _, rule, name: class_models.DeltaDisclosure(name, rule.threshold),
-}
+def _stated(case: Case, rule: Rule, name: str) -> Model:
+    """Return the model that a rule states; two have parameters beside the threshold."""
+    if rule.name == "t_closeness":
+        distance = rule.settings["distance"]
+        scale = case.scale(name) if distance in class_models.TCloseness.scaled else None
+        return class_models.TCloseness(name, rule.threshold, distance, scale)
+    if rule.name == "recursive_l_diversity":
+        return class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold)
+    kind = rule_model(rule.name)
+    if kind is None:
+        raise ArgumentError(f"there is no model {shown(rule.name)}; register it before the policy is read.")
+    return kind.with_threshold(rule.threshold, name)
 
 
 # Risks and rates ------------------------------------------------------------------------------------------------------
@@ -367,7 +358,6 @@ BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")
 """Rules about synthetic data, which need a hold-out."""
 
 _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
-    **dict.fromkeys(_MODELS, _model),
     "prosecutor_highest": _risk,
     "prosecutor_average": _risk,
     "records_at_risk": _risk,
@@ -383,3 +373,4 @@ _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     "repeatable": _repeatable,
     "exposed_cells": _exposed,
 }
+"""Rules that are no models; those come from their registry."""

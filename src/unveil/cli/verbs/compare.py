@@ -63,7 +63,8 @@ class _ScaleOptions:
     """What the releases are compared in."""
 
     privacy: Annotated[
-        list[str] | None, typer.Option("--privacy", metavar="FIGURE", help="k, prosecutor, l, t or attack; repeat it for more.")
+        list[str] | None,
+        typer.Option("--privacy", metavar="FIGURE", help="k, prosecutor, l, t, attack or a model; repeat it for more."),
     ] = None
     need: Annotated[
         list[str] | None, typer.Option("--need", metavar="NEED", help="NAME: TARGET given A, B; repeat it for more.")
