@@ -168,3 +168,15 @@ def test_an_engine_counts_where_its_data_is(tmp_path: Path) -> None:
         unveil.discrimination_rate(PEOPLE, ["sex"], "ill").value
     )
     assert unveil.measure(place, ["age"], "ill").to_dict()["models"] == unveil.measure(PEOPLE, ["age"], "ill").to_dict()["models"]
+
+
+def test_what_goes_wrong_in_an_engine_is_an_error_of_the_library(tmp_path: Path) -> None:
+    file, nowhere = tmp_path / "people.sqlite", tmp_path / "nowhere.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE people (age INTEGER, sex TEXT, ill TEXT)")
+    connection.close()
+    with pytest.raises(unveil.errors.EngineError, match=r"SQLite could not run the query \(SQLITE_ERROR\)"):
+        unveil.measure(f"sqlite://{file}?table=nobody", ["age"])
+    with pytest.raises(unveil.errors.DataNotFoundError):
+        unveil.measure(f"sqlite://{nowhere}?table=people", ["age"])
+    assert not nowhere.exists()

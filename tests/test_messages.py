@@ -15,7 +15,7 @@ from unveil.cli.words import said_in_options
 
 HOME = Path(unveil.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
-COMMANDS = {"assess/advice.py", "assess/init.py", "report/page.py"}
+COMMANDS = {"assess/advice.py", "report/page.py"}
 """What writes commands out, for people to run them, and a style sheet, whose variables begin so."""
 
 

@@ -349,3 +349,11 @@ def test_of_very_many_attributes_those_that_say_most_are_combined() -> None:
     all_of_them = unveil.assess(frame, key=frame.columns, max_size=1)
     assert all_of_them.combined == tuple(frame.columns)
     assert "say least by themselves" not in str(all_of_them.view())
+
+
+def test_a_count_table_gets_no_command_for_a_shell() -> None:
+    counts = unveil.count("adult", ["age", "sex", "occupation"])
+    advice = unveil.assess(counts, key=["age", "sex"], sensitive="occupation").advice
+    assert {one.run for one in advice} == {""}
+    assert all("Run:" not in one.text and one.python in one.text for one in advice)
+    assert all(one.run for one in unveil.assess("adult", key="age").advice)

@@ -138,7 +138,7 @@ def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
     start.write(force=True)
     assert place.exists()
     assert tree.read_text("utf-8") != "mine"
-    with pytest.raises(OutputError, match="--force"):
+    with pytest.raises(OutputError, match="`force`"):
         start.write()
 
 

@@ -20,13 +20,16 @@ __all__ = ["Advice", "Command", "advice_on"]
 _MOST_NAMED = 3
 _MOST_KEYS = 20
 """More key attributes than anybody would type: they belong in a project file, which unveil init writes."""
+_FRAME = "the data frame"
+_NO_SHELL = ("the count table", "the DuckDB relation", "the Spark data frame")
+"""Places of data that no command can name; a data frame can be written to a file first, so its place is yours to choose."""
 _ASSUMING = frozenset({"assess", "check"})
 """Verbs that take every column for a key attribute if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, in a shell and in Python."""
+    """What to run, in a shell and in Python; empty if no shell can name the data."""
 
     shell: str
     python: str
@@ -46,7 +49,7 @@ class Advice:
 
     @property
     def run(self) -> str:
-        """The command, for a shell."""
+        """The command, for a shell; empty if no shell can name the data."""
         return self.command.shell
 
     @property
@@ -61,7 +64,7 @@ class Advice:
     @property
     def text(self) -> str:
         """All of it in one line."""
-        return f"{self.what} {self.why} Run: `{self.run}`"
+        return f"{self.what} {self.why} " + (f"In Python: `{self.python}`" if not self.run else f"Run: `{self.run}`")
 
 
 def advice_on(assessment: Assessment) -> tuple[Advice, ...]:
@@ -81,7 +84,7 @@ def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: b
 
     The Python call comes with placeholders for the data and the roles: ``unveil.scan({data}{key})``.
     """
-    place = assessment.place if assessment.place != "the data frame" else "DATA"
+    place = "DATA" if assessment.place == _FRAME else assessment.place
     project = [one.place for one in assessment.files if one.role == "project"]
     named = not (assessment.assumed and verb in _ASSUMING)
     if not project and named and roles and len(assessment.made.key) > _MOST_KEYS:
@@ -100,11 +103,12 @@ def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: b
     sides += [word for name, column in owners.items() for word in (f"--{name}", column)]
     key = f", key={list(assessment.made.key)!r}" if named and roles else ""
     sensitive = f", sensitive={list(assessment.made.sensitive)!r}" if assessment.made.sensitive and roles else ""
-    data = "data" if assessment.place == "the data frame" else repr(assessment.place)
+    data = "data" if assessment.place in (_FRAME, *_NO_SHELL) else repr(assessment.place)
     if owners and roles:
         data = f"unveil.Study({data}, {', '.join(f'{name}={column!r}' for name, column in owners.items())})"
     python = call.format(data=data, key=key, sides=key + sensitive, names=repr(list(assessment.made.key)))
-    return Command(shlex.join(["unveil", verb, place, *(sides if roles else []), *words]), python)
+    shell = shlex.join(["unveil", verb, place, *(sides if roles else []), *words])
+    return Command("" if place in _NO_SHELL else shell, python)
 
 
 def _on_identifiers(assessment: Assessment) -> Iterator[Advice]:

@@ -171,7 +171,7 @@ class Assessment(Result):
 
     def python_calls(self) -> Mapping[str, str]:
         """Return the Python call of every step to take, by its command."""
-        return {one.run: one.python for one in self.advice}
+        return {one.run: one.python for one in self.advice if one.run}
 
     def view(self) -> View:
         """Return what a person should see."""

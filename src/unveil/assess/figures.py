@@ -205,8 +205,9 @@ class FigureRequest:
             for name in chosen:
                 if name not in known:
                     raise ArgumentError.not_one_of(what, name, known)
-        if not self.sensitive and any(_about_sensitive(name) for name in self.privacy):
-            raise ArgumentError("l, t and some models are about sensitive attributes; name one.")
+        if not self.sensitive and (about := [name for name in self.privacy if _about_sensitive(name)]):
+            which = "l and t are" if about[0] in PRIVACY else f"{about[0]} is"
+            raise ArgumentError(f"{which} about sensitive attributes; name one.")
         served = [*(need.name for need in self.needs), *(task.name for task in self.tasks)]
         if not self.privacy or not (served or self.losses):
             raise ArgumentError("a trade-off has two sides; name a figure of privacy, and needs, tasks or losses.")

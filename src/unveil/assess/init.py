@@ -38,7 +38,6 @@ from unveil.results.numbers import counted
 from unveil.search.nesting import PlaceColumn, nested_places
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.columns import read_as
-from unveil.sources.datasets import names as built_in
 
 __all__ = ["ColumnProposal", "InitQuestion", "Start", "file_names", "new_folders", "require_new", "start_project"]
 
@@ -235,7 +234,7 @@ def start_project(
     proposals = tuple(judged[name] if name in judged else _not_counted(name) for name in source.names)
     section = DataSection(home, separator, encoding, tuple(marks) or tuple(missing), text=reading.text)
     project = Project(place, section, _attributes(proposals, place.parent / _FOLDER))
-    notes = (*_notes(data, section, marks), *_remarks(proposals, facts))
+    notes = (*_notes(section, marks), *_remarks(proposals, facts))
     return Start(project, proposals, source.place, facts.records, notes, facts.alike)
 
 
@@ -323,13 +322,12 @@ def _data_path(data: Data, home: Path) -> Path | None:
     return home / os.path.relpath(path, home)
 
 
-def _notes(data: Data, section: DataSection, marks: dict[str, int]) -> Iterator[str]:
+def _notes(section: DataSection, marks: dict[str, int]) -> Iterator[str]:
     if marks:
         texts = ", ".join(f"{mark} ({counted(n, 'time')})" for mark, n in marks.items())
         yield f"Read as null: {texts}; if it is a value, change 'missing'."
     if section.path is None:
-        named = data if isinstance(data, str) and data in built_in() else "DATA"
-        yield f"The data is not a file, so the project does not name it; add it to every verb: unveil scan {named} --project FILE"
+        yield "The data is not a file, so the project does not name it; name the data in every call, beside the project."
     if section.text:
         yield f"Read as text, with lost leading zeros restored: {in_line(section.text)}; if that is wrong, change 'text'."
 
@@ -344,7 +342,7 @@ def _remarks(proposals: Sequence[ColumnProposal], facts: TableFacts) -> Iterator
         yield f"Read as null: {_first(nulls)}; if it is a value, change 'missing' of the attribute."
     questions = sum(len(one.questions) for one in proposals)
     if questions:
-        yield f"{counted(questions, 'question')} left open; unveil init asks them in a terminal, --yes accepts what is proposed."
+        yield f"{counted(questions, 'question')} left open; what is proposed stands until they are answered."
     yield "What is sensitive is for you to decide: marks rest on names and values alone."
 
 
@@ -374,7 +372,7 @@ def require_new(files: Iterable[Path], *, force: bool) -> None:
     there = [path for path in files if path.exists()]
     if there and not force:
         more = f" and {counted(len(there) - 1, 'other')}" if len(there) > 1 else ""
-        raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or use --force.")
+        raise OutputError(f"nothing was written: '{there[0]}'{more} would be replaced; choose another place, or use `force`.")
 
 
 def _file_name(column: str, taken: set[str]) -> str:

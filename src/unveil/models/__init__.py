@@ -62,6 +62,7 @@ OPEN_MODULES = (
     "profitability",
     "redaction",
     "required",
+    "registry",
     "requirements",
     "uniqueness",
 )

@@ -46,9 +46,12 @@ def init(
         _taken_over(data, out, force=force, as_json=as_json)
         return
     start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
-    if not yes and not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+    asking = not yes and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+    if asking:
         start = _answered(start)
     start.write(force=force)
+    if start.questions and not (asking or yes):
+        sys.stderr.write("unveil init asks the questions left open in a terminal; --yes accepts what is proposed.\n")
     sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in start.files()))
     give(start, as_json=as_json, out=None)
 
