@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil.sources import open_source
 from unveil.sources.engines.session import STATEMENTS
 
 PEOPLE = pl.DataFrame(
@@ -148,3 +149,46 @@ def test_a_call_opens_one_connection(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "nobody" in str(failure.value)
     with connect(str(file)) as connection:
         connection.execute("INSERT INTO persons SELECT * FROM persons")
+
+
+@contextmanager
+def every_statement() -> Iterator[list[str]]:
+    """Record what the logger says, whatever it is about."""
+    statements: list[str] = []
+    listener, level = logging.Handler(), STATEMENTS.level
+    listener.emit = lambda record: statements.append(record.getMessage())  # type: ignore[method-assign]
+    STATEMENTS.addHandler(listener)
+    STATEMENTS.setLevel(logging.DEBUG)
+    try:
+        yield statements
+    finally:
+        STATEMENTS.removeHandler(listener)
+        STATEMENTS.setLevel(level)
+
+
+def test_what_writes_a_release_is_logged(table: str) -> None:
+    with every_statement() as statements:
+        unveil.anonymize(table, ["age", "sex"], [unveil.models.KAnonymity(2)], suppression=1.0, out=f"{table}_made")
+    made = [one for one in statements if one.startswith("CREATE TABLE") and "persons_made" in one]
+    held = [one for one in statements if one.startswith("CREATE TEMP TABLE")]
+    dropped = [one for one in statements if one.startswith("DROP TABLE")]
+    assert len(made) == 1
+    assert held
+    assert dropped
+
+
+def test_sums_are_logged(table: str) -> None:
+    source: Any = open_source(table)
+    with every_statement() as statements:
+        source.aggregated(["sex"], lambda written, _: [f"sum({written('salary')})"])
+    assert any("sum(" in one.lower() and "salary" in one for one in statements)
+
+
+def test_what_spark_is_asked_is_logged(spark: Any, tmp_path: Path) -> None:
+    place = f"spark://local?path={tmp_path}"
+    spark.createDataFrame([(n % 3, n % 2) for n in range(30)], "a int, b int").write.parquet(str(tmp_path / "plain"))
+    with every_statement() as statements:
+        unveil.measure(f"{place}/plain", ["a", "b"])
+        unveil.anonymize(f"{place}/plain", ["a", "b"], [unveil.models.KAnonymity(2)], out=f"{place}/made")
+    assert any('SELECT "a", "b", count(*)' in one and one.endswith('GROUP BY "a", "b"') for one in statements)
+    assert any(one.startswith("CREATE TABLE") and "made" in one for one in statements)

@@ -202,10 +202,25 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
     except duckdb.OperationalError:  # by a connection of its own, or attached to another
         raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     with connection:
-        connection.execute("SET enable_progress_bar = false")  # otherwise it is drawn on standard output
+        logged = _Logged(connection)
+        logged.execute("SET enable_progress_bar = false")  # otherwise it is drawn on standard output
         if (threads := active_run().limits.threads) is not None:
-            connection.execute(f"SET threads = {threads:d}")
-        yield connection
+            logged.execute(f"SET threads = {threads:d}")
+        yield logged
+
+
+class _Logged:
+    """A connection that logs what it executes; what a relation asks for is logged when it is asked (`_said`)."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        STATEMENTS.debug("%s", statement)
+        return self._connection.execute(statement, *([values] if values else []))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
 
 
 def _present(connection: Any, address: Address) -> list[str]:
@@ -252,7 +267,7 @@ class _Held:
         self._connection.unregister(sent)
 
     def values(self, name: str, column: str) -> pl.Series:
-        answer = self._connection.sql(f'SELECT v AS "0" FROM {name} ORDER BY id').pl()  # noqa: S608 - our own name
+        answer = _said(self._connection.sql(f'SELECT v AS "0" FROM {name} ORDER BY id')).pl()  # noqa: S608 - our own name
         return named(answer, [column], numeric=_numeric([column], self._kinds)).to_series()
 
     def drop(self) -> None:
@@ -311,7 +326,7 @@ def _aggregated(relation: Any, columns: Sequence[str], aggregates: Aggregates, p
     keys = [_expression(name, kinds[name]) for name in columns]
     sums = aggregates(lambda name: _without_nan(name, kinds[name]), quoted_text)
     with _failure_reported(place):
-        answer = relation.aggregate(f"{selection([*keys, 'count(*)', *sums])}", ", ".join(keys)).pl()
+        answer = _said(relation.aggregate(f"{selection([*keys, 'count(*)', *sums])}", ", ".join(keys))).pl()
     width = len(columns) + 1
     tally = tally_of(answer[:, :width], columns, numeric=_numeric(columns, kinds))
     return tally, answer[:, width:]

@@ -13,7 +13,11 @@ __all__ = ["STATEMENTS", "Session"]
 _Connection = TypeVar("_Connection")
 
 STATEMENTS = logging.getLogger("unveil.engines")
-"""Every statement that is sent to an engine, at the level DEBUG; statements hold names of columns, never values."""
+"""Every statement that is sent to an engine, at the level DEBUG.
+
+Statements hold names of columns, and the constants of a query that was asked, but never values of the data; Spark's data frames
+have no statements, so what they ask is written as SQL would say it.
+"""
 
 
 class Session(Generic[_Connection]):

@@ -21,6 +21,8 @@ from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
+from unveil.sources.engines.session import STATEMENTS
+from unveil.sources.engines.sql import quoted
 from unveil.sources.engines.table import Aggregates, EngineSource, Write
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ class SparkSource(EngineSource):
 
         sums = ["count(*)", *aggregates(written, _escaped)]
         wanted = [functions.expr(one).alias(f"s{at}") for at, one in enumerate(sums)]
+        self._say([*map(quoted, columns), *sums], columns)
         with _failure_reported(self.place):
             grouped = self.numbered.groupBy(*map(self.selected, columns)).agg(*wanted)
             answer = pl.DataFrame(_cancellable(self.session, grouped.toArrow))
@@ -118,7 +121,7 @@ class SparkSource(EngineSource):
         with _failure_reported(self.place):
             self.numbered.select(*listed).createOrReplaceTempView(view)
             try:
-                return pl.DataFrame(_cancellable(self.session, self.session.sql(query(view)).toArrow)), {}
+                return pl.DataFrame(_cancellable(self.session, _sql(self.session, query(view)).toArrow)), {}
             finally:
                 self.session.catalog.dropTempView(view)
 
@@ -140,12 +143,18 @@ class SparkSource(EngineSource):
             with _failure_reported(out.place):
                 made, columns = recode(views, what), ", ".join(f"q.c{at}" for at in range(len(what.names)))
                 query = f"SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - our own names
-                release = self.session.sql(query).toDF(*what.names)
+                release = _sql(self.session, query).toDF(*what.names)
                 return _written(self.session, release, what, out)
         finally:
             views.drop()
 
+    def _say(self, shown: Sequence[str], grouped: Sequence[str] = ()) -> None:
+        """Log what is asked, as SQL would say it: a data frame of Spark has no statement."""
+        by = f" GROUP BY {', '.join(map(quoted, grouped))}" if grouped else ""
+        STATEMENTS.debug("SELECT %s FROM %s%s", ", ".join(shown), self.place, by)
+
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        self._say([*map(quoted, columns)])
         with _failure_reported(self.place):
             answer = _cancellable(self.session, self.numbered.select(*map(self.selected, columns)).toArrow)
             return named(pl.DataFrame(answer), columns)
@@ -154,6 +163,7 @@ class SparkSource(EngineSource):
         for name in columns:
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
+        self._say([*map(quoted, columns), "count(*)"], columns)
         with _failure_reported(self.place):
             answer = _cancellable(self.session, self.numbered.groupBy(*map(self.selected, columns)).count().toArrow)
             return tally_of(pl.DataFrame(answer), columns)
@@ -164,6 +174,7 @@ class SparkSource(EngineSource):
         for name in columns:
             if self.kinds[name] in _UNCOUNTABLE:
                 raise UnsupportedDataError.uncountable(name, self.kinds[name])
+        self._say([*map(quoted, columns), "count(*)"], columns)
         with _failure_reported(self.place):
             plain = {name: self.counted(name) if name in owners else self.selected(name) for name in columns}
             rows = self.numbered.select(*(column.alias(self._at[name]) for name, column in plain.items()))
@@ -188,6 +199,7 @@ class SparkSource(EngineSource):
                     stream.write_batch(batch)
                 yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
 
+        self._say([*map(quoted, columns)])
         with _failure_reported(self.place):
             with warnings.catch_warnings(action="ignore"):  # PySpark warns about new versions of pandas, which is not used here
                 packed = self.numbered.select(*map(self.selected, columns)).mapInArrow(pack, "packed binary")
@@ -230,6 +242,7 @@ def _written(session: Any, release: Any, what: EngineRecoding, out: Address) -> 
     if _exists(session, out):
         raise EngineError.table_exists(out.place)
     writer = release.write
+    STATEMENTS.debug("CREATE TABLE %s AS what was selected", out.place)
     try:
         if out.path is None:
             writer.saveAsTable(_table(out))
@@ -266,7 +279,7 @@ def _removed(session: Any, out: Address) -> None:
     """Remove what was written of a release; the failure itself is what is reported."""
     with suppress(Exception):
         if out.path is None:
-            session.sql(f"DROP TABLE IF EXISTS {_table(out)}")
+            _sql(session, f"DROP TABLE IF EXISTS {_table(out)}")
         else:
             files, place = _files(session, out.path)
             files.delete(place, True)  # noqa: FBT003 - Java's
@@ -288,13 +301,13 @@ class _Views:
         self._keep(self.records, held.numbered.select(*keys, *whole, *plain))
 
     def hold(self, name: str, query: str) -> None:
-        self._keep(name, self._session.sql(query).persist())
+        self._keep(name, _sql(self._session, query).persist())
 
     def put(self, name: str, frame: pl.DataFrame) -> None:
         self._keep(name, self._session.createDataFrame(frame.to_arrow()))
 
     def values(self, name: str, column: str) -> pl.Series:
-        answer = pl.DataFrame(self._session.sql(f"SELECT v FROM {name} ORDER BY id").toArrow())  # noqa: S608 - our own name
+        answer = pl.DataFrame(_sql(self._session, f"SELECT v FROM {name} ORDER BY id").toArrow())  # noqa: S608 - our own name
         return named(answer, [column]).to_series()
 
     def drop(self) -> None:
@@ -307,6 +320,12 @@ class _Views:
     def _keep(self, name: str, frame: Any) -> None:
         frame.createOrReplaceTempView(name)
         self._kept.append((name, frame))
+
+
+def _sql(session: Any, query: str) -> Any:
+    """Return what a query selects, after logging it."""
+    STATEMENTS.debug("%s", query)
+    return session.sql(query)
 
 
 def _cancellable(session: Any, query: Callable[[], _Answer]) -> _Answer:
