@@ -46,7 +46,7 @@ def test_the_title_asks_and_answers(release: Path, tmp_path: Path) -> None:
     )
     assert (
         unveil.check(PEOPLE, {"k_anonymity": "report"}, **sides).view().title
-        == "May this release be released? Not decided under the rules given"
+        == "May this table be released? Not decided under the rules given"
     )
     project = tmp_path / "unveil.toml"
     project.write_text('[attributes.sex]\nrole = "key"\n[policy]\nk_anonymity = 2\n', encoding="utf-8")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import typer
 
 import unveil
 from helpers import started
@@ -257,10 +258,20 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert b"Traceback" not in done.stderr
 
 
+def named_commands(program: typer.Typer) -> list[str]:
+    commands = program.registered_commands
+    return [command.name or command.callback.__name__ for command in commands if command.callback is not None]
+
+
 def verbs() -> list[str]:
     from unveil.cli.verbs import app
 
-    return [command.name or command.callback.__name__ for command in app.registered_commands if command.callback is not None]
+    below = {str(group.name): named_commands(group.typer_instance) for group in app.registered_groups if group.typer_instance}
+    return [*named_commands(app), *(f"{group} {verb}" for group, names in below.items() for verb in names)]
+
+
+def test_commands_below_a_verb_are_among_those_whose_examples_run() -> None:
+    assert {"hierarchy build", "hierarchy check", "hierarchy show", "hierarchy partitions"} <= set(verbs())
 
 
 @pytest.mark.parametrize("verb", [verb for verb in verbs() if verb != "app"])  # that one serves until it is stopped
@@ -268,10 +279,11 @@ def test_help_ends_in_an_example_that_runs(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run([verb, "--help"]) == 0
+    assert run([*verb.split(), "--help"]) == 0
     example = re.search(r"Example:\s+unveil (.+)", " ".join(capsys.readouterr().out.split()))
     assert example is not None
-    assert run(shlex.split(example.group(1))) == 0
+    for command in example.group(1).split(" && unveil "):
+        assert run(shlex.split(command)) == 0
     assert capsys.readouterr().out or any(tmp_path.iterdir())
 
 

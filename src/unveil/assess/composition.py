@@ -18,7 +18,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number, checked_share
 from unveil.assess.candidates import ProtectionCandidate, chains_of
-from unveil.assess.composition_judge import ComposedFigures, CompositionJudge
+from unveil.assess.composed_figures import ComposedFigures, CompositionMeasure
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
 from unveil.project import Need, Step
@@ -284,7 +284,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     screened = screen(records.frame, records.names, named, opened.standing)
     records = records.without(list(screened.left_out)).deferred()
     screened = screened.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
-    judge = CompositionJudge.of(records, keys, sensitive_names, wanted, partitions or {})
+    judge = CompositionMeasure.of(records, keys, sensitive_names, wanted, partitions or {})
     trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
     singles = _requested(candidates) if candidates is not None else judge.candidates(bounds or {})
     composed = trial.all(singles, more=chains)
@@ -331,7 +331,7 @@ class _Trial:
         self,
         records: Microdata,
         screen: ColumnScreen,
-        judge: CompositionJudge,
+        judge: CompositionMeasure,
         options: Mapping[str, Any],
         time_limit: float,
     ) -> None:

@@ -46,7 +46,7 @@ def named(verdict: Verdict) -> str:
     """Return the name of the release: its file without the folders, or the data set; a data frame has no name."""
     place = verdict.release
     if place in _UNNAMED or not place:
-        return "this release"
+        return "this table"
     return one_line(PurePath(place).name or place) if "://" not in place else one_line(place)
 
 

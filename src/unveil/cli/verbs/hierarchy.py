@@ -82,7 +82,10 @@ def build(
     _give(report, report.hierarchy, as_json=as_json, out=out)
 
 
-@hierarchy.command(epilog="Example: unveil hierarchy check age.csv --data adult --column age")
+@hierarchy.command(
+    epilog="Example: unveil hierarchy build adult --column age --interval 5,10 --out age.csv && "
+    "unveil hierarchy check age.csv --data adult --column age"
+)
 @grouped
 def check(
     file: File,
@@ -100,7 +103,10 @@ def check(
     give(check_hierarchy(file, reading.source(data), column), as_json=as_json, out=None)
 
 
-@hierarchy.command(epilog="Example: unveil hierarchy show age.csv --data adult --column age")
+@hierarchy.command(
+    epilog="Example: unveil hierarchy build adult --column age --interval 5,10 --out age.csv && "
+    "unveil hierarchy show age.csv --data adult --column age"
+)
 @grouped
 def show(
     file: File,
@@ -118,7 +124,10 @@ def show(
     give(check_hierarchy(file, reading.source(data, text), column), as_json=as_json, out=None)
 
 
-@hierarchy.command(epilog="Example: unveil hierarchy partitions people.csv noisy.csv --column age --same-order --out age.json")
+@hierarchy.command(
+    epilog="Example: unveil anonymize adult --mechanism add_noise --attribute age --keep-order --out noisy.csv && "
+    "unveil hierarchy partitions adult noisy.csv --column age --same-order --out age.json"
+)
 @grouped
 def partitions(
     original: Annotated[str, typer.Argument(help="The original table.", show_default=False)],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LinearMaster", "Master", "master_of"]
 
 
-class Judge(Protocol):
+class SafetyCheck(Protocol):
     """Decides whether a choice is safe, and keeps the incumbent and the bound."""
 
     bound: float
@@ -56,7 +56,7 @@ class Judge(Protocol):
 class Master(Protocol):
     """A solver of the master problem."""
 
-    def run(self, judge: Judge) -> None:
+    def run(self, judge: SafetyCheck) -> None:
         """Choose patterns and have them judged, until the choice is safe or the time is up."""
 
 
@@ -101,7 +101,7 @@ class HighsMaster:
         highs()
         self._cost, self._cells, self._cuts = cost, cells, list(cuts)
 
-    def run(self, judge: Judge) -> None:
+    def run(self, judge: SafetyCheck) -> None:
         """Choose patterns and have them judged, until the choice is safe or the time is up."""
         while True:
             check()
@@ -142,7 +142,7 @@ class ScipMaster:
         terms = zip(cut.cells.tolist(), cut.coefficients.tolist(), strict=True)
         return self._library.quicksum(coefficient * self.x[self.place[cell]] for cell, coefficient in terms)
 
-    def run(self, judge: Judge) -> None:
+    def run(self, judge: SafetyCheck) -> None:
         """Choose patterns and have them judged, until the choice is safe or the time is up."""
         handler = _handler(self._library, self, judge)
         self.model.includeConshdlr(
@@ -166,7 +166,7 @@ class ScipMaster:
             expire()
 
 
-def _handler(library: Any, master: ScipMaster, judge: Judge) -> Any:  # noqa: C901 - SCIP has four callbacks
+def _handler(library: Any, master: ScipMaster, judge: SafetyCheck) -> Any:  # noqa: C901 - SCIP has four callbacks
     """Return the handler that tells SCIP whether a choice is safe."""
 
     class Attacker(library.Conshdlr):  # type: ignore[misc]

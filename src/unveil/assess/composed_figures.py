@@ -18,7 +18,7 @@ from unveil.sources import CodedTable, load
 from unveil.sources.alignment import Alignment, side_by_side
 from unveil.sources.microdata import Microdata
 
-__all__ = ["ComposedFigures", "CompositionJudge"]
+__all__ = ["ComposedFigures", "CompositionMeasure"]
 
 _BLOCKS = 10
 """A column of more numbers than this is read by this many blocks of equally many original records."""
@@ -77,7 +77,7 @@ class ComposedFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CompositionJudge:
+class CompositionMeasure:
     """Reads every release in the same way."""
 
     records: Microdata
@@ -94,7 +94,7 @@ class CompositionJudge:
         sensitive: Sequence[str],
         needs: Sequence[Need],
         partitions: Mapping[str, Any],
-    ) -> CompositionJudge:
+    ) -> CompositionMeasure:
         """Find the blocks by which the numbers among the columns are read, unless they are given."""
         columns = dict.fromkeys([*keys, *sensitive, *(name for need in needs for name in (need.target, *need.given))])
         blocks = {name: Partition.of(spec, column=name) for name, spec in partitions.items()}
