@@ -116,6 +116,13 @@ def test_groups_of_options_may_hold_groups() -> None:
         ("unveil hierarchy ch", ["check"]),
         ("unveil dr --sens", ["--sensitive"]),
         ("unveil attack --same", ["--same-order"]),
+        ("unveil dr ad", ["adult", "adult-raw"]),
+        ("unveil dr adult --key ra", ["race"]),
+        ("unveil dr adult --nulls d", ["drop"]),
+        ("unveil measure adult --nulls w", ["wildcard"]),
+        ("unveil anonymize adult --mechanism microa", ["microaggregate"]),
+        ("unveil check adult --policy cell", ["cell-size-3", "cell-size-5", "cell-size-11", "cell-size-20"]),
+        ("unveil dr nowhere.csv --key a", []),
     ],
 )
 def test_a_shell_completes_verbs_and_options(

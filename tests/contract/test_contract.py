@@ -142,6 +142,6 @@ def test_every_verb_is_pinned() -> None:
     from unveil.cli.verbs import app
 
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    verbs = {(name,) for name in commands if name not in ("app", "hierarchy")}  # an app has no answer
+    verbs: set[tuple[str, ...]] = {(name,) for name in commands if name not in ("app", "hierarchy")}  # an app has no answer
     verbs |= {("hierarchy", name) for name in commands["hierarchy"].commands}
     assert verbs == {tuple(words[: 1 + (words[0] == "hierarchy")]) for words in COMMANDS.values()}

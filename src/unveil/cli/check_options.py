@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.completion import preset_names
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import (
     ClassNullPolicy,
@@ -53,7 +54,13 @@ class TrialOptions:
 
     release: Data = None
     policy: Annotated[
-        str | None, typer.Option("--policy", metavar="FILE|PRESET", help="A policy file, a project file, or a preset.")
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE|PRESET",
+            help="A policy file, a project file, or a preset.",
+            autocompletion=preset_names,
+        ),
     ] = None
     key: Key = None
     sensitive: SensitiveColumns = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unveil.cli.completion import class_null_words, column_names, data_names, null_words
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 from unveil.output import cannot_write
@@ -69,14 +70,23 @@ Data = Annotated[
         metavar="DATA",
         help="A file (CSV, Parquet, ...), '-', a built-in data set, or a database table such as postgresql://host/db?table=t.",
         show_default=False,
+        autocompletion=data_names,
     ),
 ]
 Key = Annotated[
-    list[str] | None, typer.Option("--key", metavar="COLUMN", help="A column an intruder may know; repeat it for more.")
+    list[str] | None,
+    typer.Option(
+        "--key", metavar="COLUMN", help="A column an intruder may know; repeat it for more.", autocompletion=column_names
+    ),
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option("--sensitive", metavar="COLUMN", help="The column to protect; default: the identity of the record."),
+    typer.Option(
+        "--sensitive",
+        metavar="COLUMN",
+        help="The column to protect; default: the identity of the record.",
+        autocompletion=column_names,
+    ),
 ]
 PartitionFile = Annotated[
     list[str] | None,
@@ -87,12 +97,21 @@ PartitionFile = Annotated[
     ),
 ]
 NullPolicy = Annotated[
-    str | None, typer.Option("--nulls", metavar="POLICY", help="category (a null is a value; default), drop or error.")
+    str | None,
+    typer.Option(
+        "--nulls",
+        metavar="POLICY",
+        help="category (a null is a value; default), drop or error.",
+        autocompletion=null_words,
+    ),
 ]
 ClassNullPolicy = Annotated[
     str | None,
     typer.Option(
-        "--nulls", metavar="POLICY", help="category (a null is a value; default), drop, error or wildcard (matches any)."
+        "--nulls",
+        metavar="POLICY",
+        help="category (a null is a value; default), drop, error or wildcard (matches any).",
+        autocompletion=class_null_words,
     ),
 ]
 Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.completion import mechanism_names
 from unveil.cli.inputs import Inputs
 from unveil.cli.options import give
 from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, told_written
@@ -35,6 +36,7 @@ class MechanismOptions:
             "--mechanism",
             metavar="NAME",
             help="Protect by this instead of generalisation: microaggregate, pram, ...; any: the best.",
+            autocompletion=mechanism_names,
         ),
     ] = None
     need: Annotated[

@@ -46,14 +46,18 @@ def init(
         _taken_over(data, out, force=force, as_json=as_json)
         return
     start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
-    asking = not yes and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
-    if asking:
-        start = _answered(start)
+    asking = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+    start = _answered(start) if asking else start
+    _write(start, force=force, hint=bool(start.questions) and not (asking or yes))
+    give(start, as_json=as_json, out=None)
+
+
+def _write(start: Start, *, force: bool, hint: bool) -> None:
+    """Write the project, and say how the questions that are left open can be answered."""
     start.write(force=force)
-    if start.questions and not (asking or yes):
+    if hint:
         sys.stderr.write("unveil init asks the questions left open in a terminal; --yes accepts what is proposed.\n")
     sys.stderr.write("".join(f"written: {without_credentials(path)}\n" for path in start.files()))
-    give(start, as_json=as_json, out=None)
 
 
 def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
