@@ -135,3 +135,61 @@ def test_no_room_reaches_past_the_front_door_of_another(room: str) -> None:
     assert not private
     assert {module: places for module, places in reached.items() if module not in open_modules(room)} == {}
     assert not [module for module in reached if module.rpartition(".")[2].startswith("_")]
+
+
+ON_PURPOSE = {
+    ("results", "results._altair", "results.cells", "results.displayed", "results.html_view", "results.terminal"): (
+        "a result shows itself, in forms that are loaded when they are asked for"
+    ),
+    (
+        "tables.classification",
+        "tables.files.hierarchies",
+    ): "a classification may be given as a file, which is made of classifications",
+    ("tables.crosstable", "tables.suppression.suppress"): "a table has the method that protects it",
+}
+"""Modules that import each other inside functions, and why."""
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(HOME).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _run_imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports that are run, inside functions, too: all but those for type checkers."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.If) and "TYPE_CHECKING" in ast.unparse(inner.test):
+            continue
+        if isinstance(inner, ast.Import | ast.ImportFrom):
+            yield inner
+        yield from _run_imports(inner)
+
+
+def _needed(tree: ast.AST) -> set[str]:
+    """Return the modules that a module imports when it runs; of a name, the module that has it."""
+    needed: set[str] = set()
+    for node in _run_imports(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unveil."):
+            home = (node.module or "").removeprefix("unveil.")
+            needed |= {f"{home}.{one.name}" if _is_module(f"{home}.{one.name}") else home for one in node.names}
+        elif isinstance(node, ast.Import):
+            needed |= {one.name.removeprefix("unveil.") for one in node.names if one.name.startswith("unveil.")}
+    return needed
+
+
+def test_modules_import_each_other_only_on_purpose() -> None:
+    needs = {_module(path): _needed(tree) for path, tree in TREES.items()}
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [*needs[start]]
+        while waiting:
+            if (one := waiting.pop()) in needs and one not in seen:
+                seen.add(one)
+                waiting += needs[one]
+        return seen
+
+    within = {name: seen for name in needs if name in (seen := reached(name))}
+    cycles = {
+        tuple(sorted(other for other in within if other in seen and name in within[other])) for name, seen in within.items()
+    }
+    assert cycles == set(ON_PURPOSE)

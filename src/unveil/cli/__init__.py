@@ -14,16 +14,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-__all__ = ["StoppedError", "main"]
+__all__ = ["main"]
 
 _COMPLETION = {"--install-completion", "--show-completion"}
 """Options that end the program themselves."""
 _COMPLETING = "_UNVEIL_COMPLETE"
 """What a shell sets when it asks how the words typed so far may be completed."""
-
-
-class StoppedError(Exception):
-    """An interrupt after which a file is kept; its text says which, and how to go on with it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

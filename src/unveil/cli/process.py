@@ -24,7 +24,7 @@ from unveil.output import placed, remove_hidden, taking_place
 if TYPE_CHECKING:
     from unveil.run import Run
 
-__all__ = [
+__all__ = ["StoppedError",
     "ending", "flushed", "interrupting", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
     "was_heard",
 ]  # fmt: skip
@@ -51,6 +51,10 @@ _runs: list[Run] = []
 """The run that is cancelled if the main thread does not hear a signal."""
 _kept: list[Callable[[], str]] = []
 """Each says what is kept if the process ends; the empty text: nothing is."""
+
+
+class StoppedError(Exception):
+    """An interrupt after which a file is kept; its text says which, and how to go on with it."""
 
 
 def say(message: str) -> None:

@@ -9,11 +9,10 @@ from typing import Annotated
 
 import typer
 
-from unveil.cli import StoppedError
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
 from unveil.cli.options import showing_progress
-from unveil.cli.process import leaving_with
+from unveil.cli.process import StoppedError, leaving_with
 from unveil.cli.study_options import AnswerOptions, StudyOptions
 
 
