@@ -12,7 +12,7 @@ drawn at random, so the share has an interval; for persons with few sets, all of
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import counted, number
-from unveil.run import Steps
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source, tallied
 from unveil.stream.derived import Derived, with_derived
 
@@ -37,8 +37,8 @@ __all__ = ["Unicity", "UnicityAt", "unicity"]
 
 _MOST_POINTS = 20
 _Z95 = 1.959963984540054
-_PIECE = 1 << 22
-"""How many random numbers are drawn at once."""
+_PIECE = 1 << 16
+"""How many points of sets are examined between two steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,7 @@ class Unicity(Result):
 
 
 @checked_arguments
+@in_run
 def unicity(
     data: Data,
     person: str,
@@ -148,7 +149,7 @@ def unicity(
     partitions: Mapping[str, Any] | None = None,
     derived: Mapping[str, Derived] | None = None,
     seed: int = 0,
-    progress: Steps | None = None,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Unicity:
     """Measure the share of persons whom p points of their trajectory single out.
 
@@ -169,7 +170,8 @@ def unicity(
     seed
         The seed of the draws.
     progress
-        Called with how many numbers of points are done, and how many there are.
+        A run, or a function that is called with the stage, the persons examined so far and all of them; for each number of
+        points they are examined anew.
 
     Returns
     -------
@@ -192,11 +194,7 @@ def unicity(
         raise ArgumentError(f"a point is formed by columns other than {shown(person)}, which names the person; name those.")
     trajectories, records, left_out = _trajectories(data, person, names, partitions, dict(derived or {}))
     chance = np.random.default_rng(checked_seed(seed))
-    results = []
-    for at, one in enumerate(wanted):
-        results.append(trajectories.unicity(one, draws, chance))
-        if progress is not None:
-            progress(at + 1, len(wanted))
+    results = [trajectories.unicity(one, draws, chance) for one in wanted]
     sizes = (len(trajectories.of_person) - 1, len(trajectories.of_point) - 1)
     return Unicity(tuple(results), person, names, *sizes, records, left_out, seed)
 
@@ -229,31 +227,39 @@ class _Trajectories:
         few = sets[np.searchsorted(np.unique(lengths), lengths[able])] <= draws
         exact, drawn = able[few], able[~few]
         number_of_sets = np.array([math.comb(int(length), p) for length in lengths[exact]], dtype=np.int64)
-        certain = self._all(exact, p) / number_of_sets
-        likely = self._drawn(drawn, p, draws, chance) / draws
+        with active_run().stage(f"persons, {counted(p, 'point')}") as steps:
+            step = max(_PIECE // (draws * p), 1)
+            certain = self._all(exact, p, step, lambda done: steps(done, len(able))) / number_of_sets
+            likely = self._drawn(drawn, p, draws, chance, step, lambda done: steps(len(exact) + done, len(able))) / draws
         share = (float(certain.sum()) + float(likely.sum())) / len(able)
         low, high = _interval(likely, draws)
         fixed, weight = float(certain.sum()) / len(able), len(drawn) / len(able)
         examined = int(number_of_sets.sum()) + draws * len(drawn)
         return UnicityAt(p, share, fixed + weight * low, fixed + weight * high, len(able), short, examined, len(exact))
 
-    def _all(self, who: NDArray[np.int64], p: int) -> NDArray[np.int64]:
+    def _all(self, who: NDArray[np.int64], p: int, step: int, told: Callable[[int], None]) -> NDArray[np.int64]:
         from unveil.stream.unicity_kernels import single_out_all
 
-        alone = np.zeros(len(who), dtype=np.int64)
-        if len(who):
-            single_out_all(who, p, self.points, self.of_person, self.persons, self.of_point, alone)
+        alone, flag = np.zeros(len(who), dtype=np.int64), active_run().flag
+        for start in range(0, len(who), step):
+            stop = min(start + step, len(who))
+            single_out_all(who[start:stop], p, self.points, self.of_person, self.persons, self.of_point, alone[start:stop], flag)
+            told(stop)
         return alone
 
-    def _drawn(self, who: NDArray[np.int64], p: int, draws: int, chance: np.random.Generator) -> NDArray[np.int64]:
+    def _drawn(
+        self, who: NDArray[np.int64], p: int, draws: int, chance: np.random.Generator, step: int, told: Callable[[int], None]
+    ) -> NDArray[np.int64]:
         from unveil.stream.unicity_kernels import single_out_drawn
 
-        alone = np.zeros(len(who), dtype=np.int64)
-        step = max(_PIECE // (draws * p), 1)
+        alone, flag = np.zeros(len(who), dtype=np.int64), active_run().flag
         for start in range(0, len(who), step):
-            piece = who[start : start + step]
-            picks = chance.random((len(piece), draws, p))
-            single_out_drawn(piece, picks, self.points, self.of_person, self.persons, self.of_point, alone[start : start + step])
+            stop = min(start + step, len(who))
+            picks = chance.random((stop - start, draws, p))
+            single_out_drawn(
+                who[start:stop], picks, self.points, self.of_person, self.persons, self.of_point, alone[start:stop], flag
+            )
+            told(stop)
         return alone
 
 

@@ -1,7 +1,8 @@
 """The compiled loops of unicity, which find the sets of points that belong to one person alone.
 
 Persons and points are numbered; `points` contains the sorted points of each person, run by run (`of_person` says where each run
-begins), and `persons` the persons of each point (`of_point`). numba is imported with this module.
+begins), and `persons` the persons of each point (`of_point`). The loops end early once
+`flag[0]` is not 0. numba is imported with this module.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, 
 
 
 @compiled
-def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any) -> None:
+def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any, flag: Any) -> None:
     """Count for each of some persons how many of all their sets of p points single them out."""
     places = np.empty(p, dtype=np.int64)
     chosen = np.empty(p, dtype=np.int64)
@@ -64,7 +65,7 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
         for place in range(p):
             places[place] = place
         count = 0
-        while True:
+        while flag[0] == 0:
             # check the combination
             for place in range(p):
                 chosen[place] = points[start + places[place]]
@@ -83,7 +84,9 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
 
 
 @compiled
-def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any) -> None:
+def single_out_drawn(
+    who: Any, picks: Any, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any, flag: Any
+) -> None:
     """Count for each of some persons how many of the sets drawn single them out.
 
     `picks` holds a number from 0 to 1 for every person, draw and point, which selects one of the points that are left.
@@ -96,6 +99,8 @@ def single_out_drawn(who: Any, picks: Any, points: Any, of_person: Any, persons:
         start, number = of_person[person], of_person[person + 1] - of_person[person]
         count = 0
         for draw in range(draws):
+            if flag[0] != 0:
+                return
             for place in range(p):
                 # draw without replacement: the pick counts only points that are left
                 pick = np.int64(picks[at, draw, place] * (number - place))
