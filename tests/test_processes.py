@@ -13,7 +13,8 @@ from typing import NoReturn
 
 import pytest
 
-from unveil.errors import ArgumentError, CancelledError, LostProcessError
+import unveil
+from unveil.errors import ArgumentError, CancelledError, LostProcessError, UnsupportedDataError
 from unveil.processes import Advance, Notice, run_in_process
 from unveil.run import Limits, Run, active_run
 
@@ -109,6 +110,34 @@ def test_a_process_that_is_killed_is_reported() -> None:
 def test_an_answer_that_cannot_be_sent_is_reported() -> None:
     with pytest.raises(LostProcessError, match="ended with a lock"):
         run_in_process(unsendable)
+
+
+def test_a_study_and_a_pair_travel_without_what_was_counted() -> None:
+    study = unveil.Study("paper-4", key=["ZIP"])
+    assert repr(unveil.measure(study)) == repr(run_in_process(unveil.measure, study))
+    pair = unveil.Pair("paper-4", "paper-3", sensitive="Disease", mapping={"Age": "Age*"}, same_order=True)
+    attacked = run_in_process(unveil.attack, pair, link_records=False)
+    assert attacked.to_dict() == unveil.attack(pair, link_records=False).to_dict()
+
+
+def test_a_table_of_a_file_is_opened_again(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "held.duckdb")) as connection:
+        connection.execute("CREATE TABLE held AS SELECT range % 3 AS a FROM range(9)")
+    study = unveil.Study(f"{tmp_path / 'held.duckdb'}?table=held", key=["a"])
+    assert "k = 3" in repr(unveil.measure(pickle.loads(pickle.dumps(study))))  # noqa: S301 - our own
+
+
+def test_what_only_this_process_can_reach_is_refused() -> None:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        relation = connection.sql("SELECT range AS a FROM range(9)")
+        with pytest.raises(UnsupportedDataError, match="belongs to this process"):
+            run_in_process(unveil.measure, unveil.Study(relation, key=["a"]))
+        with pytest.raises(ArgumentError, match="cannot be sent to another process"):
+            run_in_process(unveil.measure, relation)
 
 
 def test_events_pickle() -> None:

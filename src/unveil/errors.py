@@ -237,6 +237,11 @@ class UnsupportedDataError(UnveilError, TypeError):
         )
 
     @classmethod
+    def held_here(cls, place: str, instead: str) -> UnsupportedDataError:
+        """Report data that only this process can reach, where another one is to work on it."""
+        return cls(f"{place}: its connection belongs to this process, and another cannot use it; {instead}, or collect it first.")
+
+    @classmethod
     def no_number(cls, column: str, kind: object) -> UnsupportedDataError:
         """Report a column whose values cannot be summed."""
         return cls(f"column {shown(column)} holds {kind} values, and the values and weights of a table are numbers.")

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.errors import CancelledError, LostProcessError
+from unveil.errors import ArgumentError, CancelledError, LostProcessError, UnveilError
 from unveil.run import Limits, Run, active_run
 
 __all__ = ["Advance", "Notice", "run_in_process"]
@@ -83,6 +83,8 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
 
     Raises
     ------
+    ArgumentError, UnsupportedDataError
+        If an argument cannot be sent to another process, as an open connection cannot.
     CancelledError
         If the run was cancelled. The other process has ended then; it is killed if it does not end by itself.
     LostProcessError
@@ -104,8 +106,17 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     here, there = spawning.Pipe(duplex=False)
     flag = RawArray("B", 1)
     child = spawning.Process(target=_work, args=(there, flag, run.limits, function, args, options), daemon=True)
-    child.start()
-    there.close()
+    try:
+        child.start()
+    except UnveilError:
+        raise
+    except (TypeError, AttributeError, pickle.PicklingError):
+        raise ArgumentError(
+            "the function or an argument cannot be sent to another process; take a function of a module, and give data as a "
+            "frame, a path or an address."
+        ) from None
+    finally:
+        there.close()
     try:
         with run:
             return _waited_for(here, run)  # type: ignore[no-any-return]

@@ -33,6 +33,10 @@ class HeldSource(Source):
         self._columns: dict[str, pl.Series] = {}
         self._coded: dict[str, Coded] = {}
 
+    def __reduce__(self) -> tuple[type[HeldSource], tuple[Source]]:
+        """Travel to another process without the columns: only the source does, which is read again there."""
+        return HeldSource, (self._source,)
+
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         with self._lock:
             known, missing = self._columns, [name for name in columns if name not in self._columns]

@@ -57,6 +57,10 @@ class Tables:
         self._tables: dict[_Question, CodedTable] = {}
         self._counts: dict[_Question, Counts] = {}
 
+    def __reduce__(self) -> tuple[type[Tables], tuple[Source]]:
+        """Travel to another process without what was counted: only the source does, which is read again there."""
+        return Tables, (self.source,)
+
     def table(
         self, columns: Sequence[str], nulls: str = "category", weights: str | None = None, *, owners: Sequence[str] = ()
     ) -> CodedTable:

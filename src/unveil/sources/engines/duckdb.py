@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import polars as pl
 
@@ -54,6 +54,10 @@ class RelationSource(EngineSource):
         _library()
         super().__init__(place, text_names(relation.columns, place))
         self._relation = relation
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to travel to another process."""
+        raise UnsupportedDataError.held_here(self.place, "name the table of a file, such as data.duckdb?table=NAME")
 
     @property
     def numbers(self) -> Mapping[str, bool]:

@@ -34,6 +34,10 @@ class Session(Generic[_Connection]):
         self._holders = 0
         self._kept: tuple[_Connection, ExitStack] | None = None
 
+    def __reduce__(self) -> tuple[type[Session[_Connection]], tuple[Callable[[], AbstractContextManager[_Connection]]]]:
+        """Travel to another process without a connection: it opens its own there."""
+        return Session, (self._connect,)
+
     @contextmanager
     def connection(self) -> Iterator[_Connection]:
         """Give the connection that is held, or open one for this question; after a failure, a held connection is closed."""

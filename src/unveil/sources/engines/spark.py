@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import polars as pl
 
@@ -54,6 +54,10 @@ class SparkSource(EngineSource):
         self.numbered = frame.toDF(*(str(at) for at in range(len(self.names))))
         self.kinds = {field.name: field.dataType.typeName() for field in frame.schema.fields}
         self._at = {name: str(at) for at, name in enumerate(self.names)}
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to travel to another process."""
+        raise UnsupportedDataError.held_here(self.place, "name its table by an address")
 
     def plain(self, name: str) -> Any:
         """Return a column as it is."""
