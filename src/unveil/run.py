@@ -15,6 +15,8 @@ Anyone who writes a loop that lasts asks for the run that is active, and looks a
         ...
     with run.stage("linkage") as steps:              # where steps are reported by hand: steps(done, total)
         ...
+    for text in run.through("texts", texts):         # the same for many small steps, reported about a hundred times
+        ...
     run.check()                                      # where there are no steps to report
     kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
     run.check()                                      # so the half-done answer is never used
@@ -42,7 +44,7 @@ from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.errors import ArgumentError, CancelledError
 from unveil.fitting import kind_of
 
-__all__ = ["Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run"]
+__all__ = ["Clock", "Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run"]
 
 Steps: TypeAlias = Callable[[int, int], None]
 """Called with the number of steps done, and of all steps."""
@@ -57,6 +59,8 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 _GOING, _CANCELLED, _LATE = 0, 1, 2
 """The values that the flag of a run may have."""
 _MEMORY = 2 << 30
+_TOLD = 100
+"""How often a stage of many small steps is told about."""
 
 
 @checked_arguments
@@ -112,6 +116,24 @@ class Limits:
                 object.__setattr__(self, name, self.memory >> share)
 
 
+class Clock:
+    """When work is to be cut short, and whether some was, by this time or by one within it."""
+
+    __slots__ = ("around", "end", "expired")
+
+    def __init__(self, end: float, around: Clock | None) -> None:
+        self.end: float = end if around is None else min(end, around.end)
+        self.around = around
+        self.expired = False
+
+    def expire(self) -> None:
+        """Note that work was cut short."""
+        clock: Clock | None = self
+        while clock is not None:
+            clock.expired = True
+            clock = clock.around
+
+
 class Run:
     """How a call reports while it works, how it is stopped, and what it may use.
 
@@ -159,6 +181,7 @@ class Run:
             raise ArgumentError(f"limits must be Limits, not {kind_of(limits)}.")
         self.limits = limits or Limits()
         self.flag = np.zeros(1, np.uint8) if flag is None else flag
+        self.clock: Clock | None = None
         self._progress, self._notice = progress, notice
         self._entered, self._keeps_time = 0, flag is None
         self._clock: threading.Timer | None = None
@@ -228,6 +251,18 @@ class Run:
             yield item
             step()
 
+    def through(self, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
+        """Yield many small items one by one; the run is looked at for each, and reported about a hundred times in all."""
+        if not items:
+            return
+        every = -(-len(items) // _TOLD)
+        self.at(stage, 0, len(items))
+        for done, item in enumerate(items, 1):
+            self.check()
+            yield item
+            if done % every == 0 or done == len(items):
+                self.at(stage, done, len(items))
+
     def notify(self, line: str) -> None:
         """Tell a person something in one line."""
         if self._notice is not None:
@@ -241,7 +276,19 @@ class Run:
 
     def telling(self, progress: Stages | None) -> Run:
         """Return a run with the limits of this one, cancelled with it, that reports its steps to another function, or nowhere."""
-        return Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
+        told = Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
+        told.clock = self.clock
+        return told
+
+    def until(self, end: float) -> Run:
+        """Return a run that reports as this one and is cancelled with it; its work is to be cut short at a monotonic time.
+
+        Work that is cut short answers with the best found so far, and notes on the run's `clock` that it was. A time within
+        another one ends no later than that.
+        """
+        told = self.telling(self._progress)
+        told.clock = Clock(end, self.clock)
+        return told
 
     def __enter__(self) -> Self:
         """Make this run the active one."""

@@ -23,6 +23,7 @@ from unveil.errors import ArgumentError, listed
 from unveil.errors import shown as quoted
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted
+from unveil.run import active_run, in_run
 from unveil.sources import Data
 from unveil.tables.build import table as build
 from unveil.tables.cells import equations
@@ -220,6 +221,7 @@ def _listed(rate: tuple[float, float] | None) -> list[float] | None:
 
 
 @checked_arguments
+@in_run
 def attack_table(
     data: Data | CrossTable | SuppressedTable,
     by: Names | None = None,
@@ -378,6 +380,7 @@ class _Attacks:
 
     def _attack(self, attack: str, cell: int, learns: str, reached: Reached, part: float | None) -> CellAttack:
         """Return an attack on a cell that is shown; the whole table would say the same."""
+        active_run().check()
         contribution = attack in ("internal", "dominance")
         who = "the largest contributor" if contribution else "anyone"
         rates = [rate(cell, reached, contribution=contribution) for rate in (self.gains.whole, self.gains.published)]
@@ -410,6 +413,7 @@ class _Attacks:
         marked = GroupRule(table.names[self.axis], self.coalition).primary(table) & shown & (table.n > 0)
         attacks = []
         for cell in np.flatnonzero(marked).tolist():
+            active_run().check()
             n = int(table.n[cell])
             rates = [one.rate(cell, among=True) for one in self.classes]
             attacks.append(CellAttack("group disclosure", cell, "anyone", learns, float(n), float(n), n, None, *rates))

@@ -6,7 +6,8 @@ Whoever sets a limit decides what happens when it has passed::
         ...                # `check()` in every long loop raises `OutOfTime` once the time is up
     clock.expired          # whether anything was cut short
 
-A limit within another one ends no later than the outer one.
+The limit belongs to the run of the block (`Run.until`), so `check()` also ends the work of a cancelled run. A limit within
+another one ends no later than the outer one.
 """
 
 from __future__ import annotations
@@ -15,63 +16,42 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
-__all__ = ["Clock", "OutOfTime", "check", "expire", "left", "limited"]
+from unveil.run import Clock, active_run
+
+__all__ = ["OutOfTime", "check", "expire", "left", "limited"]
 
 
 class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best result so far is used
     """The time is up."""
 
 
-class Clock:
-    """The end of a time limit, and whether anything was cut short by it or by a limit within it."""
-
-    __slots__ = ("around", "end", "expired")
-
-    def __init__(self, end: float, around: Clock | None) -> None:
-        self.end: float = end if around is None else min(end, around.end)
-        self.around = around
-        self.expired = False
-
-    def expire(self) -> None:
-        """Note that work was cut short."""
-        clock: Clock | None = self
-        while clock is not None:
-            clock.expired = True
-            clock = clock.around
-
-
-_CLOCK: ContextVar[Clock | None] = ContextVar("time limit of tables", default=None)
-
-
 @contextmanager
 def limited(seconds: float | None) -> Iterator[Clock]:
     """Limit the time of the block, in seconds; None for no limit of its own."""
-    clock = Clock(math.inf if seconds is None else time.monotonic() + seconds, _CLOCK.get())
-    token = _CLOCK.set(clock)
-    try:
-        yield clock
-    finally:
-        _CLOCK.reset(token)
+    run = active_run().until(math.inf if seconds is None else time.monotonic() + seconds)
+    with run:
+        yield run.clock or Clock(math.inf, None)
 
 
 def left() -> float:
     """Return the seconds that are left; infinity if there is no limit."""
-    clock = _CLOCK.get()
+    clock = active_run().clock
     return math.inf if clock is None or clock.end == math.inf else clock.end - time.monotonic()
 
 
 def check() -> None:
-    """Raise `OutOfTime` if the time is up."""
-    clock = _CLOCK.get()
+    """Stop if the run is cancelled; raise `OutOfTime` if the time is up."""
+    run = active_run()
+    run.check()
+    clock = run.clock
     if clock is not None and clock.end != math.inf and time.monotonic() > clock.end:
         expire()
 
 
 def expire() -> None:
     """Note that the time is up, and raise `OutOfTime`."""
-    clock = _CLOCK.get()
+    clock = active_run().clock
     if clock is not None:
         clock.expire()
     raise OutOfTime

@@ -133,6 +133,7 @@ def _cleared(
     """Eliminate the pivot's column from all other rows."""
     inverse = pow(row[column], -1, prime)
     for number in sorted(where[column]):
+        check()
         other = rows[number]
         factor = other[column] * inverse % prime
         for at, entry in row.items():

@@ -174,8 +174,8 @@ class _Search:
             )
             for side in (0, 1):
                 self._together(side)
-            for side in (1, 0):
-                self._one_by_one(side, step)
+            self._one_by_one(1, lambda done: step(done // 2))
+            self._one_by_one(0, lambda done: step((len(self.low) + done) // 2))
         step(len(self.low))
         far = self.far / 2  # beyond it, only the bounds from single equations and known bounds apply
         return np.where(self.low <= -far, self.ends[0], self.low), np.where(self.high >= far, self.ends[1], self.high)
@@ -227,5 +227,4 @@ class _Search:
                     self.outer_high[at] = self.high[at]
                 else:
                     self.outer_low[at] = self.low[at]
-            if side == 0:
-                step(len(self.low) * (done + 1) // len(ends))
+            step(len(self.low) * (done + 1) // len(ends))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.tables.deadline import check
+
 if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -30,6 +32,7 @@ def propagated(
     if not len(row):
         return low, high
     for _ in range(_ROUNDS):
+        check()
         least, most = _others(row, column, sign, low, high, matrix.shape[0])
         rest_high, rest_low = right[row] - least, right[row] - most  # what sign * y may be
         new_low, new_high = np.where(sign > 0, rest_low, -rest_high), np.where(sign > 0, rest_high, -rest_low)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from unveil.errors import MissingExtraError, TableError
+from unveil.run import active_run
 from unveil.tables.deadline import check, expire, left
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ _PRECISE = 1e-7
 """How far an interior point may violate an equation or a bound."""
 _PRIMAL = 4
 """HiGHS's number for the primal simplex method."""
+_MOMENT = 0.05
+"""Seconds between two looks at whether the run is cancelled."""
 MOST_UNKNOWNS = 1_000_000
 """A larger program is refused: it would not end."""
 
@@ -86,9 +90,41 @@ class LinearProgram:
             self.option("solver", value="simplex")
         if primal:
             self.option("simplex_strategy", value=_PRIMAL)
+        self._whole = integer is not None
+        self._watched = [np.zeros(1, dtype=np.uint8)]
+        self._be_stoppable()
         self.solver.passModel(model)
         self._costly: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._limited = False
+
+    def _be_stoppable(self) -> None:
+        """Let the solver look, now and then, at whether the run in which it works is cancelled."""
+
+        def looked(_kind: Any, _line: str, _found: Any, answer: Any, _data: Any) -> None:
+            answer.user_interrupt = bool(watched[0][0])
+
+        watched, kinds = self._watched, self._library.cb.HighsCallbackType
+        self.solver.setCallback(looked, None)
+        for kind in (kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, kinds.kCallbackMipInterrupt):
+            self.solver.startCallback(kind)
+
+    def _run(self) -> None:
+        """Run the solver; stop if the run is cancelled meanwhile.
+
+        Before it branches, an integer program is solved for a while without a look at the run. It works in a thread of its own,
+        so that nobody waits for that; the thread ends at the next look.
+        """
+        run = active_run()
+        self._watched[0] = run.flag
+        if self._whole:
+            working = threading.Thread(target=self.solver.run, daemon=True)
+            working.start()
+            while working.is_alive():
+                run.check()
+                working.join(_MOMENT)
+        else:
+            self.solver.run()
+        run.check()
 
     def _finite(self, bounds: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(np.asarray(bounds, dtype=np.float64), -self._library.kHighsInf, self._library.kHighsInf)
@@ -129,7 +165,7 @@ class LinearProgram:
         self._keep_time()
         if fresh:
             self.solver.clearSolver()
-        self.solver.run()
+        self._run()
         status, kinds = self.solver.getModelStatus(), self._library.HighsModelStatus
         if partial and status in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kInterrupt):
             feasible = self.solver.getInfo().primal_solution_status == self._library.SolutionStatus.kSolutionStatusFeasible
@@ -138,7 +174,7 @@ class LinearProgram:
             expire()
         if status not in (kinds.kOptimal, kinds.kUnbounded, kinds.kUnboundedOrInfeasible, kinds.kInfeasible):
             self.solver.clearSolver()  # a start that led nowhere
-            self.solver.run()
+            self._run()
             status = self.solver.getModelStatus()
         return np.array(self.solver.getSolution().col_value) if status == kinds.kOptimal else None
 
@@ -159,7 +195,7 @@ class LinearProgram:
         self.option("run_crossover", value="off")
         self._keep_time()
         self.solver.clearSolver()
-        self.solver.run()
+        self._run()
         status, kinds = self.solver.getModelStatus(), self._library.HighsModelStatus
         precise = status == kinds.kOptimal and self.solver.getInfo().max_primal_infeasibility <= _PRECISE
         point = np.array(self.solver.getSolution().col_value) if precise else None

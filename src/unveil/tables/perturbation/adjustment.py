@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from unveil.arguments import checked_arguments
 from unveil.errors import TableError
+from unveil.run import active_run, in_run
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
@@ -31,6 +32,7 @@ _WHOLE_UP_TO = 60
 
 
 @checked_arguments
+@in_run
 def adjust(  # noqa: PLR0913 - a public door
     table: CrossTable,
     rules: str | TableRule | Sequence[str | TableRule],
@@ -74,7 +76,8 @@ def adjust(  # noqa: PLR0913 - a public door
     weight = np.ones(len(problem)) if cost == "cells" else 1.0 / np.maximum(1.0, np.abs(table.amounts(cost)[problem.cells]))
     still = problem.fixed | _kept(table, problem, keep)
     figure = table.amounts(problem.on).copy()
-    moves, exact = _moves(problem, down, up, weight, still, time_limit)
+    with active_run().stage("adjustment"):
+        moves, exact = _moves(problem, down, up, weight, still, time_limit)
     if moves is None:
         raise TableError(
             f"no table that adds up has all {int(problem.primary.sum()):,} sensitive cells far enough from their true figures; "

@@ -15,6 +15,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_number
 from unveil.errors import TableError
 from unveil.randomness import chance_of
+from unveil.run import active_run, in_run
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.rules import On
@@ -33,6 +34,7 @@ _NEAR = 0.02
 
 
 @checked_arguments
+@in_run
 def round_table(
     table: CrossTable,
     *,
@@ -102,7 +104,7 @@ def _controlled(
     below = np.floor(value / base + 1e-9)
     exact = np.abs(value / base - np.rint(value / base)) < 1e-9  # noqa: PLR2004 - rounding
     below = np.where(exact, np.rint(value / base), below)
-    for steps in range(_STEPS + 1):
+    for steps in active_run().each("rounding", range(_STEPS + 1)):
         multiples = _nearest(matrix, value / base, below, exact, steps, time_limit)
         if multiples is not None:
             return multiples * base, steps

@@ -98,6 +98,7 @@ class Kernel:
         """Return a mixture of the solutions."""
         total = np.zeros(len(self.basis), dtype=np.int64)
         for column, factor in enumerate(factors.tolist()):
+            check()
             total = (total + self.basis[:, column] * factor) % _PRIME
         return total
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import OutOfTime, left, limited
+from unveil.tables.deadline import OutOfTime, check, left, limited
 from unveil.tables.intervals import Unknowns
 from unveil.tables.solver import LinearProgram
 from unveil.tables.suppression.kernel import Kernel, dearest
@@ -65,6 +65,7 @@ def _thin(problem: CellProblem, kept: NDArray[np.bool_], step: Callable[[int, in
     pool = _Pool(problem, cells)
     order = dearest(problem, cells)
     for done, at in enumerate(order):
+        check()
         pool.publish(at)
         kept[cells[at]] = not pool.published[at]
         if step is not None:

@@ -80,6 +80,7 @@ class EquationRows:
             check()
             row = self.waiting.popleft()
             while self.given_away(row):
+                check()
                 cell = self._companion(row)
                 if cell < 0:
                     break  # only all equations together can say whether that matters
