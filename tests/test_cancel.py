@@ -1,6 +1,7 @@
 """A long call is cancelled from another thread and from another process, and ends soon, whatever it is doing.
 
-The bounds are generous, since other work may share the machine; every call here would last many times as long.
+The bounds on seconds are generous, since other work may share the machine; every call here would last many times as long. That a
+call ends within a second is tested by how often it looks at its run: at least once for each unit of its work.
 """
 
 from __future__ import annotations
@@ -86,6 +87,152 @@ def duckdb(folder: Path) -> Job:
             "CREATE VIEW pairs AS SELECT hash(a.range, b.range) % 1000 AS a FROM range(2000000) a, range(2000000) b"
         )
     return unveil.discrimination_rate, (f"{file}?table=pairs", "a"), {}
+
+
+# How often a call looks at its run ----------------------------------------------------------------------------------------
+
+SMALL: dict[str, tuple[Callable[[], Callable[[], object]], int]] = {}
+"""Calls on small data, each with how many units of work it has at least; units are records, cells, persons or pieces."""
+
+
+def small(units: int) -> Callable[[Callable[[], Callable[[], object]]], Callable[[], Callable[[], object]]]:
+    """Put a small call on the list."""
+
+    def put(make: Callable[[], Callable[[], object]]) -> Callable[[], Callable[[], object]]:
+        SMALL[make.__name__] = make, units
+        return make
+
+    return put
+
+
+@small(60)
+def unicity_drawn() -> Callable[[], object]:
+    # 60 persons of 30 points, whose sets make pieces of 65,536 points
+    visits = pl.DataFrame({"who": np.repeat(np.arange(60), 30), "where": np.random.default_rng(0).integers(0, 500, 1800)})
+    return lambda: unveil.stream.unicity(visits, "who", "where", p=4, draws=16_384)
+
+
+def crosstable() -> unveil.tables.CrossTable:
+    random = np.random.default_rng(0)
+    columns = {"a": random.integers(0, 8, 400), "b": random.integers(0, 7, 400)}
+    return unveil.table(pl.DataFrame(columns), ["a", "b"])
+
+
+@small(50)
+def suppressed_by_programs() -> Callable[[], object]:
+    table = crosstable()
+    return lambda: unveil.tables.suppress(table, "threshold=4")
+
+
+@small(50)
+def suppressed_by_elimination() -> Callable[[], object]:
+    table = crosstable()
+    return lambda: unveil.tables.suppress(table, "threshold=4", method="gauss")
+
+
+@small(4)
+def rounded() -> Callable[[], object]:
+    table = crosstable()
+    return lambda: unveil.tables.round_table(table, base=5)
+
+
+@small(4)
+def adjusted() -> Callable[[], object]:
+    table = crosstable()
+    return lambda: unveil.tables.adjust(table, "threshold=4")
+
+
+@small(10)
+def attacked_table() -> Callable[[], object]:
+    table = numbers(200, 3, 6)
+    return lambda: unveil.attack_table(table, ["c0", "c1", "c2"])
+
+
+@small(200)
+def swapped_households() -> Callable[[], object]:
+    table = numbers(200, 3, 6)
+    return lambda: unveil.mechanisms.swap_households(table, "c0", risk=["c1", "c2"], k=3, share=0.5)
+
+
+@small(40)
+def interval_disclosure() -> Callable[[], object]:
+    table = {"a": np.arange(30.0), "b": np.arange(30.0)}
+    return lambda: unveil.attacks.interval_disclosure(table, table)
+
+
+@small(90)
+def redacted_text() -> Callable[[], object]:
+    table = pl.DataFrame({"note": [f"Mr Smith called on {day} May 1980" for day in range(1, 31)]})
+    return lambda: unveil.mechanisms.redact_text(table, "note")
+
+
+@small(30)
+def intersected() -> Callable[[], object]:
+    people = pl.DataFrame({"age": range(30), "ill": ["a", "b", "c"] * 10})
+    return lambda: unveil.stream.intersect_releases(people, people, people, "age", "ill")
+
+
+@small(60)
+def known_items() -> Callable[[], object]:
+    carts = pl.DataFrame({"cart": [f"a;b;c{at}" for at in range(30)]})
+    return lambda: unveil.attacks.known_items(carts, "cart")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_call_looks_at_its_run_for_each_unit_of_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, units = SMALL[name]
+    call, seen, last = make(), [0], [-1]
+    looked = Run.check
+
+    def counted(run: Run) -> None:
+        seen[0] += 1
+        if seen[0] == last[0]:
+            run.cancel()
+        looked(run)
+
+    monkeypatch.setattr(Run, "check", counted)
+    with Run():
+        call()
+    looks = seen[0]
+    assert looks >= units
+    for part in (0.3, 0.6, 0.9):
+        seen[0], last[0] = 0, max(int(part * looks), 2)
+        with pytest.raises(CancelledError), Run():
+            call()
+        assert seen[0] <= last[0] + 2  # nothing more is begun
+
+
+@pytest.mark.parametrize("method", ["lp", "optimal", "gauss"])
+def test_a_search_for_a_pattern_stops_at_its_first_step(method: str) -> None:
+    run = Run()
+    with pytest.raises(CancelledError), Run(lambda *_: run.cancel(), flag=run.flag):
+        unveil.tables.suppress(crosstable(), "threshold=4", method=method, solver="highs")
+
+
+class _AtTheThird:
+    """A flag that is set at the third look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __getitem__(self, _at: int) -> int:
+        self.looks += 1
+        return int(self.looks >= 3)
+
+
+def test_a_linear_program_is_interrupted() -> None:
+    import scipy.sparse as sp
+
+    from unveil.tables.solver import LinearProgram
+
+    random = np.random.default_rng(0)
+    matrix = sp.csc_matrix(random.integers(0, 3, (60, 120)).astype(float))
+    program = LinearProgram(matrix, matrix @ np.ones(120), np.zeros(120), np.full(120, 9.0), cost=random.normal(size=120))
+    run: Any = Run()
+    run.flag = _AtTheThird()
+    with pytest.raises(CancelledError), run:
+        program.solve()
+    assert program.solver.getModelStatus().name == "kInterrupt"
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from unveil.attributes import require_columns
 from unveil.errors import one_line
 from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, supports
 from unveil.results import Figure, Result, Table, View
+from unveil.run import active_run
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _rates(sets: Sequence[Items], support: Counter[Items], known: int) -> tuple[
     alone = np.array(
         [
             np.mean([support[some] == 1 for some in combinations(items, min(known, len(items)))]) if items else 0.0
-            for items in sets
+            for items in active_run().through("records", sets)
         ]
     )
     return float(np.mean(alone > 0.0)), float(alone.mean())

@@ -15,6 +15,7 @@ import numpy as np
 
 from unveil.arguments import checked_count
 from unveil.errors import ArgumentError
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counte
             "m, or group items first."
         )
     counts: Counter[Items] = Counter()
-    for items, n in zip(sets, records, strict=True):
+    for items, n in active_run().through("items", list(zip(sets, records, strict=True))):
         for known in subsets(items, most):
             counts[known] += n
     return counts

@@ -14,6 +14,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, one_line, shown
 from unveil.results import Figure, Result, Table, View
+from unveil.run import active_run
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata, open_microdata
 
@@ -134,10 +135,11 @@ def leaks_of(
     attribute: str, texts: Sequence[str | None], about: Microdata, known: Sequence[str], person: str | None = None
 ) -> TextLeaks:
     """Measure texts against the other columns of their records."""
-    there = [at for at, text in enumerate(texts) if text is not None]
+    run, there = active_run(), [at for at, text in enumerate(texts) if text is not None]
     columns = {name: about.column(name).to_list() for name in known}
     stands = {
-        name: np.array([_stands(str(texts[at]), values[at]) for at in there], dtype=bool) for name, values in columns.items()
+        name: np.array([_stands(str(texts[at]), values[at]) for at in run.through(f"texts with {name}", there)], dtype=bool)
+        for name, values in columns.items()
     }
     owners = encode(about.column(person)).codes.tolist() if person else list(range(len(texts)))
     words = _own_words([str(texts[at]) for at in there], [owners[at] for at in there])
@@ -185,9 +187,11 @@ def _stands(text: str, value: Any) -> bool:
 
 def _own_words(texts: Sequence[str], owners: Sequence[int]) -> NDArray[np.int64]:
     """Return how many words of each text occur in the texts of its owner only."""
-    words_of = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in texts]
+    run = active_run()
+    words_of = [set(map(str.casefold, _WORD.findall(_MARK.sub(" ", text)))) for text in run.through("words", texts)]
     by: dict[str, set[int]] = {}
     for words, owner in zip(words_of, owners, strict=True):
+        run.check()
         for word in words:
             by.setdefault(word, set()).add(owner)
     return np.array([sum(len(by[word]) == 1 for word in words) for words in words_of], dtype=np.int64)

@@ -25,6 +25,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     import os
@@ -166,7 +167,8 @@ def _alike(of_record: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[n
     order = np.lexsort((values, of_record))
     members = np.split(values[order], np.flatnonzero(np.diff(of_record[order])) + 1)
     known: dict[bytes, int] = {}
-    return np.array([known.setdefault(one.tobytes(), len(known)) for one in members], dtype=np.int64)
+    alike = [known.setdefault(one.tobytes(), len(known)) for one in active_run().through("profiles", members)]
+    return np.array(alike, dtype=np.int64)
 
 
 def _require_constant(chosen: Chosen, homes: _Homes, household: str | None) -> None:
@@ -221,15 +223,16 @@ class _Moving:
         within, place
             The wider place and the place of every household.
         """
-        number = len(self.homes)
+        run, number = active_run(), len(self.homes)
         ties = self.random.random(number)
         pools: dict[tuple[int, int], dict[int, list[int]]] = {}
         for home in np.lexsort((ties, weight)).tolist():
+            run.check()
             if self.partner[home] == home:
                 key = int(profile[home]), int(within[home])
                 pools.setdefault(key, {}).setdefault(int(place[home]), []).append(home)
         moved = 0
-        for home in wanted.tolist():
+        for home in run.through("households", wanted.tolist()):
             if self.partner[home] != home:
                 continue
             other = self._taken(pools.get((int(profile[home]), int(within[home])), {}), int(place[home]), weight)

@@ -16,6 +16,7 @@ from unveil.mechanisms.columns import CellNulls, choose
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from unveil.sources import Data
@@ -94,7 +95,10 @@ def redact_text(
     texts = [None if value is None else str(value) for value in column.to_list()]
     values = {name: chosen.column(name).to_list() for name in names}
     replaced: Counter[str] = Counter()
-    after = [None if text is None else _redacted(text, wanted, _own(values, at), replaced) for at, text in enumerate(texts)]
+    after = [
+        None if text is None else _redacted(text, wanted, _own(values, at), replaced)
+        for at, text in enumerate(active_run().through("texts", texts))
+    ]
     leaks = [leaks_of(attribute, some, chosen.records, names, person) for some in (texts, after)]
     figures: dict[str, Any] = {"replaced": dict(replaced)}
     for when, leak in zip(("before", "after"), leaks, strict=True):

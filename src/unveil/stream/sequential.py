@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Intersection", "Seen", "intersect_releases"]
 
-_CELLS = 1 << 26
+_CELLS = 1 << 22
 """Pairs of a class and a person that are examined at once."""
 
 
@@ -292,7 +292,7 @@ def _covering_classes(
     known: dict[bytes, int] = {}
     step = max(_CELLS // max(len(classes), 1), 1)
     weights = holds.astype(np.float32)
-    for start in range(0, len(persons), step):
+    for start in active_run().through("persons", range(0, len(persons), step)):
         piece = slice(start, start + step)
         fits = np.ones((len(persons.n[piece]), len(classes)), dtype=bool)
         for table, label, true in zip(covering, classes.codes, persons.codes, strict=True):
@@ -310,7 +310,7 @@ def _covering(labels: Sequence[Any], values: Sequence[Any], hierarchy: Hierarchy
     texts = [None if is_null(value) else text_form(value) for value in values]
     points = np.array([np.nan if is_null(value) or (x := point_of(value)) is None else x for value in values])
     below = {} if hierarchy is None else _leaves_below(hierarchy)
-    for at, label in enumerate(labels):
+    for at, label in enumerate(active_run().through("labels", labels)):
         if is_suppressed(label):
             table[:, at] = True
             continue

@@ -33,6 +33,7 @@ from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.figures import Figures
 from unveil.results.numbers import counted, number
+from unveil.run import active_run, in_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +46,8 @@ WIDTHS: tuple[float, ...] = tuple(percent / 100 for percent in range(1, 11))
 """1 to 10 percent, over which the literature averages."""
 
 _ROUNDING = 1e-9
+_PIECE = 1 << 18
+"""How many values are looked up between two looks at the run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +162,7 @@ class IntervalDisclosure(Result):
 
 
 @checked_arguments
+@in_run
 def interval_disclosure(
     original: Records,
     release: Records,
@@ -271,7 +275,7 @@ def _disclosed(cell: AttributeCells, method: Method, widths: Sequence[float]) ->
     ordered_originals, ordered = np.sort(cell.position[there]), np.sort(released[known])
     hits = np.zeros((len(widths), len(released)), dtype=bool)
     chances = []
-    for at, width in enumerate(widths):
+    for at, width in enumerate(active_run().each(f"intervals, {cell.attribute.name}", widths)):
         (low, high), original = _ends(cell, method, ordered, width, released[known]), cell.position[known]
         hits[at, known] = (low <= original) & (original <= high) & there[known]
         # a released value dealt to any of the records, one as likely as another
@@ -292,7 +296,16 @@ def _ends(
 
 def _reached(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
     """Return how many values lie in each of some intervals, all added up; all are in order, which makes the search fast."""
-    return int(np.searchsorted(values, high, side="right").sum() - np.searchsorted(values, low, side="left").sum())
+    return int(_places(values, high, "right").sum() - _places(values, low, "left").sum())
+
+
+def _places(ordered: NDArray[np.float64], values: NDArray[np.float64], side: Literal["left", "right"]) -> NDArray[np.int64]:
+    """Return where values stand among ordered ones, a piece of them at a time."""
+    places = np.empty(len(values), dtype=np.int64)
+    for start in range(0, len(values), _PIECE):
+        active_run().check()
+        places[start : start + _PIECE] = np.searchsorted(ordered, values[start : start + _PIECE], side=side)
+    return places
 
 
 def _rank_ends(
@@ -300,8 +313,8 @@ def _rank_ends(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values this many places before and after each."""
     places = int(np.floor(width * len(ordered) + _ROUNDING))
-    first = np.searchsorted(ordered, values, side="left") - places
-    last = np.searchsorted(ordered, values, side="right") - 1 + places
+    first = _places(ordered, values, "left") - places
+    last = _places(ordered, values, "right") - 1 + places
     return ordered[np.maximum(first, 0)], ordered[np.minimum(last, len(ordered) - 1)]
 
 
