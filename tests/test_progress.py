@@ -86,6 +86,44 @@ def test_every_stage_rises_to_its_end_and_the_answer_stays(name: str) -> None:
     assert found.to_dict() == call().to_dict()
 
 
+NUMBERS = pl.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), schema=["a", "b"])
+VISITS = pl.DataFrame({"who": [1, 1, 2, 2, 3], "cell": [1, 2, 1, 3, 1]})
+SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
+    "unicity": (
+        lambda: unveil.stream.unicity(VISITS, "who", "cell", p=[1, 2]),
+        {"persons, 1 point": 3, "persons, 2 points": 2},
+    ),
+    "mdav": (lambda: unveil.mechanisms.microaggregate(NUMBERS, ["a", "b"], k=3), {"groups": 60, "refining": 1}),
+    "v-mdav": (
+        lambda: unveil.mechanisms.microaggregate(NUMBERS, ["a", "b"], k=3, method="v-mdav"),
+        {"groups": 60, "refining": 1},
+    ),
+    "mondrian": (lambda: unveil.mondrian(PEOPLE, ["age", "sex"], [unveil.models.KAnonymity(2)]), {"splitting": 20}),
+    "swap_households": (
+        lambda: unveil.mechanisms.swap_households(PEOPLE, "town", risk="age", share=0.5),
+        {"profiles": 40, "households": 40},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SILENT_BEFORE)
+def test_a_call_in_a_run_tells_its_stages(name: str) -> None:
+    call, ends = SILENT_BEFORE[name]
+    told: dict[str, tuple[int, int]] = {}
+    with Run(lambda stage, done, total: told.update({stage: (done, total)})):
+        call()
+    assert told.keys() == ends.keys()
+    assert all(done == total for done, total in told.values())
+
+
+def test_unicity_takes_a_run_or_a_function() -> None:
+    told: list[tuple[str, int, int]] = []
+    unveil.stream.unicity(VISITS, "who", "cell", p=1, progress=Run(lambda *step: told.append(step)))
+    unveil.stream.unicity(VISITS, "who", "cell", p=1, progress=lambda *step: told.append(step))
+    assert told[: len(told) // 2] == told[len(told) // 2 :]
+    assert told[-1] == ("persons, 1 point", 3, 3)
+
+
 def test_a_task_that_cannot_be_tried_counts_as_done() -> None:
     told: list[tuple[int, int]] = []
     tasks = [unveil.Task("none", "nothing"), unveil.Task("ill", "ill")]

@@ -166,14 +166,16 @@ def test_mdav_is_what_is_written_down(records: int, k: int) -> None:
 @pytest.mark.parametrize(("records", "width", "k"), [(200, 1, 3), (331, 2, 4), (400, 3, 7), (257, 5, 2)])
 def test_the_tree_finds_the_groups_that_are_written_down(records: int, width: int, k: int) -> None:
     points = np.random.default_rng(records).lognormal(size=(records, width))
-    assert as_groups(tree.mdav(np.ascontiguousarray(points.T), k, np.zeros(1, dtype=bool))) == set(slow_mdav(points.tolist(), k))
+    assert as_groups(tree.mdav(np.ascontiguousarray(points.T), k, np.zeros(2, dtype=np.int64))) == set(
+        slow_mdav(points.tolist(), k)
+    )
 
 
 @given(st.integers(1, 400), st.integers(1, 3), st.integers(1, 9), st.integers(1, 40), st.integers(0, 10_000))
 def test_the_tree_breaks_ties_as_one_who_looks_at_every_record(records: int, width: int, k: int, values: int, seed: int) -> None:
     """Few values, so that many records are alike and many distances equal; the same groups, with the same numbers."""
     points = np.random.default_rng(seed).integers(0, values, (width, records)).astype(float)
-    stop, names = np.zeros(1, dtype=bool), np.empty((0, records), dtype=np.int64)
+    stop, names = np.zeros(2, dtype=np.int64), np.empty((0, records), dtype=np.int64)
     every = kernels.mdav(points, names, np.empty(0), min(k, records), stop)  # type: ignore[no-untyped-call]
     assert tree.mdav(points, min(k, records), stop).tolist() == every.tolist()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -43,13 +44,16 @@ def grouped(
     kinds, of_row = np.unique(alike, axis=0, return_inverse=True) if not one_set else (alike[:1], np.zeros(len(alike), np.int64))
     group, made = np.full(len(present), -1), 0
     ends = np.cumsum(np.bincount(of_row.ravel(), minlength=len(kinds)))
-    for kind, rows in zip(kinds, np.split(np.argsort(of_row.ravel(), kind="stable"), ends[:-1]), strict=True):
+    sets = list(zip(kinds, np.split(np.argsort(of_row.ravel(), kind="stable"), ends[:-1]), strict=True))
+    run = active_run()
+    for kind, rows in run.each("sets of records", sets) if len(sets) > 1 else sets:
         some = [attribute for attribute, here in zip(attributes, kind[:-1], strict=True) if here]
         if not some:
             continue
         if len(rows) < k:
             raise ArgumentError(_too_few(len(rows), k, nulls=len(some) < len(attributes)))
-        groups = partition(some, rows)
+        with run.telling(None) if len(sets) > 1 else nullcontext():
+            groups = partition(some, rows)
         group[rows] = made + groups
         made += int(groups.max()) + 1
     return group
@@ -74,11 +78,11 @@ def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
             return _optimal(attributes[0].values[rows], k)
         points, codes, weights = _coordinates(attributes, rows)
         if method == "mdav" and not codes.size and _by_tree(*points.shape):
-            groups = _interruptible(tree.mdav, points, k)
+            groups = _interruptible("groups", len(rows), tree.mdav, points, k)
         elif method == "mdav":
-            groups = _interruptible(kernels.mdav, points, codes, weights, k)
+            groups = _interruptible("groups", len(rows), kernels.mdav, points, codes, weights, k)
         else:
-            groups = _interruptible(kernels.v_mdav, points, codes, weights, k, gain)
+            groups = _interruptible("groups", len(rows), kernels.v_mdav, points, codes, weights, k, gain)
         return groups if codes.size or not refine else _refined(points, groups, k)
 
     return partition
@@ -89,17 +93,20 @@ def _by_tree(attributes: int, records: int) -> bool:
     return attributes <= _FEW or records >= _MANY * _MORE ** (attributes - _FEW)
 
 
-def _interruptible(kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
-    """Run a compiled loop in a thread of its own, while this one listens for an interrupt or a cancelled run, and ends it."""
-    run, stop = active_run(), np.zeros(1, dtype=np.bool_)
-    with ThreadPoolExecutor(1) as pool:
+def _interruptible(stage: str, total: int, kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
+    """Run a compiled loop in a thread of its own, while this one listens for an interrupt or a cancelled run, and ends it.
+
+    The loop ends once the first of two numbers is not 0, and keeps in the second how many steps of the stage are done.
+    """
+    run, stop = active_run(), np.zeros(2, dtype=np.int64)
+    with run.stage(stage) as steps, ThreadPoolExecutor(1) as pool:
         work = pool.submit(kernel, *arguments, stop)
         try:
             while not wait([work], _HEARD).done:  # one long wait would not be interrupted
-                run.check()
+                steps(int(stop[1]), total)
             return np.asarray(work.result())
         finally:
-            stop[0] = True
+            stop[0] = 1
 
 
 def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> NDArray[np.int64]:
@@ -118,7 +125,8 @@ def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> N
     size = np.bincount(made)
     near = cKDTree(places).query(places, min(len(places), _NEAR + 2 * k))[1][:, 1:]
     centre = np.column_stack([np.bincount(made, line) / size for line in places.T])
-    made = _interruptible(refine_kernels.refine, places, near.astype(np.int64), made, size.astype(np.int64), centre, k, _PASSES)
+    arguments = (places, near.astype(np.int64), made, size.astype(np.int64), centre, k, _PASSES)
+    made = _interruptible("refining", 1, refine_kernels.refine, *arguments)
     groups = np.empty_like(made)
     groups[order] = made
     return _in_order(groups)

@@ -90,6 +90,7 @@ def mdav(points, codes, weights, k, stop):
 def _mdav(pool, k, stop):
     left, made = pool.row.shape[0], np.int64(0)
     while left >= 2 * k and not stop[0]:
+        stop[1] = pool.row.shape[0] - left
         # the record farthest from the centre, and the one farthest from that
         _from_centre(pool, left)
         _from_record(pool, left, _farthest(pool, left))
@@ -123,6 +124,7 @@ def _v_mdav(pool, outermost, k, gain, stop):
     n = pool.row.shape[0]
     left, made, gap = n, np.int64(0), np.empty(n)
     for record in outermost:
+        stop[1] = n - left
         if stop[0]:
             return pool.group
         # a group around the outermost record without one, extended by those that fit

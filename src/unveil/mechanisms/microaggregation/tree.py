@@ -43,8 +43,8 @@ class RecordTree(NamedTuple):
     box: NDArray[np.float64]
 
 
-def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the group of every record, a column of `points`, as `kernels.mdav` does; nothing of use once `stop` holds true."""
+def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the group of every record, a column of `points`, as `kernels.mdav` does; nothing of use once `stop` is set."""
     from unveil.mechanisms.microaggregation.tree_kernels import rounds
 
     records, total = np.ascontiguousarray(points.T), sum_of(points)

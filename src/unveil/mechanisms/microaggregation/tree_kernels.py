@@ -178,10 +178,11 @@ def rounds(  # noqa: PLR0913
     hits, distance, stack, bounds, centre
         Room for k records, the least number in a group, for what is still to be searched, and for the centre.
     stop
-        Once it holds true the loop ends.
+        Once its first number is not 0 the loop ends; the second says how many records have a group.
     """
     k, looked, usual = hits.shape[0], 0, 0
     while counts[0] >= 2 * k and not stop[0]:
+        stop[1] = points.shape[0] - counts[0]
         drift = 0.0
         for axis in range(centre.shape[0]):
             centre[axis] = total[axis] / counts[0]

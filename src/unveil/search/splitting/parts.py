@@ -159,10 +159,12 @@ def split_parts(
     splitter = Splitter(board, n, requirements, mode, len(begun))
     done, active = [], begun
     run = active_run()
-    while len(active):
-        run.check()
-        finished, active = splitter.round(active)
-        done.append(finished)
+    run = run.telling(None) if pooled else run  # such parts are steps of a longer work
+    with run.stage("splitting, relaxed" if relaxed else "splitting") as steps:
+        while len(active):
+            steps(len(n) - len(active.order), len(n))
+            finished, active = splitter.round(active)
+            done.append(finished)
     parts = _joined(done)
     return parts, board.extents(parts)
 
