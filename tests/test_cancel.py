@@ -178,8 +178,15 @@ def known_items() -> Callable[[], object]:
     return lambda: unveil.attacks.known_items(carts, "cart")
 
 
+@small(30)
+def pseudonyms() -> Callable[[], object]:
+    table = pl.DataFrame({"who": range(30)})
+    return lambda: unveil.mechanisms.pseudonymize(table, "who", method="hmac", key_variable="UNVEIL_TEST_KEY")
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_a_call_looks_at_its_run_for_each_unit_of_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNVEIL_TEST_KEY", "0123456789abcdef" * 4)
     make, units = SMALL[name]
     call, seen, last = make(), [0], [-1]
     looked = Run.check

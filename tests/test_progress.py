@@ -98,7 +98,10 @@ SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
         lambda: unveil.mechanisms.microaggregate(NUMBERS, ["a", "b"], k=3, method="v-mdav"),
         {"groups": 60, "refining": 1},
     ),
-    "mondrian": (lambda: unveil.mondrian(PEOPLE, ["age", "sex"], [unveil.models.KAnonymity(2)]), {"splitting": 20}),
+    "mondrian": (
+        lambda: unveil.mondrian(PEOPLE, ["age", "sex"], [unveil.models.KAnonymity(2)]),
+        {"splitting": 20, "candidates": 2},
+    ),
     "swap_households": (
         lambda: unveil.mechanisms.swap_households(PEOPLE, "town", risk="age", share=0.5),
         {"profiles": 40, "households": 40},

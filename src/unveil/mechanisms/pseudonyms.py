@@ -19,6 +19,7 @@ from unveil.mechanisms.columns import choose
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import KEY_VARIABLE, chance_of, read_key
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
@@ -108,8 +109,10 @@ def pseudonymize(
         column = chosen.column(name)
         require_countable(name, column)
         coded = encode(column)
+        active_run().check()
         values = [value for value in coded.values if value is not None]
         names = _hashes(name, values, key, digits) if method == "hmac" else (random.permutation(len(values)) + 1).tolist()
+        active_run().check()
         columns[name], distinct[name] = _named(column, names, coded.codes), len(values)
     if method == "hmac":
         settings = {"method": method, "key": "file" if key_file is not None else "environment", "length": digits, "nulls": nulls}
@@ -120,7 +123,8 @@ def pseudonymize(
 
 
 def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[str]:
-    hashes = [hmac.digest(key, _text(value).encode(), "sha256").hex()[:digits] for value in values]
+    run = active_run()
+    hashes = [hmac.digest(key, _text(value).encode(), "sha256").hex()[:digits] for value in run.through("pseudonyms", values)]
     if len(set(hashes)) < len({_text(value) for value in values}):
         raise UnsupportedDataError(f"two values of {shown(name)} share a pseudonym of {digits} digits; use a greater length.")
     return hashes

@@ -16,6 +16,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
+from unveil.run import active_run
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -168,12 +169,15 @@ def rank_swap(
     random = chosen.draws(chance, "rank swapping", {**settings, "orders": known})
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"window": {}, "largest_move": {}, "mean_move": {}, "skipped": chosen.skipped}
-    for name in chosen.names:
+    run = active_run()
+    for name in run.each("columns", chosen.names):
         percent = checked_number(f"the window of {shown(name)}", windows.get(name), above=0.0, most=100.0)
         rows = np.flatnonzero(chosen.present(name))
         reach = _reach(name, percent, len(rows))
         order = np.lexsort((random.random(len(rows)), _sortable(chosen.column(name), known.get(name))[rows]))
+        run.check()
         partner = _partners(len(rows), reach, random)
+        run.check()
         columns[name] = _exchanged(chosen.column(name), rows[order], partner)
         moves = np.abs(partner - np.arange(len(rows)))
         figures["window"][name], figures["largest_move"][name] = reach, int(moves.max(initial=0))

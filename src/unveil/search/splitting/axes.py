@@ -10,6 +10,7 @@ import numpy as np
 
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
+from unveil.run import active_run
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request
 from unveil.search.splitting.labelling import Labelling, Recoded, of_levels
@@ -72,6 +73,7 @@ class OrderedAxis:
         return Labelling([self._label(low, high) for low, high in pairs], shares, exact, leaves, of_part.reshape(-1)[of_record])
 
     def _label(self, low: int, high: int) -> str | None:
+        active_run().check()
         last = len(self.values)
         if low == last:
             return None

@@ -13,6 +13,7 @@ from unveil.attributes import Names
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.search.request import Hierarchies, finer_request, stated_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of, recoded_by_parts
@@ -121,7 +122,8 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     requirements = PartRequirements(request, cells, n)
     partitions = [split_parts(dimensions, n, requirements, relaxed=relaxed) for relaxed in ({False, not strict})]
     partitions.append(one_part(dimensions))
-    candidates = [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for parts, extents in partitions]
+    steps = active_run().each("candidates", partitions)
+    candidates = [recoded_by_parts(request, axes, extents, parts.of_unit()[unit]) for parts, extents in steps]
     kind = "strict" if strict else "relaxed"
     return released(
         f"{kind} Mondrian", request, candidates, began=began, keep_order=keep_order,
