@@ -360,7 +360,7 @@ RIGHT: dict[str, Draw] = {
     "digits": _one_of(1, 2, 3, 5),
     "hidden": _one_of("*", "x", ""),
     "similar": _one_of(None, ["sex"], "job"),
-    "nulls": _one_of("category", "drop", "error", "wildcard", "keep", "skip"),
+    "nulls": _one_of("category", "drop", "error", "wildcard", "keep"),
     "seed": _SEED,
     "partitions": _by_name(lambda scene, _: scene.partition()),
     "interval": _one_of(True, False),
@@ -694,7 +694,7 @@ NEEDED = {
 """Arguments that a call does not ask for by itself, and without which it says little."""
 _NULLS = {
     "measure": ("category", "drop", "error", "wildcard"),
-    "mechanisms.dp_sum": ("error", "skip"),
+    "mechanisms.dp_sum": ("error", "drop"),
     "check": ("category", "drop", "error", "wildcard"),
 }
 
@@ -707,7 +707,7 @@ def right(label: str, name: str, scene: Scene) -> Any:
         return _numeric(scene) if name == "attributes" else scene.name(scene.table.numbers)
     if name == "nulls":
         return scene.rng.choice(
-            _NULLS.get(label, ("error", "keep", "skip") if label.startswith("mechanisms.") else ("category", "drop", "error"))
+            _NULLS.get(label, ("error", "keep", "drop") if label.startswith("mechanisms.") else ("category", "drop", "error"))
         )
     if name == "method" and label in _METHODS:
         return scene.rng.choice(_METHODS[label])

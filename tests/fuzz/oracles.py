@@ -201,7 +201,7 @@ def _without_suppressed(rows: list[tuple[Any, ...]], suppressed: int) -> list[tu
 def _same_rows(scene: Scene, arguments: Arguments, answer: Any) -> None:
     """A mechanism that changes values neither loses records nor makes any."""
     released = _listed(answer.data)
-    skips = arguments.get("nulls") == "skip"
+    skips = arguments.get("nulls") == "drop"
     rows = len(next(iter(released.values()), []))
     assert rows == len(answer.origin), "the link does not fit the records"
     assert skips or not scene.table.rows or rows == scene.table.rows, "records are lost or made"

@@ -130,7 +130,7 @@ def test_two_files_are_written(tmp_path: Path) -> None:
 def test_nulls() -> None:
     frame = pl.DataFrame({"k": [1, 2, 3, 4], "s": ["a", None, "b", "a"]})
     assert mechanisms.anatomize(frame, "k", "s", l=2, nulls="keep", keep_order=True, seed=1).sensitive["s"].null_count() == 1
-    skipped = mechanisms.anatomize(frame, "k", "s", l=1, nulls="skip", keep_order=True, seed=1)
+    skipped = mechanisms.anatomize(frame, "k", "s", l=1, nulls="drop", keep_order=True, seed=1)
     assert skipped.origin.tolist() == [0, 2, 3]
     assert mechanisms.anatomize(frame, "k", "s", l=2, nulls="keep", keep_order=True, seed=1).count({"s": None}) == 1.0
     with pytest.raises(NullsError):

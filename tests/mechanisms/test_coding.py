@@ -61,7 +61,7 @@ def test_by_attribute_types_and_nulls() -> None:
     assert kept.data["y"].fill_nan(None).to_list() == [1.0, 1.0, None]
     assert top_bottom_code(frame, ["x"], top={"x": 9}, nulls="keep", keep_order=True).data["x"].to_list() == [1, None, 9]
     assert top_bottom_code(frame, "big", bottom=3, keep_order=True).data["big"].to_list() == [2**60 + 1, 3, 3]
-    assert top_bottom_code(frame, ["x", "y"], top=9, nulls="skip", keep_order=True).origin.tolist() == [0]
+    assert top_bottom_code(frame, ["x", "y"], top=9, nulls="drop", keep_order=True).origin.tolist() == [0]
     assert kept.figures["bottom"] == {"x": None, "y": None}
 
 

@@ -363,11 +363,11 @@ def test_a_constant_column_and_one_group_for_all() -> None:
 
 def test_null_policies() -> None:
     table = pl.DataFrame({"x": [1.0, 2.0, 9.0, None, None, 8.0], "y": [1.0, 2.0, 9.0, 4.0, 6.0, float("nan")], "z": range(6)})
-    with pytest.raises(NullsError, match=r"'x' \(2\), 'y' \(1\).*keep.*skip"):
+    with pytest.raises(NullsError, match=r"'x' \(2\), 'y' \(1\).*keep.*drop"):
         microaggregate(table, ["x", "y"], k=2, keep_order=True)
     kept = microaggregate(table, "x", k=2, nulls="keep", keep_order=True)
     assert kept.data["x"].to_list() == [1.5, 1.5, 8.5, None, None, 8.5]
-    skipped = microaggregate(table, ["x", "y"], k=3, nulls="skip", keep_order=True)
+    skipped = microaggregate(table, ["x", "y"], k=3, nulls="drop", keep_order=True)
     assert skipped.data["x"].to_list() == [4.0] * 3
     assert skipped.origin.tolist() == [0, 1, 2]
     assert skipped.figures["skipped"] == 3
@@ -434,7 +434,7 @@ TABLE = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "b", "c"], "f": [1.0, flo
         ("x", {"groups": [1, 1, 2], "k": 2}, "the smallest group given has 1 record, but k is 2"),
         ("x", {"kinds": {"y": "ordinal"}}, "a kind is given for 'y', which is not among the attributes"),
         ("x", {"kinds": {"x": "number"}}, "the kind of 'x' 'number' is unknown"),
-        ("x", {"nulls": "drop"}, "nulls 'drop' is unknown"),
+        ("x", {"nulls": "wild"}, "nulls 'wild' is unknown"),
         ([], {}, "no attribute is named"),
         (["x", "x"], {}, "named twice"),
     ],

@@ -150,7 +150,7 @@ def test_seeds_libraries_and_nulls(method: str) -> None:
     again = add_noise(table.to_pandas(), NAMES, method=method, nulls="keep", seed=1, keep_order=True)
     assert again.data["y"].tolist() == first.data["y"].to_list()
     assert not add_noise(table, NAMES, method=method, nulls="keep", seed=2, keep_order=True).data["y"].equals(first.data["y"])
-    skipped = add_noise(table.to_arrow(), NAMES, method=method, nulls="skip", keep_order=True, seed=1)
+    skipped = add_noise(table.to_arrow(), NAMES, method=method, nulls="drop", keep_order=True, seed=1)
     assert skipped.data.num_rows == 300 - 43 == len(skipped.origin)
     assert skipped.figures["skipped"] == 43
 

@@ -216,14 +216,14 @@ def test_nulls() -> None:
         None,
         "a",
     ]
-    skipped = mechanisms.pram(unveil.Study(data, keep="n"), "x", matrix=swap, nulls="skip", keep_order=True, seed=1)
+    skipped = mechanisms.pram(unveil.Study(data, keep="n"), "x", matrix=swap, nulls="drop", keep_order=True, seed=1)
     assert skipped.data.rows() == [("b", 1), ("a", 3), ("b", 4), ("a", 6)]
     assert skipped.origin.tolist() == [0, 2, 3, 5]
     with pytest.raises(NullsError, match=r"'x' \(2\)"):
         mechanisms.pram(data, "x", matrix=swap, keep_order=True, seed=1)
     with pytest.raises(EmptyDataError):
         mechanisms.pram(
-            pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="skip", keep_order=True, seed=1
+            pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="drop", keep_order=True, seed=1
         )
     kept = mechanisms.pram(
         pl.DataFrame({"x": [None, None]}, schema={"x": pl.String}), "x", retention=0.5, nulls="keep", keep_order=True, seed=1

@@ -53,7 +53,7 @@ def test_nulls_seeds_and_libraries() -> None:
         resample(table.to_pandas(), ["x", "y"], nulls="keep", seed=1, keep_order=True).data["y"].tolist() == first["y"].to_list()
     )
     assert not resample(table, ["x", "y"], nulls="keep", seed=2, keep_order=True).data.equals(first)
-    assert resample(table, "x", nulls="skip", keep_order=True, seed=1).origin.tolist() == [0, 2, 3, 4, 5]
+    assert resample(table, "x", nulls="drop", keep_order=True, seed=1).origin.tolist() == [0, 2, 3, 4, 5]
     assert resample(table.with_columns(x=pl.lit(None, pl.Int64)), "x", nulls="keep", keep_order=True, seed=1).figures[
         "changed"
     ] == {"x": 0.0}

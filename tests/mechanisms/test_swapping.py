@@ -112,7 +112,7 @@ def test_rank_swapping_and_nulls() -> None:
     assert kept[1] is None
     assert np.isnan(kept[3])
     assert sorted(kept.fill_nan(None).drop_nulls()) == [1.0, 2.0, 3.0, 4.0]
-    skipped = rank_swap(unveil.Study(table, keep="y"), "x", window=50, nulls="skip", keep_order=True, seed=1)
+    skipped = rank_swap(unveil.Study(table, keep="y"), "x", window=50, nulls="drop", keep_order=True, seed=1)
     assert skipped.data["y"].to_list() == [0, 2, 4, 5]
     assert skipped.origin.tolist() == [0, 2, 4, 5]
 
@@ -147,7 +147,7 @@ def test_swapping_and_nulls() -> None:
     kept = swap(table, ["x", "y"], share=1.0, within="s", nulls="keep", keep_order=True, seed=1)
     assert kept.data.row(1) == (None, 2, None)
     assert kept.figures["swapped"] == 2
-    assert swap(table, ["x", "y"], share=1.0, nulls="skip", keep_order=True, seed=1).origin.tolist() == [0, 2, 3]
+    assert swap(table, ["x", "y"], share=1.0, nulls="drop", keep_order=True, seed=1).origin.tolist() == [0, 2, 3]
 
 
 # both

@@ -181,7 +181,7 @@ def anatomize(
     group
         The name of the group column in the two tables.
     nulls
-        "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
+        "keep": a null is a value like others. "drop": a record with a null is left out. "error": refuse.
     keep_order
         Whether the records of the quasi-identifier table stay in their order; else they are shuffled. The sensitive table is in
         random order, and groups are numbered at random, either way.

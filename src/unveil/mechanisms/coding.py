@@ -62,7 +62,7 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     replacement
         ``"limit"``: the limit itself. ``"mean"``: the mean of the values replaced, which keeps totals and means.
     nulls
-        ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"skip"``: leave out the records that have one.
+        ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"drop"``: leave out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

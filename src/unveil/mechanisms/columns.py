@@ -29,10 +29,10 @@ __all__ = [
     "ranks",
 ]
 
-CellNulls: TypeAlias = Literal["error", "keep", "skip"]
-"""error: refuse; keep: a null stays a null, other values are protected; skip: a record with a null is left out, and counted."""
+CellNulls: TypeAlias = Literal["error", "keep", "drop"]
+"""error: refuse; keep: a null stays a null, other values are protected; drop: a record with a null is left out, and counted."""
 
-_NULLS: tuple[CellNulls, ...] = ("error", "keep", "skip")
+_NULLS: tuple[CellNulls, ...] = ("error", "keep", "drop")
 _LARGEST = 1e100
 """A number beyond it cannot be squared and summed in floating point."""
 
@@ -98,12 +98,12 @@ def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
     if nulls == "error":
         places = ", ".join(f"{shown(name)} ({n:,})" for name, n in nulls_in.items())
         raise NullsError(
-            f"nulls found in {places}; nulls='keep' leaves them as they are, nulls='skip' leaves out the records that have one."
+            f"nulls found in {places}; nulls='keep' leaves them as they are, nulls='drop' leaves out the records that have one."
         )
     rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
     if not len(rows):
         raise EmptyDataError(
-            f"all {records.records:,} records have a null in an attribute named, and nulls='skip' leaves them out."
+            f"all {records.records:,} records have a null in an attribute named, and nulls='drop' leaves them out."
         )
     return Chosen(records.taken(rows), names, rows, records.records - len(rows))
 

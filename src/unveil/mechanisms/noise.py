@@ -94,7 +94,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
         Whether to disturb only values that lie apart from the others of their attribute: farther outside the middle half of
         them than one and a half times its width [4]_. All other values then stay exactly as they are.
     nulls
-        ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"skip"``: leave
+        ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"drop"``: leave
         out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.

@@ -73,7 +73,7 @@ def pseudonymize(
     length
         The hexadecimal digits of a hash, 16 to 64; two values that would share one are refused.
     nulls
-        "keep": a null stays a null. "skip": a record with a null is left out. "error": refuse.
+        "keep": a null stays a null. "drop": a record with a null is left out. "error": refuse.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed

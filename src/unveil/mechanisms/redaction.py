@@ -61,7 +61,7 @@ def redact_text(
         The column that says whose record it is, for the figures; none: the one that a study or project
         names, or else every record belongs to a different person.
     nulls
-        ``"keep"``: a null stays a null. ``"skip"``: leave out the records that have one. ``"error"``: refuse.
+        ``"keep"``: a null stays a null. ``"drop"``: leave out the records that have one. ``"error"``: refuse.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

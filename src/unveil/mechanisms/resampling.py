@@ -56,7 +56,7 @@ def resample(
     samples
         How many samples are averaged, t; more disturb less.
     nulls
-        ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"skip"``: leave out the records that have one.
+        ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"drop"``: leave out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

@@ -58,7 +58,7 @@ def generalize_sets(
     separator
         What separates the items of a text.
     nulls
-        ``"error"``: refuse. ``"keep"``: a null is an empty set and stays a null. ``"skip"``: leave out the records that have one.
+        ``"error"``: refuse. ``"keep"``: a null is an empty set and stays a null. ``"drop"``: leave out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

@@ -69,7 +69,7 @@ def shuffle(
     orders
         The values of columns that are neither numbers nor dates, lowest first.
     nulls
-        ``"error"``: refuse. ``"keep"``: records with a null in the columns named take no part. ``"skip"``: leave them out.
+        ``"error"``: refuse. ``"keep"``: records with a null in the columns named take no part. ``"drop"``: leave them out.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

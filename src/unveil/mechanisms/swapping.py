@@ -58,7 +58,7 @@ def swap(
     within
         Columns in which the two records of a pair agree; a null is a value of its own.
     nulls
-        ``"error"``: refuse. ``"keep"``: records with a null in the attributes take no part. ``"skip"``: leave them out.
+        ``"error"``: refuse. ``"keep"``: records with a null in the attributes take no part. ``"drop"``: leave them out.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
@@ -131,7 +131,7 @@ def rank_swap(
     orders
         The values of attributes that are neither numbers nor dates, lowest first.
     nulls
-        ``"error"``: refuse. ``"keep"``: nulls stay where they are. ``"skip"``: leave out the records that have one.
+        ``"error"``: refuse. ``"keep"``: nulls stay where they are. ``"drop"``: leave out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

@@ -95,7 +95,7 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
         Records of the same population that are not among `data`, best as many: how many synthetic records equal a record (and a
         unique record) of these is what chance does, and is given beside the shares of the original.
     nulls
-        "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
+        "keep": a null is a value like others. "drop": a record with a null is left out. "error": refuse.
     seed, key_file
         A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
         nobody can. The noise of marginals cannot be repeated; marginals refuse a key file, and a seed unless `testing`.

@@ -81,7 +81,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     weights
         A column of positive sampling weights; none: every record counts one, and the release has a new column `weight`.
     nulls
-        "keep": a null is a value like others. "skip": a record with a null in the key is left out. "error": refuse.
+        "keep": a null is a value like others. "drop": a record with a null in the key is left out. "error": refuse.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

@@ -80,7 +80,7 @@ def dp_microaggregate(
     person, contribution, ledger
         As for `dp_count`; a ledger whose neighbours change one.
     nulls
-        "skip": a record with a null is left out. "error": refuse.
+        "drop": a record with a null is left out. "error": refuse.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def dp_microaggregate(
     individual ranking microaggregation, Information Fusion 30, 1-14.
     """
     if nulls == "keep":
-        raise ArgumentError("an average has no meaning with nulls; choose nulls='skip' or 'error'.")
+        raise ArgumentError("an average has no meaning with nulls; choose nulls='drop' or 'error'.")
     budget, unit = Budget.requested("laplace", epsilon, None), Unit.requested(data, person, contribution)
     chosen = unit.cut(choose(data, attributes, nulls))
     size = checked_count("k", k, least=1, most=chosen.records.records, of="records")

@@ -121,7 +121,7 @@ def dp_marginals(
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "keep": nulls count if None is declared. "skip": a record with a null is left out. "error": refuse.
+        "keep": nulls count if None is declared. "drop": a record with a null is left out. "error": refuse.
 
     Returns
     -------

@@ -91,7 +91,7 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     holdout
         Records of the same population that are not among `data`, to compare the shares of equal records with.
     nulls
-        "keep": nulls count if None is declared. "skip": a record with a null is left out. "error": refuse.
+        "keep": nulls count if None is declared. "drop": a record with a null is left out. "error": refuse.
     seed, testing
         For tests: the seed of the draws from the noisy tables, which is refused unless `testing` says that this is a test. The
         noise itself has none: two calls give two releases.

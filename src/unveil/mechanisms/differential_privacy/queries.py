@@ -122,7 +122,7 @@ def dp_sum(
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "skip": a null counts nothing. "error": refuse.
+        "drop": a null counts nothing. "error": refuse.
     """
     unit, request = Unit.requested(data, person, contribution), Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER)
     values, low, high, whole = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism in WHOLE)
@@ -165,7 +165,7 @@ def dp_mean(
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "skip": a null counts nothing. "error": refuse.
+        "drop": a null counts nothing. "error": refuse.
     """
     budget = Budget.requested(mechanism, epsilon, delta).part(2)
     unit = Unit.requested(data, person, contribution)
@@ -214,7 +214,7 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "keep": nulls count if None is among the values. "skip": they count nowhere. "error": refuse.
+        "keep": nulls count if None is among the values. "drop": they count nowhere. "error": refuse.
     """
     budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(data, person, contribution)
     if (values is None) == (edges is None):
@@ -242,7 +242,7 @@ def _bounded(
     bounded = max(abs(low), abs(high)) <= _LARGEST_WHOLE and np.array([low, high]).dtype.kind in "iu"
     if whole and not bounded:
         raise ArgumentError(f"this noise is for whole numbers; give whole bounds up to {_LARGEST_WHOLE:,}, or use laplace.")
-    checked_word("nulls", nulls, ("error", "skip"))
+    checked_word("nulls", nulls, ("error", "drop"))
     chosen = unit.cut(choose(data, attribute, nulls))
     if whole and not chosen.column(attribute).dtype.is_integer():
         raise ArgumentError(f"this noise is for whole numbers, and column {shown(attribute)} holds others; use laplace.")

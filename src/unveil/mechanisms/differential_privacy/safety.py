@@ -74,7 +74,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     sampling
         The probability beta with which a record stays, at most :math:`1 - e^{-\epsilon}`, which is the default.
     nulls
-        "keep": a null is a value like others. "skip": a record with a null is left out. "error": refuse.
+        "keep": a null is a value like others. "drop": a record with a null is left out. "error": refuse.
     person
         The column that says whose record it is: one record of each person takes part, chosen at random, and the guarantee is per
         person. None: the persons of a study or project; without any, the

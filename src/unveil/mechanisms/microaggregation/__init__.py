@@ -107,7 +107,7 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
         which one has more is refused. None: the share is reported, not limited.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay, and records with nulls in the same attributes are grouped among
-        themselves. ``"skip"``: leave the records out.
+        themselves. ``"drop"``: leave the records out.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file

@@ -63,7 +63,7 @@ def _too_few(records: int, k: int, *, nulls: bool) -> str:
     """Say why there are too few records that may only be grouped among themselves."""
     if nulls:
         reason = f"{counted(records, 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
-        return reason + "nulls='skip' leaves such records out."
+        return reason + "nulls='drop' leaves such records out."
     return (
         f"{counted(records, 'record')} of a stratum cannot form groups of {k:,}; name fewer columns in `within`, or join values."
     )

@@ -86,7 +86,7 @@ def pram(
         if a stratum holds only one value, which would certainly stay, or, for an invariant matrix, a value that fewer than 10 of
         its records hold: the matrix gives away the frequencies.
     nulls
-        "keep": a null stays a null. "skip": a record with a null in the attributes is left out. "error": refuse.
+        "keep": a null stays a null. "drop": a record with a null in the attributes is left out. "error": refuse.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
