@@ -35,7 +35,7 @@ from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
 from unveil.project.rules import RULES, Form
 
-__all__ = ["MODELS", "figure_models", "label_of", "measures", "register", "rule_model"]
+__all__ = ["MODELS", "figure_models", "label_of", "measures", "model_of_rule", "register", "rule_model"]
 
 _Kind = TypeVar("_Kind", bound=type[Model])
 _OF_CLASSES = ("class", "size")
@@ -102,6 +102,12 @@ def _form(kind: type[Model]) -> Form:
 def rule_model(name: str) -> type[Model] | None:
     """Return the model of this name that a rule can ask for; None if there is none."""
     return next((kind for kind in MODELS if kind.name == name and kind.judged_on in _OF_CLASSES), None)
+
+
+def model_of_rule(name: str, threshold: float | None, attribute: str) -> Model | None:
+    """Return the model that a rule of this name states; None if there is none."""
+    kind = rule_model(name)
+    return None if kind is None else kind.with_threshold(threshold, attribute)
 
 
 def figure_models() -> dict[str, type[Model]]:

@@ -221,9 +221,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     correspondence = {"id": id, "link": link, "same_order": same_order}
     alignment = _aligned(one, other, id, link, same_order=same_order)
     by_column, ranks = dict(hierarchies or {}), dict(orders or {})
-    if key is None and (study := study_of(original)) is not None:
-        key = [name for name in study.key if name in pairs]
-    keys, words = names_of(key) or tuple(pairs), (*names_of(categorical), *by_column, *ranks)
+    keys, words = _keys(key, original, pairs), (*names_of(categorical), *by_column, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
     granularities, failed = _granularities(both, by_column)
@@ -242,6 +240,13 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
         failed=(*_unpaired(both), *failed, *(tried.failed if tried is not None else ())),
         made=Provenance(one.records, "category", key=keys, seed=seed, version=__version__),
     )
+
+
+def _keys(key: Names | None, original: Data, pairs: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the attributes that classes are formed of: as the call says, else a study or project, else all."""
+    if key is None and (study := study_of(original)) is not None:
+        key = [name for name in study.key if name in pairs]
+    return names_of(key) or tuple(pairs)
 
 
 def _read(

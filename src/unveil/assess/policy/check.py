@@ -32,7 +32,8 @@ from unveil.results import Provenance
 from unveil.results.numbers import counted, numbered
 from unveil.run import Progress, in_run
 from unveil.sources import Data, open_source
-from unveil.study import Study, studied, study_of
+from unveil.sources.opening import is_project
+from unveil.study import Study, studied
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
 
@@ -134,39 +135,43 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
     [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True), ('direct_identifiers', 0, True)]
     """
-    plan = project if project is None or isinstance(project, Project) else Project.read(project)
-    own = _own_project(release)
+    plan, own = _projects(project, release)
     if policy is None and baseline is None:
-        policy = next((one for one in (plan, own) if one is not None and one.policy), None)
+        policy = _with_policy(plan, own)
     _check_options(policy, baseline, allow, original, control)
     required, home = (Policy(), None) if policy is None else policy_of(policy)
-    plan = plan or (home if own is None else None)
     earlier = None if baseline is None else read_baseline(baseline)
     named = required.in_force()
     rules = named if earlier is None or policy is not None else earlier.rules
-    exceptions = tuple(map(waiver_of, waivers))
-    roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep}
-    meaning: dict[str, Any] = {"nulls": nulls, "hierarchies": hierarchies, "orders": orders}
-    with studied(release, **roles, project=plan, partial=True, **meaning) as opened:
+    said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep, "nulls": nulls}
+    said |= {"hierarchies": hierarchies, "orders": orders, "project": plan or (None if own else home)}
+    with studied(release, partial=True, **said) as opened:
         study = _with_persons(opened, person, original)
         rules = naming_nobody(rules, study.keep)
         on_trial, assumed = _sides(study, rules)
-        paired = None
-        if original is not None:
-            correspondence = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
-            paired = Original(original, correspondence | {"key": None if assumed else on_trial.key}, seed, person, control)
+        pairing = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
+        pairing["key"] = None if assumed else on_trial.key
+        paired = None if original is None else Original(original, pairing, seed, person, control)
         case = Case(on_trial, paired, any(rule.name == "linkage" for rule in rules), _record(release, record))
         places = _places(case, study, record, original, baseline)
         evidence = Evidence(verdict_files(places, study.project, None if policy is None else required, key_file))
         gate = _Gate(required, named, rules, earlier, allow, assumed=assumed)
-        verdict = replace(_verdict(case, gate, evidence), waivers=exceptions)
+        verdict = replace(_verdict(case, gate, evidence), waivers=tuple(map(waiver_of, waivers)))
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
 
 
-def _own_project(release: Data) -> Project | None:
-    """Return the project that a release was given as, or by a study of it."""
-    study = study_of(release)
-    return None if study is None else study.project
+def _projects(project: Project | str | os.PathLike[str] | None, release: Data) -> tuple[Project | None, Project | None]:
+    """Return the project that a call names, and the one that the release was given as, or by a study of it."""
+    named = Project.read(project) if isinstance(project, str | os.PathLike) else project
+    if isinstance(release, Study):
+        return named, release.project
+    own = Project.read(release) if isinstance(release, str | os.PathLike) and is_project(release) else release
+    return named, own if isinstance(own, Project) else None
+
+
+def _with_policy(*projects: Project | None) -> Project | None:
+    """Return the first project that has a policy."""
+    return next((one for one in projects if one is not None and one.policy), None)
 
 
 def _places(case: Case, study: Study, record: Any, original: Data | None, baseline: Any) -> dict[str, Any]:

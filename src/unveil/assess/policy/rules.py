@@ -17,7 +17,7 @@ from unveil.errors import ArgumentError, MissingExtraError, UnveilError, shown
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.units import noun, people
 from unveil.models.base import TOLERANCE, Model
-from unveil.models.registry import rule_model
+from unveil.models.registry import model_of_rule, rule_model
 from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
@@ -142,7 +142,7 @@ def _decided(outcome: Outcome) -> Outcome:
 
 def _verified(case: Case, outcome: Outcome) -> Outcome:
     """Check k against true records where nulls match anything; decide nothing that rests on the release alone."""
-    if outcome.met is not True or (rule_model(outcome.rule.name) is None and outcome.rule.name not in _RISKS) or not case.wild:
+    if not case.wild or outcome.met is not True or (outcome.rule.name not in _RISKS and rule_model(outcome.rule.name) is None):
         return outcome
     is_k = outcome.rule.name == "k_anonymity"
     known = case.known["k_known"] if is_k else None
@@ -184,10 +184,10 @@ def _stated(case: Case, rule: Rule, name: str) -> Model:
         return class_models.TCloseness(name, rule.threshold, distance, scale)
     if rule.name == "recursive_l_diversity":
         return class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold)
-    kind = rule_model(rule.name)
-    if kind is None:
+    model = model_of_rule(rule.name, rule.threshold, name)
+    if model is None:
         raise ArgumentError(f"there is no model {shown(rule.name)}; register it before the policy is read.")
-    return kind.with_threshold(rule.threshold, name)
+    return model
 
 
 # Risks and rates ------------------------------------------------------------------------------------------------------

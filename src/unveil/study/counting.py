@@ -14,7 +14,7 @@ from unveil.counts import Column, Counts, count_table
 from unveil.counts.amounts import Amounts, amounts_of
 from unveil.errors import ArgumentError, shown
 from unveil.sources import Data, tallied
-from unveil.study.stated import stated
+from unveil.study.statements import stated
 
 __all__ = ["count"]
 
