@@ -12,7 +12,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import kind_of
 from unveil.measures.equivalence import Equivalence
-from unveil.models.base import Model, SensitiveModel
+from unveil.models.base import Measured, Model, SensitiveModel
 from unveil.models.classes import (
     AlphaK,
     BasicBetaLikeness,
@@ -35,7 +35,7 @@ from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
 from unveil.project.rules import RULES, Form
 
-__all__ = ["MODELS", "figure_models", "label_of", "measures", "model_of_rule", "register", "rule_model"]
+__all__ = ["MODELS", "figure_models", "judged_by_rule", "label_of", "measures", "register", "rule_model"]
 
 _Kind = TypeVar("_Kind", bound=type[Model])
 _OF_CLASSES = ("class", "size")
@@ -104,10 +104,10 @@ def rule_model(name: str) -> type[Model] | None:
     return next((kind for kind in MODELS if kind.name == name and kind.judged_on in _OF_CLASSES), None)
 
 
-def model_of_rule(name: str, threshold: float | None, attribute: str) -> Model | None:
-    """Return the model that a rule of this name states; None if there is none."""
+def judged_by_rule(name: str, threshold: float | None, attribute: str, classes: Equivalence) -> Measured | None:
+    """Judge classes by the model that a rule of this name states; None if there is no such model."""
     kind = rule_model(name)
-    return None if kind is None else kind.with_threshold(threshold, attribute)
+    return None if kind is None else kind.with_threshold(threshold, attribute).judge(classes)[0]
 
 
 def figure_models() -> dict[str, type[Model]]:

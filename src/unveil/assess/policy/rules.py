@@ -16,8 +16,8 @@ from unveil.attributes import sides_of
 from unveil.errors import ArgumentError, MissingExtraError, UnveilError, shown
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.units import noun, people
-from unveil.models.base import TOLERANCE, Model
-from unveil.models.registry import model_of_rule, rule_model
+from unveil.models.base import TOLERANCE, Measured
+from unveil.models.registry import judged_by_rule, rule_model
 from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
@@ -166,7 +166,7 @@ def _model(case: Case, rule: Rule) -> Outcome:
     name = rule.parameters.get("attribute")
     if "attribute" in rule.form.parameters and not isinstance(name, str):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    measured, _ = _stated(case, rule, name or "").judge(case.classes)
+    measured = _judged(case, rule, name or "")
     detail = ""
     if measured.met is False:
         classes = counted(measured.violating_classes or 0, "class", "classes")
@@ -176,18 +176,18 @@ def _model(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, _of(rule), measured.value, measured.met, reason, detail)
 
 
-def _stated(case: Case, rule: Rule, name: str) -> Model:
-    """Return the model that a rule states; two have parameters beside the threshold."""
+def _judged(case: Case, rule: Rule, name: str) -> Measured:
+    """Judge the classes by the model that a rule states; two have parameters beside the threshold."""
     if rule.name == "t_closeness":
         distance = rule.settings["distance"]
         scale = case.scale(name) if distance in class_models.TCloseness.scaled else None
-        return class_models.TCloseness(name, rule.threshold, distance, scale)
+        return class_models.TCloseness(name, rule.threshold, distance, scale).judge(case.classes)[0]
     if rule.name == "recursive_l_diversity":
-        return class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold)
-    model = model_of_rule(rule.name, rule.threshold, name)
-    if model is None:
+        return class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold).judge(case.classes)[0]
+    measured = judged_by_rule(rule.name, rule.threshold, name, case.classes)
+    if measured is None:
         raise ArgumentError(f"there is no model {shown(rule.name)}; register it before the policy is read.")
-    return model
+    return measured
 
 
 # Risks and rates ------------------------------------------------------------------------------------------------------
