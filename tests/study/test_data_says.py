@@ -106,6 +106,10 @@ def test_a_gate_has_the_roles_of_a_study(tmp_path: Path) -> None:
     gate = unveil.Gate(people, ledger=tmp_path / "gate.db")
     assert (gate.key, gate.sensitive) == (("age", "sex"), ("ill",))
     gate.close()
+    named = unveil.Study(PEOPLE.drop_nulls(), sensitive="ill", identifiers="name", person="who")
+    gate = unveil.Gate(named, ledger=tmp_path / "other.db")
+    assert gate.key == ("age", "sex", "note")
+    gate.close()
 
 
 def test_losses_are_those_of_the_key_of_a_pair_a_study_or_a_project(project: Path) -> None:
@@ -144,7 +148,7 @@ def test_what_a_study_cannot_mean_is_refused(arguments: dict[str, Any]) -> None:
 
 
 def test_only_what_a_study_has_can_be_changed() -> None:
-    with pytest.raises(ArgumentError, match="senstive"):
+    with pytest.raises(ArgumentError, match=r"senstive.*did you mean 'sensitive'"):
         unveil.Study(PEOPLE).changed(senstive="ill")
 
 

@@ -96,8 +96,9 @@ class Gate:
     ) -> None:
         checked_word("nulls", nulls, ("error", "drop"))
         if (study := study_of(data)) is not None:
-            key, sensitive = study.key if key is None else key, study.sensitive if sensitive is None else sensitive
-            person = study.person if person is None else person
+            sensitive, person = study.sensitive if sensitive is None else sensitive, study.person if person is None else person
+            apart = {*study.identifiers, *names_of(sensitive), person}
+            key = (study.key or [name for name in study.names if name not in apart]) if key is None else key
         limits = {name: _bounds(name, pair) for name, pair in (bounds or {}).items()}
         self._holding = Holding(
             data, key=names_of(key), sensitive=names_of(sensitive), bounds=limits, nulls=nulls, person=person,

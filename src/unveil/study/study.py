@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.arguments import checked_arguments
 from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, in_line, names_of, require_columns
 from unveil.counts import Counts
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source
@@ -278,7 +278,8 @@ class Study:
         """
         for name in said:
             if name not in (*_OWN, "project"):
-                raise ArgumentError.not_one_of("what changes in a study", name, (*_OWN, "project"))
+                known = (*_OWN, "project")
+                raise ArgumentError(f"a study has no {shown(name)}; it has: {listed(known)}.{near_miss(name, known)}")
         meant = {name: value for name, value in said.items() if name not in ROLE_ARGUMENTS}
         roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
         roles.require(self.names)
