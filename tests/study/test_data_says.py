@@ -131,6 +131,16 @@ def test_a_project_given_as_a_release_has_its_policy(project: Path) -> None:
         unveil.check(unveil.Study(PEOPLE, key="age"))
 
 
+def test_a_column_that_a_study_names_as_an_identifier_keeps_a_release_from_passing() -> None:
+    people = pl.DataFrame({"label": ["a", "b"] * 10, "age": [1, 2] * 10})  # nothing in the values says that labels name people
+    rules = {"k_anonymity": 2}
+    assert unveil.check(people, rules, key="age").passes
+    verdict = unveil.check(unveil.Study(people, key="age", identifiers="label"), rules)
+    assert not verdict.passes
+    assert verdict.outcomes[-1].detail == "label (named as an identifier)"
+    assert unveil.check(unveil.Study(people, key="age", identifiers="label"), rules, keep="label").passes
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

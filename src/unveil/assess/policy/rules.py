@@ -296,15 +296,18 @@ def _repeatable(case: Case, rule: Rule) -> Outcome:
 
 
 def _identifiers(case: Case, rule: Rule) -> Outcome:
-    """Count the columns that name people outright, by their best finding."""
+    """Count the columns that name people outright, by their best finding or because the study says so."""
     best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
     enough = _CONFIDENCES[: _CONFIDENCES.index(rule.settings["confidence"]) + 1]
     best_of = [best[name] for name in case.study.names if name in best and name not in rule.settings["except"]]
     findings = [finding for finding in best_of if finding.confidence in enough]
-    doubtful = [finding.column for finding in best_of if finding.confidence not in enough]
-    detail = ", ".join(f"{finding.column} ({finding.category})" for finding in findings)
+    vouched = (*rule.settings["except"], *case.study.keep)
+    said = [name for name in case.study.identifiers if name in case.study.names and name not in vouched]
+    why = dict.fromkeys(said, "named as an identifier") | {finding.column: finding.category for finding in findings}
+    doubtful = [finding.column for finding in best_of if finding.column not in why]
+    detail = ", ".join(f"{name} ({why[name]})" for name in case.study.names if name in why)
     detail += f"{'; ' if detail else ''}worth a look: {', '.join(doubtful)}" if doubtful else ""
-    return Outcome(rule, "columns", len(findings), detail=detail)
+    return Outcome(rule, "columns", len(why), detail=detail)
 
 
 def _safe_harbor(case: Case, rule: Rule) -> Outcome:
