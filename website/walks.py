@@ -1,112 +1,141 @@
-"""How many files does a call pass, and how often does it change the room? `python -m website.walks` traces six calls."""  # noqa: INP001
+"""How long are the walks of six commands? `python -m website.walks` counts them; with names, it shows where those walks go.
+
+A walk is every call of a function in a room, one after the other, while a command runs that has run before. Its files are those
+that such functions are in; it changes the room whenever a function of one room is called after one of another. Nothing is left
+out: a property of a noun is a call like any other. Modules beside the rooms (arguments, run, errors, ...) belong to none.
+"""  # noqa: INP001
 
 from __future__ import annotations
 
+import io
+import os
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cached_property
-from inspect import isclass
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 import polars as pl
+from adbc_driver_postgresql import dbapi
+from benchmarks.local_postgres import local_postgres
 
 import unveil
-from unveil.models import KAnonymity
+from unveil.cli import run
 
-_SOURCE = str(Path(unveil.__file__).parent) + "/"
+_SOURCE = str(Path(unveil.__file__).parent) + os.sep
 _KEYS = ["age", "sex", "race"]
+_MOST_DOORS = 25
 
 
-def _room(frame: FrameType | None) -> str | None:
-    """Return the folder of a frame's file; modules beside the rooms, and code that is not ours, are in none."""
-    name = "" if frame is None else frame.f_code.co_filename
-    inner = name.removeprefix(_SOURCE)
-    return inner.partition("/")[0] if name.startswith(_SOURCE) and "/" in inner else None
+@dataclass(frozen=True)
+class Walk:
+    """The functions of rooms that a call passes, in order."""
+
+    steps: tuple[CodeType, ...]
+
+    @property
+    def files(self) -> set[str]:
+        """The files that the functions are in."""
+        return {_place(step) for step in self.steps}
+
+    @property
+    def doors(self) -> Counter[tuple[str, str]]:
+        """How often the walk goes from a function of one room to one of another."""
+        pairs = zip(self.steps, self.steps[1:], strict=False)
+        return Counter((_named(one), _named(next_)) for one, next_ in pairs if _room(one) != _room(next_))
+
+    @property
+    def changes(self) -> int:
+        """How often the walk changes the room."""
+        return self.doors.total()
 
 
-def _own_words() -> set[CodeType]:
-    """Return the code of what nouns say of themselves, properties and methods such as their length: to read it is no walk."""
-    codes: set[CodeType] = set()
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] != "unveil":
-            continue
-        for kind in filter(isclass, vars(module).values()):
-            for word, member in vars(kind).items():
-                own = isinstance(member, property | cached_property) or (word.startswith("__") and word.endswith("__"))
-                said = getattr(member, "fget", None) or getattr(member, "func", None) or member
-                code = getattr(said, "__code__", None)
-                if code is not None and own:
-                    codes.add(code)
-    return codes
+def _place(step: CodeType) -> str:
+    return step.co_filename.removeprefix(_SOURCE)
 
 
-def traced(call: Callable[[], Any]) -> tuple[int, int, int]:
-    """Return the files of rooms that a call passes, its calls from one room into another, and the doors that these take.
+def _room(step: CodeType) -> str:
+    return _place(step).partition(os.sep)[0]
 
-    A door is a pair of functions, the one that calls and the one that is called: a loop goes through one door many times.
-    """
-    call()  # what is imported or compiled once is not part of the walk
-    own = _own_words()
-    files: set[str] = set()
-    doors: set[tuple[CodeType, CodeType]] = set()
-    changes = 0
+
+def _named(step: CodeType) -> str:
+    return f"{_place(step)}: {step.co_qualname}"
+
+
+def traced(call: Callable[[], Any]) -> Walk:
+    """Return the walk of a call; what is imported or compiled once is not part of it."""
+    call()
+    steps: list[CodeType] = []
 
     def look(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal changes
-        room = _room(frame)
-        if event != "call" or room is None or frame.f_code in own:
-            return
-        files.add(frame.f_code.co_filename)
-        before = frame.f_back
-        while before is not None and _room(before) is None:
-            before = before.f_back
-        if before is not None and _room(before) != room:
-            changes += 1
-            doors.add((before.f_code, frame.f_code))
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(_SOURCE) and os.sep in _place(code):
+            steps.append(code)
 
     sys.setprofile(look)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return len(files), changes, len(doors)
+    return Walk(tuple(steps))
+
+
+def commands(postgres: str | None) -> dict[str, list[str]]:
+    """Return the commands that are traced, in order: `attack` and `check` need the release of `anonymize`."""
+    key = [word for name in _KEYS for word in ("--key", name)]
+    sensitive = ["--sensitive", "occupation"]
+    out = ["--out", "release.csv", "--link", "link.csv"]
+    walks = {
+        "dr": ["dr", "adult", *key, *sensitive],
+        "anonymize": ["anonymize", "adult", *key, "--k", "5", "--suppression", "0.04", *out],
+        "attack": ["attack", "adult", "release.csv", "--link", "link.csv", *key, *sensitive],
+        "check": ["check", "release.csv", "--policy", "cell-size-5", *key, *sensitive],
+        "assess": ["assess", "adult", *key, *sensitive],
+    }
+    return walks if postgres is None else walks | {"dr in PostgreSQL": ["dr", postgres, *key, *sensitive]}
+
+
+def _run(words: list[str]) -> None:
+    for old in ("release.csv", "link.csv") if words[0] == "anonymize" else ():
+        Path(old).unlink(missing_ok=True)
+    said = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(said):
+        code = run(words)
+    if code > 1:
+        raise RuntimeError(said.getvalue())
 
 
 @contextmanager
-def _in_postgres(table: pl.DataFrame) -> Iterator[str]:
+def _in_postgres() -> Iterator[str]:
     """Give the address of a table in a PostgreSQL server of our own."""
-    from adbc_driver_postgresql import dbapi
-    from benchmarks.local_postgres import local_postgres
-
+    table = unveil.datasets.adult().select([*_KEYS, "occupation"])
     with local_postgres() as server:
         with dbapi.connect(server) as connection:
             with connection.cursor() as cursor:
-                cursor.adbc_ingest("people", table.to_arrow(), mode="create")
+                cursor.adbc_ingest("people", pl.DataFrame(table).to_arrow(), mode="create")
             connection.commit()
         yield f"{server}?table=people"
 
 
-def walks() -> Iterator[tuple[str, int, int, int]]:
-    """Trace the calls that users make most."""
-    adult = unveil.datasets.adult()
-    release = unveil.anonymize(adult, _KEYS, [KAnonymity(5)], suppression=0.04, keep_order=True).data
-    rules = {"k_anonymity": 5, "t_closeness": 0.2}
-    calls: dict[str, Callable[[], Any]] = {
-        "discrimination_rate": lambda: unveil.discrimination_rate(adult, _KEYS, "occupation"),
-        "anonymize": lambda: unveil.anonymize(adult, _KEYS, [KAnonymity(5)], suppression=0.04),
-        "attack": lambda: unveil.attack(adult, release, _KEYS, "occupation", same_order=True),
-        "check": lambda: unveil.check(adult, rules, key=_KEYS, sensitive="occupation"),
-        "assess": lambda: unveil.assess(adult, _KEYS, "occupation"),
-    }
-    for name, call in calls.items():
-        yield (name, *traced(call))
-    with _in_postgres(adult.select([*_KEYS, "occupation"])) as address:
-        yield ("dr in PostgreSQL", *traced(lambda: unveil.discrimination_rate(address, _KEYS, "occupation")))
+def walks() -> Iterator[tuple[str, Walk]]:
+    """Trace the commands that people use most, in a folder of their own."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), _in_postgres() as address:
+        for name, words in commands(address).items():
+            yield name, traced(partial(_run, words))
+
+
+def _shown(name: str, walk: Walk) -> str:
+    return f"{name:18} {len(walk.files):4} files {walk.changes:6,} changes of room through {len(walk.doors):4} doors\n"
 
 
 if __name__ == "__main__":
-    for name, files, changes, doors in walks():
-        sys.stdout.write(f"{name:20} {files:4} files {changes:6,} changes of room through {doors:4} doors\n")
+    for name, walk in walks():
+        if len(sys.argv) == 1 or name in sys.argv[1:]:
+            sys.stdout.write(_shown(name, walk))
+            if len(sys.argv) > 1:
+                sys.stdout.writelines(f"{n:6}  {one} -> {other}\n" for (one, other), n in walk.doors.most_common(_MOST_DOORS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -15,33 +14,39 @@ __all__ = ["in_options", "remember_options", "said_in_options"]
 _options: ContextVar[dict[str, str]] = ContextVar("_options", default={})  # noqa: B039 - it is replaced, never changed
 """The options of the verb that runs, by the arguments that they stand for."""
 
-_ARGUMENT = re.compile(r"`([a-z][a-z_]*)`")
-_PLURALS = (("ies", "y"), ("s", ""))
+_ENDINGS = (("y", "ies"), ("", "s"))
+"""How an argument that takes several values is named after the option that is repeated for it."""
 _WHOLE = "the whole answer has"
 
 
 def remember_options(parameters: Iterable[Any]) -> None:
     """Take over the options of a verb."""
     names = [name for one in parameters for name in one.opts if name.startswith("--")]
-    _options.set({name.removeprefix("--").replace("-", "_"): name for name in names})
+    options = {name.removeprefix("--").replace("-", "_"): name for name in names}
+    several = {
+        one.removesuffix(ending) + plural: option
+        for one, option in options.items()
+        for ending, plural in _ENDINGS
+        if one.endswith(ending)
+    }
+    _options.set(several | options)
 
 
 def said_in_options(text: str) -> str:
     """Return a text of the library with an option for each argument that the verb has one for."""
-    options = _options.get()
-    if "json" in options:
-        text = text.replace(_WHOLE, "--json has")
-    return _ARGUMENT.sub(lambda named: options.get(_singular(named[1], options), named[0]), text)
+    from unveil.results.wording import reworded
+
+    return reworded(text, *_words())
 
 
 def in_options(view: View) -> View:
     """Return a view whose words are those of the command line."""
-    from unveil.results.python_words import worded
+    from unveil.results.wording import in_words
 
-    return worded(view, said_in_options)
+    return in_words(view, *_words())
 
 
-def _singular(word: str, options: dict[str, str]) -> str:
-    """Return the name of the option that is repeated for an argument that takes several values, if there is one."""
-    forms = [word, *(word.removesuffix(ending) + short for ending, short in _PLURALS if word.endswith(ending))]
-    return next((form for form in forms if form in options), word)
+def _words() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the phrases and the arguments for which the command line has other words."""
+    options = _options.get()
+    return {_WHOLE: "--json has"} if "json" in options else {}, options

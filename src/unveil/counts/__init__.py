@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.numbers import counted
-from unveil.sources import CodedTable, Source
+from unveil.sources import Coded, CodedTable, Source
 from unveil.sources.frames import counted_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Classes", "Column", "Counts", "Split", "count_each", "count_table", "split_each"]
+__all__ = ["Classes", "Column", "Counts", "Split", "coded_each", "count_each", "count_table", "split_each"]
 
 OPEN_MODULES = (
     "amounts",
@@ -98,6 +98,8 @@ class Counts:
         The sampling weight in each cell; None if every record counts one.
     amounts
         What named columns of numbers amount to in each cell: the sum and the largest contributions.
+    names, records
+        The names of the columns, and the number of records counted.
 
     Examples
     --------
@@ -117,15 +119,13 @@ class Counts:
     weight: NDArray[np.float64] | None = None
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(column.name for column in self.columns)
+    names: tuple[str, ...] = field(init=False)
+    records: int = field(init=False)
 
-    @property
-    def records(self) -> int:
-        """The number of records counted."""
-        return int(self.n.sum())
+    def __post_init__(self) -> None:
+        """Set what is asked of every table: the names of its columns, and the number of its records."""
+        object.__setattr__(self, "names", tuple(column.name for column in self.columns))
+        object.__setattr__(self, "records", int(self.n.sum()))
 
     @property
     def mass(self) -> NDArray[np.float64]:
@@ -326,6 +326,17 @@ def _is_whole(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
 def count_each(tables: Iterable[CodedTable]) -> list[Counts]:
     """Count several tables of coded columns."""
     return [count_table(table) for table in tables]
+
+
+def coded_each(tables: Iterable[Counts], dropped: int = 0) -> list[CodedTable]:
+    """Return several count tables as coded columns again, with one row per combination."""
+    return [_coded(counts, dropped) for counts in tables]
+
+
+def _coded(counts: Counts, dropped: int) -> CodedTable:
+    pairs = zip(counts.columns, counts.codes, strict=True)
+    columns = (Coded(column.name, column.values, cast("NDArray[np.unsignedinteger[Any]]", codes)) for column, codes in pairs)
+    return CodedTable(tuple(columns), counts.records, dropped, None, counts.n)
 
 
 def split_each(

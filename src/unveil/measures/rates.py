@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -52,11 +52,11 @@ class RateFigures(Figures):
         """Return the figures of a rate that cannot be measured, with the reason."""
         return cls(None, reason=reason)
 
-    def _says(self, name: str, default: Any) -> bool:
-        """Whether a field has anything to say: an undefined rate is not adjusted, and often has no kind."""
-        if name == "kind":
-            return not self.reason or self.by_value is not None
-        return not self.reason if name == "adjusted" else super(RateFigures, self)._says(name, default)
+    def _reported(self) -> Collection[str]:
+        """Return what is reported even if it is null: of a rate that is undefined, its kind at most, beside its values."""
+        if not self.reason:
+            return ("kind", "adjusted")
+        return () if self.by_value is None else ("kind",)
 
 
 def rate(

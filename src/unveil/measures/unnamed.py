@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from unveil.counts.grouping import Codes
     from unveil.study import Study
 
-__all__ = ["Unmeasured", "singled_out", "unique_by"]
+__all__ = ["Unmeasured", "first_of", "never_measured", "singled_out", "unique_by"]
+
+MOST_LISTED = 12
+"""How many columns a sentence names, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,28 @@ class Unmeasured:
         """Return the fields as they are written to JSON."""
         document = {"column": self.column, "unique": self.unique, "of": self.of, "unit": self.unit}
         return document if self.with_key is None else document | {"by_key": self.by_key, "with_key": self.with_key}
+
+
+def never_measured(columns: Sequence[Unmeasured], most: int = MOST_LISTED) -> str:
+    """Say which columns no figure is about, those that single out most first, and how many more there are.
+
+    Examples
+    --------
+    >>> never_measured([Unmeasured("Sex", 0, 311, "records"), Unmeasured("Salary", 305, 311, "records")])
+    'Never measured: Salary, unique for 305 of 311 records; Sex, unique for none.'
+    """
+    some = sorted((one for one in columns if one.adds), key=lambda one: (-(one.with_key or 0), -one.unique))
+    none = [in_line([one.column]) for one in columns if not one.adds]
+    sentences = [str(one) for one in some[:most]]
+    sentences += [f"{len(some) - most:,} more"] if len(some) > most else []
+    sentences += [f"{first_of(none, most)}, unique for none"] if none else []
+    return f"Never measured: {'; '.join(sentences)}."
+
+
+def first_of(texts: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Return texts in one line, the first of many and how many more there are."""
+    rest = len(texts) - most
+    return ", ".join([*texts[:most], *([f"and {rest:,} more"] if rest > 0 else [])])
 
 
 def singled_out(

@@ -6,7 +6,7 @@ from unveil.releases.protection import Protection
 from unveil.releases.record import Record, RecordMismatchError, against_key, read_record, record_place, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.releases.release import Release, checked_place, in_hand
-from unveil.releases.screening import ColumnScreen, never_measured, screen, screened
+from unveil.releases.screening import ColumnScreen, screen, screened
 from unveil.releases.signature import Passphrase, Signature, sign, signature_place, signing_key, verify, write_signature
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "drawn_order",
     "in_hand",
     "marked",
-    "never_measured",
     "read_record",
     "record_place",
     "recorded",

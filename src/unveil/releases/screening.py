@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unveil.attributes import Standing, in_line
 from unveil.errors import listed
 from unveil.identifiers import found_in
-from unveil.measures.unnamed import Unmeasured, singled_out
+from unveil.measures.unnamed import Unmeasured, first_of, never_measured, singled_out
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.sources.frames import CountedFrame
 from unveil.sources.microdata import Microdata
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from unveil.releases.release import Release
     from unveil.sources import Source
 
-__all__ = ["ColumnScreen", "never_measured", "screen", "screened"]
+__all__ = ["ColumnScreen", "screen", "screened"]
 
 P = TypeVar("P", bound="Protection")
 _CONFIDENT = ("certain", "likely")
-_MOST_LISTED = 12
 _NAMED = "named as identifier"
 
 
@@ -78,7 +77,7 @@ class ColumnScreen:
         """Say what was left out and why, what the user vouches for, and what nobody measured."""
         if self.left_out:
             reasons = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
-            yield f"Left out: {_short(reasons, _MOST_LISTED)}; use `keep` for a column that you vouch for."
+            yield f"Left out: {first_of(reasons)}; use `keep` for a column that you vouch for."
         if self.vouched:
             yield f"Kept because you vouch for them: {listed(self.vouched)}."
         if self.unmeasured:
@@ -144,25 +143,3 @@ def _noted(notes: Sequence[str], screen: ColumnScreen) -> tuple[str, ...]:
     marks = [note for note in notes if note == NOT_FOR_PUBLICATION]
     own = [note for note in notes if note != NOT_FOR_PUBLICATION]
     return tuple(dict.fromkeys((*own, *screen.notes(), *marks)))
-
-
-def never_measured(columns: Sequence[Unmeasured], most: int = _MOST_LISTED) -> str:
-    """Say which columns no figure is about, those that single out most first, and how many more there are.
-
-    Examples
-    --------
-    >>> never_measured([Unmeasured("Sex", 0, 311, "records"), Unmeasured("Salary", 305, 311, "records")])
-    'Never measured: Salary, unique for 305 of 311 records; Sex, unique for none.'
-    """
-    some = sorted((one for one in columns if one.adds), key=lambda one: (-(one.with_key or 0), -one.unique))
-    none = [in_line([one.column]) for one in columns if not one.adds]
-    sentences = [str(one) for one in some[:most]]
-    sentences += [f"{len(some) - most:,} more"] if len(some) > most else []
-    sentences += [f"{_short(none, most)}, unique for none"] if none else []
-    return f"Never measured: {'; '.join(sentences)}."
-
-
-def _short(texts: Sequence[str], most: int) -> str:
-    """Return texts in one line, the first of many and how many more there are."""
-    rest = len(texts) - most
-    return ", ".join([*texts[:most], *([f"and {rest:,} more"] if rest > 0 else [])])

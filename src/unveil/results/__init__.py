@@ -31,7 +31,7 @@ OPEN_MODULES = (
     "masked_rows",
     "masking",
     "numbers",
-    "python_words",
+    "wording",
     "svg",
     "terminal",
 )
@@ -287,7 +287,7 @@ class Result:
     def _repr_html_(self) -> str:
         """Show the answer in a notebook, masked and in the words of Python."""
         from unveil.results.html_view import to_html
-        from unveil.results.python_words import in_python
+        from unveil.results.wording import in_python
 
         return to_html(in_python(self.displayed().view(), self.python_calls()))
 

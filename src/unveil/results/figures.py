@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, ItemsView, Iterator, Mapping, ValuesView
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
@@ -52,21 +52,30 @@ class Figures(Mapping[str, Any]):
         """Return the number of figures."""
         return len(self._figures())
 
+    def items(self) -> ItemsView[str, Any]:
+        """Return the figures with their names."""
+        return self._figures().items()
+
+    def values(self) -> ValuesView[Any]:
+        """Return the figures without their names."""
+        return self._figures().values()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain dictionaries and lists, as they are written to JSON."""
         return {name: plain(figure) for name, figure in self._figures().items()}
 
-    def _says(self, name: str, default: Any) -> bool:
-        """Whether a field says anything but its default; a section with another rule overrides this."""
-        return default is MISSING or getattr(self, name) != default
+    def _reported(self) -> Collection[str]:
+        """Return the fields that are reported even if they have their default; a section with such a rule overrides this."""
+        return ()
 
     def _figures(self) -> dict[str, Any]:
         own: Any = self
+        reported = self._reported()
         figures: dict[str, Any] = {}
         for one in fields(own):
-            if self._says(one.name, one.default):
-                value = getattr(self, one.name)
-                figures |= value if one.name in self.flat else {one.metadata.get("name", one.name): value}
+            value = getattr(self, one.name)
+            if one.default is MISSING or value != one.default or one.name in reported:
+                figures |= value.items() if one.name in self.flat else {one.metadata.get("name", one.name): value}
         return figures
 
 

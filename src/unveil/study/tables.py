@@ -9,19 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
 from unveil.attributes import checked_nulls, require_columns
-from unveil.counts import Counts, count_each, count_table
+from unveil.counts import Counts, coded_each, count_each, count_table
 from unveil.errors import NullsError
 from unveil.run import active_run
-from unveil.sources import Coded, CodedTable, Source, wanted_columns
+from unveil.sources import CodedTable, Source, wanted_columns
 from unveil.sources.held import HeldSource
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Tables"]
 
@@ -105,10 +102,19 @@ class Tables:
         ordered = {name: _in_order(table, sets[name]) for name, table in rows.items() if table is not None}
         if ordered:
             counted |= zip(ordered, count_each(list(ordered.values())), strict=True)
-        tables = {name: _in_order(_combinations(counted[name]), columns) for name, columns in sets.items() if name in counted}
+        tables = {
+            name: table for name, counts in counted.items() if (table := self._combined(questions[name], counts)) is not None
+        }
+        made = [name for name in counted if name not in tables]
+        tables |= zip(made, coded_each([counted[name] for name in made]), strict=True)
         for name in ordered:
             self._keep(questions[name], tables[name], counted[name])
-        return tables
+        return {name: _in_order(tables[name], columns) for name, columns in sets.items() if name in tables}
+
+    def _combined(self, question: _Question, counts: Counts) -> CodedTable | None:
+        """Return the table that is kept of a question, if it has one row per combination."""
+        table = self._tables.get(question)
+        return table if table is not None and len(table.columns[0].codes) == len(counts.n) else None
 
     def each_counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself; refuse one that cannot be counted."""
@@ -151,7 +157,7 @@ class Tables:
                 self._tables[question] = coded_
             return coded_
         counts = count_table(coded_)
-        table = _combinations(counts, coded_.dropped)
+        table = coded_each([counts], coded_.dropped)[0]
         self._keep(question, table, counts)
         return table
 
@@ -185,13 +191,6 @@ def _of_somebody(table: CodedTable, width: int) -> CodedTable:
         if held:
             raise NullsError.nobodys(column.name, held, table.records)
     return table
-
-
-def _combinations(counts: Counts, dropped: int = 0) -> CodedTable:
-    """Return a table with one row per combination."""
-    pairs = zip(counts.columns, counts.codes, strict=True)
-    columns = (Coded(column.name, column.values, cast("NDArray[np.unsignedinteger[Any]]", codes)) for column, codes in pairs)
-    return CodedTable(tuple(columns), counts.records, dropped, None, counts.n)
 
 
 def _size(codes: Sequence[Any]) -> int:

@@ -56,12 +56,12 @@ class Case:
     linked: bool
     record: Record | str
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """The key attributes."""
         return self.study.key
 
-    @property
+    @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive attributes."""
         return self.study.sensitive
@@ -94,7 +94,7 @@ class Case:
                 return count_table(table), person
         return self.counts, None
 
-    @property
+    @cached_property
     def unit(self) -> Unit:
         """What the figures count: persons if they are distinguished, else records."""
         return self.classes.unit

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unveil.errors import listed
-from unveil.measures.unnamed import Unmeasured, singled_out
+from unveil.measures.unnamed import Unmeasured, never_measured, singled_out
 from unveil.project.rules import Rule
-from unveil.releases import Record, never_measured
+from unveil.releases import Record
 
 if TYPE_CHECKING:
     from unveil.assess.policy.case import Case

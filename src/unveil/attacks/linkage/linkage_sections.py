@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -187,9 +187,9 @@ class RecordLinkage(Figures):
     known_method: LikelihoodMatches | None = None
     reason: str = ""
 
-    def _says(self, name: str, default: Any) -> bool:
-        """Whether a field is reported; that no way has a rate is reported too, if any was tried."""
-        return not self.reason if name == "strongest" else super(RecordLinkage, self)._says(name, default)
+    def _reported(self) -> Collection[str]:
+        """Return what is reported even if it is null: that no way has a rate, if any was tried."""
+        return ("strongest",) if not self.reason else ()
 
 
 def of_persons(matches: Way, by_person: PersonRates | None) -> Way:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -148,9 +148,9 @@ class SensitiveInference(RiskFigures):
     worst: str | None = None
     by_sensitive: Sequence[SensitiveRisk] | None = field(default=None, metadata={"name": "by_secret"})
 
-    def _says(self, name: str, default: Any) -> bool:
-        """Whether a field is reported; that no attribute is the worst is reported too, if any was attacked."""
-        return self.tolerance is not None if name == "worst" else super(SensitiveInference, self)._says(name, default)
+    def _reported(self) -> Collection[str]:
+        """Return what is reported even if it is null: that no attribute is the worst, if any was attacked."""
+        return ("worst",) if self.tolerance is not None else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -221,9 +221,9 @@ class GuessRate(Figures):
     by_sensitive: Sequence[SensitiveGuessRate] | None = field(default=None, metadata={"name": "by_secret"})
     reason: str = ""
 
-    def _says(self, name: str, default: Any) -> bool:
-        """Whether a field is reported; that nothing is left to add is reported too, if there is a rate."""
-        return not self.reason if name == "residual" else super(GuessRate, self)._says(name, default)
+    def _reported(self) -> Collection[str]:
+        """Return what is reported even if it is null: that nothing is left to add, if there is a rate."""
+        return ("residual",) if not self.reason else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

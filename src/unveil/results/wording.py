@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unveil.results import View
 
-__all__ = ["in_python", "worded"]
+__all__ = ["in_python", "in_words", "reworded"]
 
 _PHRASES = {
     "the whole answer has": "`to_dict()` has",
     "Run: `": "In Python: `",
 }
+_ARGUMENT = re.compile(r"`([a-z][a-z_]*)`")
 _OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
 
 
@@ -39,10 +40,28 @@ def in_python(view: View, calls: Mapping[str, str]) -> View:
             text = text.replace(command, python)
         return _OPTION.sub(lambda match: f"`{match[1].replace('-', '_')}`", text)
 
-    return worded(view, said)
+    return _worded(view, said)
 
 
-def worded(view: View, said: Callable[[str], str]) -> View:
+def in_words(view: View, phrases: Mapping[str, str], names: Mapping[str, str]) -> View:
+    """Return a view whose words are those of its reader: phrases, and the names of arguments, as `reworded` has them."""
+    return _worded(view, lambda text: reworded(text, phrases, names))
+
+
+def reworded(text: str, phrases: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Return a text with other phrases, and with a name of the reader's for each argument in backticks that has one.
+
+    Examples
+    --------
+    >>> reworded("name `hierarchies` or a `seed`", {"name": "give"}, {"hierarchies": "--hierarchy"})
+    'give --hierarchy or a `seed`'
+    """
+    for phrase, other in phrases.items():
+        text = text.replace(phrase, other)
+    return _ARGUMENT.sub(lambda named: names.get(named[1], named[0]), text)
+
+
+def _worded(view: View, said: Callable[[str], str]) -> View:
     """Return a view with other words for what we say ourselves, never for data."""
     return replace(
         view,
@@ -54,5 +73,5 @@ def worded(view: View, said: Callable[[str], str]) -> View:
         ),
         charts=tuple(replace(one, note=said(one.note), definition=said(one.definition)) for one in view.charts),
         notes=tuple(map(said, view.notes)),
-        parts=tuple(worded(part, said) for part in view.parts),
+        parts=tuple(_worded(part, said) for part in view.parts),
     )
