@@ -1,4 +1,4 @@
-"""The attack on a release and its verdict, in a job: what an intruder gains, as short stories, and what the policy says."""
+"""The attack on a release and its verdict, in a job: what an intruder gains, in short accounts, and what the policy says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Which columns say the same? Those that determine each other's value in nearly every record, and an age beside a date of birth.
+r"""Which columns say the same thing? Those that nearly determine each other, and an age beside a date of birth.
 
 Two columns are alike if each predicts the other far better than the most frequent value does: with :math:`m_{A}` the records
 that the best guess of B gets right within each value of A, Goodman and Kruskal's lambda :math:`(m_A - \max n_B) / (N - \max

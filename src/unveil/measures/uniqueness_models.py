@@ -341,7 +341,7 @@ def _snb_parameters(singles: float, pairs: float, classes: float, pi: float) -> 
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float | None:
-    """Return where a function is zero that is above zero at `low` and below at `high`; None if it is not."""
+    """Return the root of a function that is positive at `low` and negative at `high`; None if it is not."""
     from scipy.optimize import brentq
 
     if not (function(low) >= 0.0 >= function(high)):

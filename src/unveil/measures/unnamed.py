@@ -1,4 +1,4 @@
-"""How many people does a column single out by itself? Of columns that have no role, so that nobody measures them otherwise."""
+"""How many people does a column without a role single out? No other measure looks at such a column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How often may a synthetic record equal a person who is unique? As often as chance makes it equal a person it never saw.
+r"""How often may a synthetic record repeat a unique person? As often as it repeats someone, by chance, who was not in the data.
 
 How often that is can be learnt from the original alone: trees are grown on one half of the records, and the unique people of
 either half whom their draws reproduce are counted; then the other way round. With :math:`a` of the half that was learnt and

@@ -1,4 +1,4 @@
-"""What if a few items of a set single nobody out? k^m-anonymity by coarser items, or by leaving items out."""
+"""How can a few known items of a set be kept from singling anyone out? k^m-anonymity, by coarser items or by fewer."""
 
 from __future__ import annotations
 

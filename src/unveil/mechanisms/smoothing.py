@@ -1,4 +1,4 @@
-"""Blurring of numbers that only one person has, to what lies between their neighbours: synthetic records must not repeat them."""
+"""Smoothing: a number that only one person has is replaced by one between its neighbours, so no synthetic record repeats it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measurement is to report beyond keys and sensitive attributes."""
+"""The options of a measurement: what it reports beside keys and sensitive attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""delta-disclosure as ARX checks it: in bits, and of the values that a class holds.
+r"""delta-disclosure as ARX checks it: in bits, and only over the values that a class holds.
 
 With p the share of a value in a class and q its share in the whole table, :math:`\max_x |\log_2 (p / q)|` over the values x that
 the class *holds* stays below delta. That a class lacks a value discloses something as well, which the definition of Brickell and

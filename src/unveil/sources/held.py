@@ -34,7 +34,7 @@ class HeldSource(Source):
         self._coded: dict[str, Coded] = {}
 
     def __reduce__(self) -> tuple[type[HeldSource], tuple[Source]]:
-        """Travel to another process without the columns: only the source does, which is read again there."""
+        """Pickle the source only: another process reads the columns again."""
         return HeldSource, (self._source,)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:

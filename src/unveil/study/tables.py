@@ -55,7 +55,7 @@ class Tables:
         self._counts: dict[_Question, Counts] = {}
 
     def __reduce__(self) -> tuple[type[Tables], tuple[Source]]:
-        """Travel to another process without what was counted: only the source does, which is read again there."""
+        """Pickle the source only: the counts stay behind, and another process reads the source again."""
         return Tables, (self.source,)
 
     def table(

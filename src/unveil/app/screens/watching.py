@@ -20,7 +20,7 @@ __all__ = ["SCREEN"]
 
 _JOB = "watch"
 _FIRST: dict[str, Any] = {"size": 1000, "every": 100, "follow": False, "key": None, "about": None, "alarms": ()}
-"""What is watched at first; without columns, those that others may know, about the first sensitive one."""
+"""The first watch: unless columns are named, those that others may know, measured against the first sensitive column."""
 _WATCHABLE = (".csv", ".tsv", ".ndjson", ".jsonl")
 
 

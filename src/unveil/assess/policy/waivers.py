@@ -1,4 +1,4 @@
-"""Waivers: a person answers for a rule that a release does not meet, for a reason and until a day."""
+"""Waivers: a named person accepts, for a stated reason and until a stated day, that a release does not meet a rule."""
 
 from __future__ import annotations
 

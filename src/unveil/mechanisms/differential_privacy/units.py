@@ -69,7 +69,7 @@ class Unit:
         return f"The guarantee is per person: at most {most} of each person count, chosen at random."
 
     def cut(self, chosen: Chosen, chance: Chance | None = None) -> Chosen:
-        """Leave out a person's records beyond the most that count."""
+        """Leave out a person's records beyond the number that may count."""
         rows = self.kept(chosen.records, chance)
         return replace(chosen, records=chosen.records.taken(rows), rows=chosen.rows[rows])
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchResult", "search"]
 
 _MOST_NODES = 1 << 26
-"""Lattices up to this many nodes are held as a whole; of larger ones only the nodes looked at."""
+"""Lattices up to this many nodes are held as a whole; of larger ones, only the nodes that were looked at."""
 _MOST_IN_TIME = 1 << 22
 """The same under a time limit, if the objective has boxes: a walk makes better use of the seconds that more would take."""
 _PATIENCE = 60.0

@@ -1,4 +1,4 @@
-"""The compiled loops under `gathering`: what parts would be called together, what that costs, and which part is nearest.
+"""The compiled loops under `gathering`: which label joined parts would share, what that costs, and which part is nearest.
 
 A part is named by two numbers per attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
 and highest rank; a null's rank comes after all others. `begins`, `last`, `meet` and `shares` are explained there. The

@@ -35,7 +35,7 @@ class Session(Generic[_Connection]):
         self._kept: tuple[_Connection, ExitStack] | None = None
 
     def __reduce__(self) -> tuple[type[Session[_Connection]], tuple[Callable[[], AbstractContextManager[_Connection]]]]:
-        """Travel to another process without a connection: it opens its own there."""
+        """Pickle all but the connection: another process opens its own."""
         return Session, (self._connect,)
 
     @contextmanager
