@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
+from tokenize import COMMENT, generate_tokens
 
 import pytest
 
@@ -92,6 +94,28 @@ def test_no_function_has_more_than_50_lines_of_code() -> None:
         and not any(mark in ast.unparse(one) for one in node.decorator_list for mark in COMPILED)
     ]
     assert [(name, length) for name, length in lengths if length > LONGEST_FUNCTION] == []
+
+
+LONGEST_WITHOUT_COMMENT = 14
+
+
+def _is_compiled(function: ast.FunctionDef) -> bool:
+    return any(mark in ast.unparse(one) for one in function.decorator_list for mark in COMPILED)
+
+
+def test_a_compiled_loop_says_what_its_phases_do() -> None:
+    silent = []
+    for path, tree in TREES.items():
+        text = path.read_text(encoding="utf-8")
+        tokens = generate_tokens(StringIO(text).readline)
+        comments = {one.start[0] for one in tokens if one.type == COMMENT and "noqa" not in one.string}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and _is_compiled(node):
+                first = node.body[ast.get_docstring(node) is not None].lineno
+                body = range(first, (node.end_lineno or 0) + 1)
+                if len(body) > LONGEST_WITHOUT_COMMENT and not comments & set(body):
+                    silent.append(f"{path.relative_to(HOME)}: {node.name}")
+    assert silent == []
 
 
 def _imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:

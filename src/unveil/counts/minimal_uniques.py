@@ -241,6 +241,7 @@ def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state 
 def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Keep the set for a cell that is unique on it, unless one within it is kept already; return how many blocks are used."""
     at = heads[cell]
+    # go through the sets of the cell, newest block first; the free slot is in the newest
     free = 1 if at != _NONE else _BLOCK
     newest = True
     while at != _NONE:
@@ -256,6 +257,7 @@ def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # 
     if free < _BLOCK:
         lists[heads[cell], free] = subset
         return used
+    # a new block, before the others
     lists[used, 0], lists[used, 1], lists[used, 2:] = heads[cell], subset, 0
     heads[cell] = used
     return used + 1
@@ -276,6 +278,7 @@ def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - on
                 if other < _CROWD:
                     used = _note(other, subset, lists, heads, used)
             continue
+        # how many cells hold each value, up to many; a crowd counts as a cell, but is never noted
         values = 0
         alone = 0
         for at in range(start, stop):
@@ -288,6 +291,7 @@ def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - on
             elif held == 1:
                 alone -= 1
             tally[code] = held + 1
+        # those that hold a value alone are unique
         if alone > 0:
             for at in range(start, stop):
                 cell = cells[at]
@@ -358,12 +362,14 @@ def _join(rows, lowest, cells, base, starts, first, runs):  # type: ignore[no-un
         while at < stop:
             cell = cells[base + at]
             at += 1
+            # cells in a row that agree become one crowd
             while at < stop and _agree(rows, lowest, cell & _CELL, cells[base + at] & _CELL):
                 cell |= _CROWD
                 at += 1
             hopeful |= cell < _CROWD
             cells[base + kept] = cell
             kept += 1
+        # keep the class only if a cell in it is still alone
         if hopeful:
             new_runs += 1
             starts[first + new_runs] = kept
@@ -408,6 +414,7 @@ def _collect(  # type: ignore[no-untyped-def]  # noqa: ANN202
                 kept = lists[at, slot]
                 if kept == 0:
                     break
+                # columns are kept in the order of the search; write them in the caller's
                 size = 0
                 subset = 0
                 for column in range(order.shape[0]):

@@ -19,11 +19,13 @@ def near_partners(reach, draws):  # type: ignore[no-untyped-def]  # noqa: ANN001
     partner, place, free = np.arange(n), np.full(n, -1), np.empty(min(reach + 1, n), dtype=np.int64)
     size, ahead = 0, 0
     for rank in range(n):
+        # ranks that have come into reach
         while ahead < n and ahead <= rank + reach:
             free[size], place[ahead] = ahead, size
             size, ahead = size + 1, ahead + 1
         if place[rank] < 0:
             continue
+        # the rank and one drawn from the free ones change places
         size = _remove(free, place, size, rank)
         if size:
             other = free[int(draws[rank] * size)]

@@ -72,6 +72,7 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
         one, other = words[row, 0], words[row, 1]
         long = (one & np.uint64(LENGTH)) > np.uint64(IN_PLACE)
         text = _place_of(buffers, other) if long else np.uint64(0)
+        # a text of up to twelve bytes is its view; a longer one is compared where it lies, after length and hash
         hashed = _hash_of_long(memory, text, one) if long else mixed(one, other)
         at = hashed & last
         while places[at] != 0:
@@ -81,6 +82,7 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
                 if like == other or (long and _same_long(memory, text, _place_of(buffers, like), one)):
                     break
             at = (at + np.uint64(1)) & last
+        # a new text, if there is room for one more
         if places[at] == 0:
             if size == texts.shape[0]:
                 return row, size

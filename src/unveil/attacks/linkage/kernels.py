@@ -208,6 +208,7 @@ def count_around(
     parts, distances = np.empty(originals.levels.shape), np.empty(_BLOCK)
     for at in range(begin, end):
         lower, upper = bounds[at, 0], bounds[at, 1]
+        # only rows that are near enough by one attribute can be near enough by all
         attribute, first, last = _stretch(originals, releases, jobs[at], upper)
         rows = originals.order[attribute]
         closer, tied = 0.0, 0.0

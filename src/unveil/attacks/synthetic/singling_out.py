@@ -177,6 +177,7 @@ def _counted(
             holds = True
             for place in range(columns.shape[1]):
                 code, wanted, operator = records[row, columns[at, place]], codes[at, place], operators[at, place]
+                # 0: equal; 1: at most, and no null; any other: at least
                 if operator == 0:
                     holds = code == wanted
                 elif operator == 1:

@@ -71,6 +71,7 @@ def _search(points, records, starts, left, first, box, at, sign, wanted, hits, d
     stack[0], bounds[0], top = 1, -np.inf, 1
     while top > 0:
         top -= 1
+        # nothing in this node can be nearer than its bound
         node, bound = stack[top], bounds[top]
         if bound > distance[last] or (bound == distance[last] and first[node] > hits[last]):
             continue
@@ -78,6 +79,7 @@ def _search(points, records, starts, left, first, box, at, sign, wanted, hits, d
         if leaf < 0:
             top = _pushed(left, first, box, node, at, sign, stack, bounds, top)
             continue
+        # a leaf: measure each record, and insert it among the nearest so far
         for place in range(starts[leaf], starts[leaf] + left[node]):
             apart, record = 0.0, records[place]
             for axis in range(at.shape[0]):
@@ -144,6 +146,7 @@ def _outermost(points, group, outer, reach, centre, drift):
     for at in range(outer.shape[0]):
         if reach[at] < bar:
             break
+        # no record from here on can be farther than the best, unless the centre has drifted more
         record = outer[at]
         looked += 1
         if group[record] >= 0:

@@ -94,9 +94,11 @@ def _mark(size, held, share, groups, order, gaps, threshold, farthest, violating
             continue
         if stay > limit:
             return
+        # how far the share of each value is from that in the whole table
         for value in range(values):
             gap[value] = held[row, value] / size[row] - share[value]
         distance = 0.0
+        # what is moved between the groups of each level of a hierarchy
         for level in range(levels):
             sums[:] = 0.0
             for value in range(values):
@@ -105,10 +107,12 @@ def _mark(size, held, share, groups, order, gaps, threshold, farthest, violating
                 distance += abs(sums[value])
         if levels:
             distance /= 2.0 * levels
+        # what is moved along an order, over the distance between neighbours
         moved = 0.0
         for at in range(gaps.shape[0]):
             moved += gap[order[at]]
             distance += abs(moved) * gaps[at]
+        # the share of the records that stay too far however the class is split
         if far.shape[0]:
             far[row] = distance
         elif distance > threshold:

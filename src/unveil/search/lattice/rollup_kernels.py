@@ -63,6 +63,7 @@ def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out
     for at in range(path.shape[0]):
         if path[at] == 0:
             continue
+        # each merge reads what the one before has written: the tables take turns
         groups = maps[starts[at, path[at]] :]
         word, shift, mask = np.int64(fields[at, 0]), fields[at, 1], fields[at, 2]
         if merges == 0:
@@ -85,12 +86,14 @@ def merge_fields(keys, amounts, row, keep, fields, starts, maps, slots, classes,
     """
     last = np.uint64(slots.shape[0] - 1)
     while row < amounts.shape[0]:
+        # the key as it becomes, written where the next new one would be
         for at in range(len(keys)):
             out[at][classes] = keys[at][row] & keep[at]
         for field in range(fields.shape[0]):
             word = np.int64(fields[field, 0])
             code = (keys[word][row] >> fields[field, 1]) & fields[field, 2]
             out[word][classes] |= maps[starts[field] + np.int64(code)] << fields[field, 1]
+        # look for it among the keys there are, from its slot on: a new key takes the first free slot
         mixed = np.uint64(0)
         for at in range(len(keys)):
             mixed = _mixed(mixed, out[at][classes])
@@ -136,6 +139,7 @@ def number(keys, masks, slots, of_row, first):  # type: ignore[no-untyped-def]  
     """Give rows with the same masked key the same number, in the order of rows; returns how many numbers there are."""
     classes, last = 0, np.uint64(slots.shape[0] - 1)
     for row in range(of_row.shape[0]):
+        # look for the masked key from its slot on: a new one takes the first free slot and the next number
         mixed = np.uint64(0)
         for at in range(len(keys)):
             mixed = _mixed(mixed, keys[at][row] & masks[at])
@@ -186,6 +190,7 @@ def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # 
     """Merge as `merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
     classes, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
     for row in range(rows):
+        # slots of earlier merges are below the epoch, and so count as free
         key = (keys[row] & keep) | (groups[(keys[row] >> shift) & mask] << shift)
         slot = _mixed(np.uint64(0), key) & last
         while True:

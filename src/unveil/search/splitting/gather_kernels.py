@@ -28,6 +28,7 @@ def _joint(names, one, other, begins, last, meet, shares, most):  # type: ignore
     cost = 0.0
     for at in range(begins.shape[0]):
         first, second = names[one, at, 0], names[one, at, 1]
+        # in a hierarchy: the level where the two meet; in an order: the width of both, and nulls beside values cost all
         if begins[at] >= 0:
             level = max(second, names[other, at, 1], np.int64(meet[begins[at] + first * last[at] + names[other, at, 0]]))
             cost += shares[at, level, first]
@@ -54,6 +55,7 @@ def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, lea
     for other in others:
         if other == apart or size[other] == 0:
             continue
+        # the two together may cost no more than this to be cheaper than the best so far
         give = missing if alike[other] and size[other] - missing >= k else size[other]
         before = give * cost[other]
         most, joint = (least + before) / (own + give), 0.0
@@ -153,6 +155,7 @@ def gather(names, size, head, after, begins, last, meet, shares, k):  # type: ig
     number = size.shape[0]
     cost, alike, living = np.zeros(number), np.ones(number, np.bool_), np.arange(number)
     while number > 1:
+        # the largest part below k
         one = -1
         for place in range(number):
             part = living[place]

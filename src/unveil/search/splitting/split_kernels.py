@@ -28,12 +28,14 @@ def _extent(order, start, stop, codes, hierarchical, null, groups):  # type: ign
     """Return lowest and highest rank and whether nulls are beside values; or the level and group of the lowest node."""
     first = np.int64(codes[order[start]])
     if hierarchical:
+        # up to the level where all are in the group of the first
         level = 0
         for place in range(start, stop):
             code = codes[order[place]]
             while groups[level, code] != groups[level, first]:
                 level += 1
         return np.int64(level), np.int64(groups[level, first]), False
+    # the widest range of ranks, nulls apart
     low, high, nulls = np.int64(1 << 62), np.int64(-1), np.int64(0)
     for place in range(start, stop):
         code = np.int64(codes[order[place]])

@@ -145,6 +145,7 @@ def _search(differs, held, options, weights, numbers, costs, k, known, first, li
     depth, nodes = 0, 0
     while depth >= 0 and nodes < _MOST_NODES:
         nodes += 1
+        # options are in order of cost: if this one is too dear, so are the next; go back a record
         now = paid[depth] + (weights[depth, at[depth]] if at[depth] < numbers[depth] else np.inf)
         if now >= limit:
             depth -= 1
@@ -152,10 +153,12 @@ def _search(differs, held, options, weights, numbers, costs, k, known, first, li
                 at[depth] += 1
             continue
         lost[depth] = options[depth, at[depth]]
+        # what must still be paid at least, whatever the records below lose
         if known:
             missing = _missing_cover(differs, costs, lost, k, depth + 1)
         else:
             missing = _missing_matches(differs, held, costs, lost, k, depth + 1)
+        # try the record's next option, go on with the next record, or note a better way
         if now + missing >= limit:
             at[depth] += 1
         elif depth + 1 < records:

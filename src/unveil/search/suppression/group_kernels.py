@@ -58,6 +58,7 @@ def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members
             continue
         if other >= 0 and not _spared(gone, group_of, sizes, k, costs, costs[chosen], one):
             continue
+        # it leaves its group for the new one; what it was is kept
         members[number], before_gone[number], before_group[number] = one, gone[one], group_of[one]
         number += 1
         if group_of[one] >= 0:
@@ -67,6 +68,7 @@ def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members
         sizes[group] = k
         last[0] = group + 1
         return True
+    # too few: all is put back
     for at in range(number):
         gone[members[at]], group_of[members[at]] = before_gone[at], before_group[at]
         if before_group[at] >= 0:
@@ -86,9 +88,11 @@ def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order, room):  #
     for row in order:
         if group_of[row] >= 0:
             continue
+        # a group that is there, if one costs no more
         _differences(codes, row, differs)
         if _joined(gone, group_of, sizes, costs, limit, row, differs):
             continue
+        # how many records could be spared within each set: only sets with k of them are tried
         for one in range(near.shape[0]):
             near[one] = 0
         for other in range(differs.shape[0]):

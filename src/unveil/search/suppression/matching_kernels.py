@@ -89,6 +89,7 @@ def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
         for at in range(codes.shape[0]):
             if chosen >> at & 1:
                 codes[at, row] = -1
+        # rows that now match it gain a match; if it lost all its cells, those that it matched lose one
         left = (codes[:, row] >= 0).any()
         for other in range(differs.shape[0]):
             if left and differs[other] != 0 and differs[other] & chosen == differs[other]:
@@ -111,6 +112,7 @@ def restore(codes, weight, size, k, original, rows, attributes):  # type: ignore
             value = original[at, row]
             if codes[at, row] >= 0 or value < 0:
                 continue
+            # a row that holds another value there would no longer match: neither may fall below k
             own, allowed = size[row], True
             for other in range(differs.shape[0]):
                 if differs[other] == 0 and weight[other] > 0 and codes[at, other] >= 0 and codes[at, other] != value:

@@ -377,6 +377,7 @@ def _number(values, row, numbered, known, code, size):  # type: ignore[no-untype
     half = known.shape[0] // 2
     while row < values.shape[0]:
         value = values[row]
+        # a new value takes the first free place and the next number, if there is room
         at = _scattered(np.uint64(value)) & mask
         while code[at] != 0 and known[at] != value:
             at = (at + np.uint64(1)) & mask
@@ -416,6 +417,7 @@ def _add_words(rows, amounts, row, table, used, room):  # type: ignore[no-untype
     mask = np.uint64(table.shape[0] - 1)
     width = rows.shape[1]
     while row < rows.shape[0]:
+        # the place where the key is, or would be
         at = np.uint64(0)
         for word in range(width):
             at = _scattered(at ^ rows[row, word])
@@ -427,6 +429,7 @@ def _add_words(rows, amounts, row, table, used, room):  # type: ignore[no-untype
             if same:
                 break
             at = (at + np.uint64(1)) & mask
+        # a new key, if there is room for one more
         if table[at, width] == 0:
             if used >= room:
                 return row, used

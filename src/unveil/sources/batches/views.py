@@ -77,6 +77,7 @@ def _number(views, null, row, begin, of_row, first, known, numbers, size, long):
             row += 1
             continue
         one, other = views[row, 0], views[row, 1]
+        # a new view takes the first free place and the next number, if there is room
         at = mixed(one, other) & last
         while numbers[at] != 0 and (known[at, 0] != one or known[at, 1] != other):
             at = (at + np.uint64(1)) & last
