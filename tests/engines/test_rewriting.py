@@ -42,9 +42,8 @@ def beside(data: Any) -> str:
 
 
 def rows(data: Any, names: list[str]) -> list[tuple[Any, ...]]:
-    """Return the records in an order of their own; a NaN is a null."""
+    """Return the records in an order of their own."""
     frame = open_source(data).collect(names).cast(pl.String)
-    frame = frame.with_columns(pl.all().replace({"NaN": None}))
     return sorted(frame.rows(), key=repr)
 
 
@@ -91,6 +90,36 @@ def stored(out: str, request: pytest.FixtureRequest) -> list[int]:
 def is_no_trace(rows: list[int]) -> bool:
     """Whether places say nothing of the original ones."""
     return bool(abs(stats.spearmanr(rows, range(len(rows))).statistic) < 4 / len(rows) ** 0.5)
+
+
+ZEROS = pl.DataFrame(
+    {"grade": [float("nan"), None, None, None, -0.0, 0.0, 0.0, 0.0], "small": [0.0, -0.0, 0.0, None, float("nan")] + [1.5] * 3}
+)
+
+
+@streaming
+def test_no_release_tells_apart_what_was_counted_together(engine: Callable[[pl.DataFrame], Any], tmp_path: Path) -> None:
+    made = engine(ZEROS.with_columns(pl.col("small").cast(pl.Float32)))
+    places = [tmp_path / "release.csv", tmp_path / "release.parquet"]
+    for place in places:
+        unveil.anonymize(made, "grade", [KAnonymity(4)], keep=["small"], out=place)
+    texts = pl.read_csv(places[0], infer_schema=False)
+    assert sorted(texts["grade"].value_counts().rows(), key=repr) == [("0.0", 4), (None, 4)]
+    assert sorted(texts["small"].unique().to_list(), key=repr) == ["0.0", "1.5", None]
+    numbers = pl.read_parquet(places[1])
+    assert not numbers["grade"].is_nan().any()
+    assert not np.signbit(numbers["grade"].drop_nulls().to_numpy()).any()
+
+
+@writing
+def test_no_table_that_is_written_tells_apart_what_was_counted_together(engine: Callable[[pl.DataFrame], Any]) -> None:
+    made = engine(ZEROS)
+    place = beside(made)
+    unveil.anonymize(made, "grade", [KAnonymity(4)], keep=["small"], out=place)
+    written = open_source(place).collect(["grade", "small"])
+    assert sorted(written["grade"].value_counts().rows(), key=repr) == [(0.0, 4), (None, 4)]
+    assert not written["small"].is_nan().any()
+    assert not np.signbit(written["small"].drop_nulls().to_numpy()).any()
 
 
 @writing

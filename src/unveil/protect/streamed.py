@@ -23,7 +23,7 @@ from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.sources.batches.combinations import hashed
 from unveil.sources.batches.rewriting import BatchedRecords, rewrite
-from unveil.sources.coding import labelled
+from unveil.sources.coding import as_counted, labelled
 from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import TallySource
 from unveil.sources.known_values import KnownValues
@@ -112,7 +112,8 @@ class _Change:
         codes = {name: known.codes(frame[name]) for name, known in self._known.items()}
         self._sum = (self._sum + _mixed(list(codes.values()))) % _WORD
         what = self._choice.applied([codes[name] for name in self._request.keys])
-        columns = {name: frame[name] for name in frame.columns}
+        columns = {name: as_counted(frame[name]) for name in frame.columns}
+        columns |= {name: known.in_one_form(frame[name]) for name, known in self._known.items() if name in columns}
         for name in self._changed:
             columns[name] = labelled(name, what.labels[name], what.codes[name])
         return type(frame)(columns), rows

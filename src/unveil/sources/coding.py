@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
+    "as_counted",
     "coded_table",
     "counted_column",
     "encode",
@@ -172,6 +173,18 @@ def require_countable(name: str, series: pl.Series) -> None:
         require_plain(name, series.to_list())
     if series.dtype.is_nested() or series.dtype == pl.Binary:
         raise UnsupportedDataError.uncountable(name, series.dtype.base_type())
+
+
+def as_counted(column: pl.Series) -> pl.Series:
+    """Return a column of numbers with one form per value, as they are counted: a NaN is a null, and -0.0 is 0.0.
+
+    Records that are released must have this form, or they would be told apart although they were counted together.
+    """
+    if not column.dtype.is_float():
+        return column
+    plain = column.alias("values")  # some names are patterns to Polars
+    several = plain.is_nan().any() or bool(np.signbit(plain.filter(plain == 0.0).to_numpy()).any())
+    return plain.fill_nan(None).set(plain == 0.0, 0.0).alias(column.name) if several else column
 
 
 def without_nan(frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import DataChangedError
+from unveil.sources.coding import as_counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,14 @@ class KnownValues:
         codes = read.replace_strict(self._known, places, default=None, return_dtype=pl.Int64)
         self._refuse(codes.null_count() > (read.null_count() if self._null else 0))
         return codes.fill_null(len(self._known)).to_numpy()
+
+    def in_one_form(self, column: pl.Series) -> pl.Series:
+        """Return the column with one form per value, as the values were counted; texts of numbers stay texts."""
+        if column.dtype == pl.String and self._known.dtype.is_float():
+            plain = column.alias("values")  # some names are patterns to Polars
+            plain = plain.set(plain == "NaN", None)
+            return plain.set(plain == "-0.0", "0.0").alias(column.name)
+        return as_counted(column)
 
     def _refuse(self, unknown: bool) -> None:  # noqa: FBT001
         if unknown:

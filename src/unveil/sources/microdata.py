@@ -18,7 +18,7 @@ from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataEr
 from unveil.output import atomic_write
 from unveil.project import Project
 from unveil.sources.base import Countable, Data
-from unveil.sources.coding import encode, labelled
+from unveil.sources.coding import as_counted, encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
@@ -189,10 +189,17 @@ def open_microdata(data: Data) -> Microdata:
     if isinstance(data, Microdata):
         return data
     opened = open_source(data)
-    frame = opened.collect(opened.names)
+    frame = _as_counted(opened.collect(opened.names))
     if not frame.height:
         raise EmptyDataError(f"{opened.place} holds no records.")
     return Microdata(opened.place, frame, _returner(data), standing_of(data, opened.names))
+
+
+def _as_counted(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the records with one form per value, so that a release tells none apart that were counted together."""
+    if not any(dtype.is_float() for dtype in frame.dtypes):
+        return frame
+    return pl.DataFrame({name: as_counted(frame.get_column(name)) for name in frame.columns})
 
 
 def standing_of(data: Data, columns: Sequence[str] | None = None) -> Standing:

@@ -257,7 +257,7 @@ class _Held:
         self._names: list[str] = []
         keys = [_without_nan(column.name, kinds[column.name]) for column in what.changed]
         whole = [_without_nan(name, kinds[name]) for name in what.complete]
-        plain = [quoted(name) for name in what.names]
+        plain = [_in_one_form(name, kinds[name]) for name in what.names]
         self.records = f"({numbered(table, k=keys, w=whole, c=plain)})"
 
     def hold(self, name: str, query: str) -> None:
@@ -390,6 +390,11 @@ def _expression(name: str, kind: str) -> str:
 def _without_nan(name: str, kind: str) -> str:
     """Return a column as it is counted: a NaN is a null."""
     return f"CASE WHEN isnan({quoted(name)}) THEN NULL ELSE {quoted(name)} END" if kind in _FLOATS else _expression(name, kind)
+
+
+def _in_one_form(name: str, kind: str) -> str:
+    """Return a column as it is released: one form per value that is counted, so no NaN beside nulls, and no -0.0 beside 0.0."""
+    return f"{_without_nan(name, kind)} + 0" if kind in _FLOATS else quoted(name)
 
 
 @contextmanager

@@ -113,6 +113,21 @@ class _Column:
         return f"nullif({self.key}, 'NaN')" if self.kind in _FLOATS else self.key
 
     @property
+    def released(self) -> str:
+        """What is released: one form per value that is counted, so no NaN beside nulls, and no -0.0 beside 0.0."""
+        if self.kind not in _FLOATS:
+            return quoted(self.name)
+        if self.kind != "numeric":
+            return f"{self.counted} + 0::{self.kind}"
+        return self.counted if self.scale is None else f"{self.counted}::{self.declared}"
+
+    @property
+    def declared(self) -> str:
+        """The type of an exact number, with the digits that the table gives it."""
+        digits, scale = divmod(self.modifier - _TYPMOD, 1 << 16)
+        return f"numeric({digits}, {scale})"
+
+    @property
     def named(self) -> str:
         """The expression that tells contributors apart: it needs a type with a largest value, which truth values are not."""
         return f"({self.key})::text" if self.kind == "bool" else self.counted
@@ -302,7 +317,7 @@ class _Held:
         self._names: list[str] = []
         keys = [columns[column.name].counted for column in what.changed]
         whole = [columns[name].counted for name in what.complete]
-        self.records = f"({numbered(table, k=keys, w=whole, c=[quoted(name) for name in what.names])})"
+        self.records = f"({numbered(table, k=keys, w=whole, c=[columns[name].released for name in what.names])})"
 
     def hold(self, name: str, query: str) -> None:
         self._cursor.execute(f"CREATE TEMP TABLE {name} AS {query}")

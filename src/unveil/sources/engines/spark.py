@@ -75,6 +75,11 @@ class SparkSource(EngineSource):
         column = self.selected(name)
         return functions.nanvl(column, functions.lit(None)) if self.kinds[name] in _FLOATS else column
 
+    def released(self, name: str) -> Any:
+        """Return a column as it is released, one form per value: no NaN beside nulls, no -0.0 beside 0.0."""
+        kind = self.kinds[name]
+        return (self.counted(name) + 0).cast(kind) if kind in _FLOATS else self.plain(name)
+
     def rewrite(self, out: Address) -> Write:
         """Return what writes a release into a new table of the session's catalogue, or into a new folder of Parquet files."""
         if out.engine != "spark":
@@ -301,7 +306,7 @@ class _Views:
         self._kept: list[tuple[str, Any]] = []
         keys = [held.counted(column.name).alias(f"k{at}") for at, column in enumerate(what.changed)]
         whole = [held.counted(name).alias(f"w{at}") for at, name in enumerate(what.complete)]
-        plain = [held.plain(name).alias(f"c{at}") for at, name in enumerate(what.names)]
+        plain = [held.released(name).alias(f"c{at}") for at, name in enumerate(what.names)]
         self._keep(self.records, held.numbered.select(*keys, *whole, *plain))
 
     def hold(self, name: str, query: str) -> None:
