@@ -141,9 +141,13 @@ def open_frame(data: Data) -> FrameSource:
 
 
 def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
-    """Run a lazy frame for the requested columns; a name that its engine could read as a pattern is picked afterwards."""
+    """Run a lazy frame for the requested columns alone, although Polars would read some names as patterns."""
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        eager = native.select(pl.selectors.by_name(columns)).collect()
+        return pl.DataFrame({column: _typed(eager[column]) for column in columns})
     pattern = any(column == "*" or column.startswith("^") for column in columns)
-    eager: pl.DataFrame = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
+    eager = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
     return pl.DataFrame({column: _typed(eager[column]) for column in columns})
 
 
