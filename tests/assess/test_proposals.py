@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.assess.absent import missing_codes
-from unveil.assess.alike import alike_columns
+from unveil.assess.alike import _both_ways, _may_agree, alike_columns
 from unveil.assess.marks import sensitive_mark
 from unveil.assess.persons import household_column, person_column
 from unveil.counts.guessing import best_guess
 from unveil.errors import ArgumentError
-from unveil.sources import Coded, load
+from unveil.sources import load
+from unveil.study import CodedColumns
 
 
-def coded(frame: pl.DataFrame) -> dict[str, Coded]:
-    return {column.name: column for column in load(frame, frame.columns).columns}
+def coded(frame: pl.DataFrame) -> CodedColumns:
+    return CodedColumns({column.name: column for column in load(frame, frame.columns).columns})
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 5)), min_size=1))
@@ -109,6 +110,21 @@ def test_twins_say_the_same_and_noise_does_not() -> None:
     )
     found = {one.columns for one in alike_columns(coded(frame))}
     assert found == {("GenderID", "Sex", "slip"), ("DOB", "Age")}
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from([1, 2, 30, 400])), min_size=2, max_size=12))
+def test_counts_alone_rule_out_only_pairs_that_do_not_agree(cells: list[tuple[int, int, int]]) -> None:
+    rows = [(one, other) for one, other, n in cells for _ in range(n)]
+    columns = coded(pl.DataFrame(rows, schema=["a", "b"], orient="row"))
+    few, many = sorted((len(columns.values("a")), len(columns.values("b"))))
+    agree = few > 1 and few >= 0.95 * many - 1 and _both_ways(columns, "a", "b")
+    assert not agree or _may_agree(columns.counts("a"), columns.counts("b"))
+
+
+def test_the_age_of_outliers_is_compared_too() -> None:
+    born = [f"{1940 + at}-05-17" for at in range(40)]
+    frame = pl.DataFrame({"born": born, "age": [1e300 - at * 1e298 for at in range(40)]})
+    assert [one.columns for one in alike_columns(coded(frame))] == [("born", "age")]
 
 
 def test_twins_are_found_among_many_columns() -> None:

@@ -94,8 +94,15 @@ def others(data: Any) -> list[Any]:
     return [unveil.utility(data, need).to_dict(), direct_identifiers(data).to_dict()]
 
 
+def proposals(data: Any) -> list[Any]:
+    start = unveil.start_project(data).to_dict()
+    start.pop("data")
+    trees = [unveil.propose_hierarchy(data, name).to_dict() for name in (*KEY, INCOME, "born", "member")]
+    return [start, *trees, unveil.propose_hierarchy(data, TOWN, similar=[AGE, INCOME, "born"]).to_dict()]
+
+
 @every
-@pytest.mark.parametrize("ask", [rates, scans, measurements, others], ids=lambda ask: ask.__name__)
+@pytest.mark.parametrize("ask", [rates, scans, measurements, others, proposals], ids=lambda ask: ask.__name__)
 def test_the_same_numbers(engine: Callable[[pl.DataFrame], Any], ask: Callable[[Any], list[Any]]) -> None:
     assert_close(ask(engine(people())), ask(people()))
 

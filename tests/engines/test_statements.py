@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil.partitions.builders import Intervals
 from unveil.sources import open_source
 from unveil.sources.engines.session import STATEMENTS
 
@@ -25,6 +26,7 @@ PEOPLE = pl.DataFrame(
     }
 )
 NEED = unveil.Need("sex", target="sex", given="age")
+SEXES = unveil.Hierarchy("sex", [["f", "*"], ["m", "*"]])
 RULES = {"k_anonymity": 2, "discrimination_rate": 0.5}
 CALLS: dict[str, Callable[[Any], Any]] = {
     "dr": lambda data: unveil.discrimination_rate(data, "age", "sex"),
@@ -37,8 +39,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "check for identifiers": lambda data: unveil.check(
         data, {"k_anonymity": 2, "direct_identifiers": 0}, key="age", sensitive="sex"
     ),
+    "count": lambda data: unveil.count(data, ["age", "sex"]),
+    "table": lambda data: unveil.table(data, by=["age", "sex"]),
+    "init": unveil.start_project,
+    "identifiers": unveil.direct_identifiers,
+    "hierarchy": lambda data: unveil.propose_hierarchy(data, "age"),
+    "hierarchy by another column": lambda data: unveil.propose_hierarchy(data, "sex", similar="age"),
+    "hierarchy by a rule": lambda data: unveil.build_hierarchy(data, "age", Intervals((10, 20))),
+    "hierarchy checked": lambda data: unveil.check_hierarchy(SEXES, data),
 }
-LOOKING = ("assess", "check", "check for identifiers")
+LOOKING = ("assess", "check", "check for identifiers", "init", "identifiers")
 """Calls that look for direct identifiers, and so at every column, one by one."""
 
 

@@ -8,8 +8,9 @@ import pytest
 
 import unveil
 from unveil.models import KAnonymity
-from unveil.search.nesting import Nested, PlaceColumn, nested_places
+from unveil.search.nesting import Nested, nested_places
 from unveil.sources import load
+from unveil.study import CodedColumns
 
 
 def places(records: int = 600, *, slips: int = 0) -> pl.DataFrame:
@@ -30,7 +31,7 @@ def places(records: int = 600, *, slips: int = 0) -> pl.DataFrame:
 
 
 def found(frame: pl.DataFrame) -> dict[str, tuple[Nested, str]]:
-    return nested_places([PlaceColumn(one.name, one.values, one.codes) for one in load(frame, frame.columns).columns])
+    return nested_places(CodedColumns({one.name: one for one in load(frame, frame.columns).columns}))
 
 
 @pytest.mark.parametrize("slips", [0, 4])

@@ -18,6 +18,7 @@ from unveil.cli import run
 from unveil.errors import ArgumentError, HierarchyError
 from unveil.search.similarity import similar_values
 from unveil.sources import load
+from unveil.study import CodedColumns
 
 
 def uncertain(rows: Sequence[tuple[int, ...]], group: frozenset[int]) -> float:
@@ -33,7 +34,7 @@ def uncertain(rows: Sequence[tuple[int, ...]], group: frozenset[int]) -> float:
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, 2)), min_size=8, max_size=40))
 def test_each_level_is_what_merging_the_cheapest_pair_gives(rows: list[tuple[int, int, int]]) -> None:
     table = load(pl.DataFrame(rows, schema=["a", "b", "c"], orient="row"), ["a", "b", "c"])
-    found = similar_values(table.columns[0], table.columns[1:])
+    found = similar_values(CodedColumns({one.name: one for one in table.columns}), "a", ["b", "c"])
     groups = {frozenset([value]) for value in {row[0] for row in rows}}
     for level in found.groups:
         wanted = {frozenset(int(value) for value in level if level[value] == label) for label in level.values()}

@@ -8,7 +8,7 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from unveil.partitions.moments import DateReading
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources import Coded
+    from unveil.study import Columns
 
 __all__ = ["AlikeColumns", "alike_columns"]
 
@@ -32,6 +32,8 @@ _OWN = 0.5
 """A column with more values than this share of the persons is left out: nearly everybody has a value of their own."""
 _WIDE = 80
 """If there are more columns, only exact duplicates, and columns whose names share a word, are compared."""
+_ROUNDING = 1e-6
+"""In records: what a sum of floating point numbers may be off."""
 _STRAIGHT = 0.99
 _FEWEST = 10
 _YEAR = 365.2425
@@ -53,77 +55,97 @@ class AlikeColumns:
         return {"columns": list(self.columns), "evidence": self.evidence}
 
 
-def alike_columns(coded: Mapping[str, Coded], persons: int | None = None) -> tuple[AlikeColumns, ...]:
+def alike_columns(columns: Columns, persons: int | None = None) -> tuple[AlikeColumns, ...]:
     """Find the columns that say the same.
 
     Parameters
     ----------
-    coded
-        The columns of the records, coded.
+    columns
+        The columns of the table.
     persons
         How many persons the records belong to; none: as many as records.
     """
-    most = _OWN * (persons or max((len(one.codes) for one in coded.values()), default=0))
-    few = {name: one for name, one in coded.items() if 2 <= len(one.values) <= most}  # noqa: PLR2004 - two values
+    most = _OWN * (persons or columns.records)
+    few = [name for name in columns.names if 2 <= len(columns.values(name)) <= most]  # noqa: PLR2004 - two values
     joined = _Groups()
-    for first, second in _pairs(few):
-        if _both_ways(few[first], few[second]):
+    for first, second in _pairs(columns, few):
+        if _may_agree(columns.counts(first), columns.counts(second)) and _both_ways(columns, first, second):
             joined.join(first, second)
     alike = [AlikeColumns(tuple(group), "each determines the other's value in nearly every record") for group in joined.groups()]
-    return (*alike, *_ages(coded))
+    return (*alike, *_ages(columns))
 
 
-def _pairs(coded: Mapping[str, Coded]) -> Sequence[tuple[str, str]]:
-    if len(coded) <= _WIDE:
-        return [*combinations(coded, 2)]
-    twins: dict[bytes, list[str]] = {}
+def _pairs(columns: Columns, names: Sequence[str]) -> Sequence[tuple[str, str]]:
+    if len(names) <= _WIDE:
+        return [*combinations(names, 2)]
     words: dict[str, list[str]] = {}
-    for name, one in coded.items():
-        _, first, inverse = np.unique(one.codes, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
-        twins.setdefault(rank[inverse].tobytes(), []).append(name)
+    for name in names:
         for word in {word for word in words_of(name) if len(word) > 2 and not word.isdecimal()}:  # noqa: PLR2004 - short words
             words.setdefault(word, []).append(name)
-    near = [pair for names in words.values() if len(names) <= _FEWEST for pair in combinations(names, 2)]
-    exact = [(names[0], other) for names in twins.values() for other in names[1:]]
-    return [*dict.fromkeys([*exact, *near])]
+    near = [pair for some in words.values() if len(some) <= _FEWEST for pair in combinations(some, 2)]
+    return [*dict.fromkeys([*columns.copies(names), *near])]
 
 
-def _both_ways(one: Coded, other: Coded) -> bool:
+def _may_agree(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    r"""Whether the counts of two columns, each by itself, leave it open that each predicts the other: most pairs they rule out.
+
+    With :math:`m_A + m_B - N` records or more both guesses are right. The cells that hold these match values one to one, so they
+    hold at most the sum of the smaller of two counts, which is largest if both columns are sorted by frequency.
+    """
+    few, many = sorted((len(one), len(other)))
+    if few < _LAMBDA * many - 1:
+        return False
+    shared = np.minimum(np.sort(one)[::-1][:few], np.sort(other)[::-1][:few]).sum()
+    records = one.sum()
+    right = sum(counts.max() + _LAMBDA * (records - counts.max()) for counts in (one, other))
+    return bool(shared >= right - records - _ROUNDING)
+
+
+def _both_ways(columns: Columns, one: str, other: str) -> bool:
     """Whether each predicts the other far better than the most frequent value does."""
-    few, many = sorted((len(one.values), len(other.values)))
-    return few >= _LAMBDA * many - 1 and _lambda(one, other) >= _LAMBDA and _lambda(other, one) >= _LAMBDA
+    cells = columns.joint(one, other)
+    ways = (((cells.first, cells.second), other), ((cells.second, cells.first), one))
+    return all(_lambda(codes, cells.n, columns.counts(of)) >= _LAMBDA for codes, of in ways)
 
 
-def _lambda(by: Coded, of: Coded) -> float:
-    records, most = len(of.codes), int(np.bincount(of.codes).max())
-    return (best_guess(by.codes, of.codes, len(of.values))[1] - most) / (records - most) if records > most else 0.0
+def _lambda(codes: tuple[NDArray[np.int64], NDArray[np.int64]], n: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
+    """Return Goodman and Kruskal's lambda: how much better one column guesses another, which has these counts."""
+    records, most = int(counts.sum()), int(counts.max())
+    return (best_guess(*codes, len(counts), n)[1] - most) / (records - most) if records > most else 0.0
 
 
-def _ages(coded: Mapping[str, Coded]) -> list[AlikeColumns]:
+def _ages(columns: Columns) -> list[AlikeColumns]:
     """Find ages beside dates of birth: they lie on a straight line, one year of age less for each later year of birth."""
-    ages = [name for name in coded if "age" in words_of(name) or {"alter", "edad"} & {*words_of(name)}]
-    births = [name for name in coded if "birth-date" in hints_of(name)] if ages else []
+    ages = [name for name in columns.names if "age" in words_of(name) or {"alter", "edad"} & {*words_of(name)}]
+    births = [name for name in columns.names if "birth-date" in hints_of(name)] if ages else []
     groups = []
     for birth in births:
-        years = _years(coded[birth])
+        years = _years(columns.values(birth))
         for age in ages:
-            numbers = np.array([float(x) if (x := number_of(v)) is not None else np.nan for v in coded[age].values])
-            x, y = years[coded[birth].codes], numbers[coded[age].codes]
-            known = np.isfinite(x) & np.isfinite(y)
-            if known.sum() >= _FEWEST and np.ptp(x[known]) > 0 and np.ptp(y[known]) > 0:
-                straight = float(np.corrcoef(x[known], y[known])[0, 1])
-                if straight <= -_STRAIGHT:
-                    groups.append(
-                        AlikeColumns((birth, age), f"the age follows from the date of birth (correlation {straight:.3f})")
-                    )
+            numbers = np.array([float(x) if (x := number_of(v)) is not None else np.nan for v in columns.values(age)])
+            if not (np.isfinite(years).any() and np.isfinite(numbers).any()):
+                continue
+            cells = columns.joint(birth, age)
+            straight = _correlation(years[cells.first], numbers[cells.second], cells.n)
+            if straight is not None and straight <= -_STRAIGHT:
+                groups.append(AlikeColumns((birth, age), f"the age follows from the date of birth (correlation {straight:.3f})"))
     return groups
 
 
-def _years(coded: Coded) -> NDArray[np.float64]:
-    reading = DateReading.of(coded.values)
-    moments = [reading.read(value) for value in coded.values]
+def _correlation(x: NDArray[np.float64], y: NDArray[np.float64], n: NDArray[np.int64]) -> float | None:
+    """Return the correlation of two columns of numbers, cell by cell; None if few records have both, or all have the same."""
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y, n = x[known], y[known], n[known]
+    if n.sum() < _FEWEST or x.min() == x.max() or y.min() == y.max():
+        return None
+    x, y = x / np.abs(x).max(), y / np.abs(y).max()  # otherwise squares of large numbers would be infinite
+    x, y = x - np.average(x, weights=n), y - np.average(y, weights=n)
+    return float((n * x * y).sum() / np.sqrt((n * x * x).sum() * (n * y * y).sum()))
+
+
+def _years(values: Sequence[Any]) -> NDArray[np.float64]:
+    reading = DateReading.of(values)
+    moments = [reading.read(value) for value in values]
     return np.array([np.nan if moment is None else moment.start.toordinal() / _YEAR for moment in moments])
 
 

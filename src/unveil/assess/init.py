@@ -11,12 +11,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
@@ -27,7 +25,7 @@ from unveil.assess.persons import household_column, person_column
 from unveil.assess.proposals import ColumnProposal, InitQuestion, TableFacts, proposed_column
 from unveil.attributes import in_line, require_columns
 from unveil.errors import ArgumentError, OutputError, UnsupportedDataError, shown
-from unveil.identifiers import direct_identifiers
+from unveil.identifiers import DirectIdentifiers, direct_identifiers, found_in
 from unveil.naming import hints_of
 from unveil.output import check_replaceable, together
 from unveil.partitions import Hierarchy
@@ -35,9 +33,10 @@ from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
-from unveil.search.nesting import PlaceColumn, nested_places
+from unveil.search.nesting import nested_places
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.columns import read_as
+from unveil.study import CodedColumns, Columns, Study, counted_columns
 
 __all__ = ["ColumnProposal", "InitQuestion", "Start", "file_names", "new_folders", "require_new", "start_project"]
 
@@ -194,7 +193,7 @@ def start_project(
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine or counts. Never changed.
     path
         The project file; nothing is written before `Start.write`.
     separator, encoding, missing
@@ -217,22 +216,17 @@ def start_project(
     [('race', 'ethnic origin'), ('income-per-year', 'money')]
     """
     reading = ReadOptions(separator=separator, encoding=encoding, missing=tuple(missing), text=tuple(text))
-    source, marks = _opened(data, reading)
-    require_columns(reading.text, source.names)
     place = Path(path)
     home = _data_path(data, place.parent)
-    held, codes = open_source(source.collect(source.names)), {}
-    columns = _coded(held)
-    if home is not None:
-        reading = replace(reading, text=(*reading.text, *_lost_zeros(columns.values(), reading.text)))
-        codes = {name: markers for name, one in columns.items() if (markers := missing_codes(one.values, _counts(one)))}
-        sure = {name: tuple(code.text for code in markers if code.sure) for name, markers in codes.items()}
-        held = read_as(held, reading.text, sure)
-        columns = _coded(held, known=columns, again={*reading.text, *sure})
-    facts = _facts(held, columns, codes)
-    judged = {name: proposed_column(one, facts) for name, one in columns.items()}
+    with ExitStack() as held:
+        source, marks = _opened(data, reading, held)
+        require_columns(reading.text, source.names)
+        read = _read(source, reading.text, is_file=home is not None) if source.in_hand else _counted(source)
+        facts = _facts(read)
+    columns = read.columns
+    judged = {name: proposed_column(name, columns.values(name), columns.counts(name), facts) for name in columns.names}
     proposals = tuple(judged[name] if name in judged else _not_counted(name) for name in source.names)
-    section = DataSection(home, separator, encoding, tuple(marks) or tuple(missing), text=reading.text)
+    section = DataSection(home, separator, encoding, tuple(marks) or tuple(missing), text=read.text)
     project = Project(place, section, _attributes(proposals, place.parent / _FOLDER))
     notes = (*_notes(section, marks), *_remarks(proposals, facts))
     return Start(project, proposals, source.place, facts.records, notes, facts.alike)
@@ -241,10 +235,24 @@ def start_project(
 # The data -------------------------------------------------------------------------------------------------------------
 
 
-def _opened(data: Data, options: ReadOptions) -> tuple[Source, dict[str, int]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """What was read or, where the records are elsewhere, counted: the columns, what names people, how the columns are read."""
+
+    columns: Columns
+    identifiers: DirectIdentifiers
+    text: tuple[str, ...] = ()
+    missing: Mapping[str, tuple[MissingCode, ...]] = field(default_factory=dict)
+
+
+def _opened(data: Data, options: ReadOptions, held: ExitStack) -> tuple[Source, dict[str, int]]:
     """Open the data, and read those texts of a text file as nulls that often stand for one."""
     plain = replace(options, text=())
-    source = open_source(data, plain)
+    source = open_source(data, plain, held=held)
+    if not source.in_hand:
+        if options.text:  # an engine has types of its own, and says so
+            source = open_source(data, options, held=held)
+        return source, {}
     if options.missing or not isinstance(data, str | os.PathLike) or not os.fspath(data).lower().endswith(_TEXT_FILES):
         return source, {}
     frame = source.collect(source.names)
@@ -252,6 +260,27 @@ def _opened(data: Data, options: ReadOptions) -> tuple[Source, dict[str, int]]:
     marks = {mark: sum(int((column == mark).sum() or 0) for column in texts) for mark in _MARKERS}
     marked = {mark: n for mark, n in marks.items() if n}
     return (open_source(data, replace(plain, missing=tuple(marked))), marked) if marked else (source, {})
+
+
+def _counted(source: Source) -> _Read:
+    """Count the columns where they are, one by one."""
+    study = Study(source)
+    identifiers = found_in(study, study.names)
+    return _Read(counted_columns(study), identifiers)
+
+
+def _read(source: Source, text: tuple[str, ...], *, is_file: bool) -> _Read:
+    """Read all columns; those of a file as a project will, codes as text and what stands for a missing value as null."""
+    held = open_source(source.collect(source.names))
+    coded, codes = _coded(held), dict[str, tuple[MissingCode, ...]]()
+    if is_file:
+        plain = CodedColumns(coded)
+        text = (*text, *_lost_zeros(coded.values(), text))
+        codes = {name: some for name in coded if (some := missing_codes(plain.values(name), plain.counts(name).tolist()))}
+        sure = {name: tuple(code.text for code in some if code.sure) for name, some in codes.items()}
+        held = read_as(held, text, sure)
+        coded = _coded(held, known=coded, again={*text, *sure})
+    return _Read(CodedColumns(coded), direct_identifiers(held), text, codes)
 
 
 def _coded(held: Source, *, known: Mapping[str, Coded] | None = None, again: Collection[str] = ()) -> dict[str, Coded]:
@@ -264,11 +293,6 @@ def _coded(held: Source, *, known: Mapping[str, Coded] | None = None, again: Col
         with suppress(UnsupportedDataError):
             coded[name] = load(held, [name]).columns[0]
     return coded
-
-
-def _counts(one: Coded) -> list[int]:
-    counts: list[int] = np.bincount(one.codes, minlength=len(one.values)).tolist()
-    return counts
 
 
 def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
@@ -284,23 +308,24 @@ def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
     return names
 
 
-def _facts(held: Source, columns: Mapping[str, Coded], codes: Mapping[str, tuple[MissingCode, ...]]) -> TableFacts:
+def _facts(read: _Read) -> TableFacts:
     """Look at the table as a whole: what names people, whose records there are, which columns say the same or contain others."""
-    identifiers = direct_identifiers(held)
-    narrow = len(columns) <= _WIDE
+    columns, identifiers = read.columns, read.identifiers
+    narrow = len(columns.names) <= _WIDE
     person = person_column(columns)
-    places = nested_places([PlaceColumn(one.name, one.values, one.codes) for one in columns.values()]) if narrow else {}
+    persons = None if person is None else len(columns.values(person[0]))
+    places = nested_places(columns) if narrow else {}
     hierarchies = {
-        name: (rule.build(columns[name].values, column=name), f"Hierarchy: {reason}.") for name, (rule, reason) in places.items()
+        name: (rule.build(columns.values(name), column=name), f"Hierarchy: {reason}.") for name, (rule, reason) in places.items()
     }
     return TableFacts(
         identifiers.records,
-        identifiers.records if person is None else len(columns[person[0]].values),
+        identifiers.records if persons is None else persons,
         {finding.column: finding for finding in reversed(identifiers.findings)},
         person,
         household_column(columns, person[0] if person else None),
-        alike_columns(columns, len(columns[person[0]].values) if person else None),
-        codes,
+        alike_columns(columns, persons),
+        read.missing,
         hierarchies,
         hierarchies=narrow,
     )

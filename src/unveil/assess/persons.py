@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from unveil.naming import hints_of, words_of
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
-    from unveil.sources import Coded
+    from unveil.study import Columns
 
 __all__ = ["household_column", "person_column"]
 
@@ -29,40 +28,39 @@ _HOUSEHOLD = frozenset(
 _STEADY_HINTS = frozenset(("birth-date", "person-name", "email", "national-number", "phone"))
 
 
-def person_column(coded: Mapping[str, Coded]) -> tuple[str, str] | None:
+def person_column(columns: Columns) -> tuple[str, str] | None:
     """Return the column that numbers persons who have several records, and the evidence; None if there is none.
 
     Its name suggests a number, its values repeat, and what does not change in a person (a name, a date of birth, the sex) stays
     the same within each. If there is no such column beside it, its name must say that it numbers people.
     """
-    steady = [name for name in coded if _is_steady(name)]
+    steady = [name for name in columns.names if _is_steady(name)]
     candidates = []
-    for name, one in coded.items():
-        if not _is_number(name) or not _repeats(one) or _says_household(name):
+    for name in columns.names:
+        if not _is_number(name) or not _repeats(columns, name) or _says_household(name):
             continue
-        constant = [other for other in steady if other != name and _is_constant(one, coded[other])]
+        constant = [other for other in steady if other != name and _is_constant(columns, name, other)]
         if constant or (not steady and _says_person(name)):
-            candidates.append((len(one.values), name, constant))
+            candidates.append((len(columns.values(name)), name, constant))
     if not candidates:
         return None
     distinct, name, constant = max(candidates)
-    records = len(coded[name].codes)
-    evidence = f"{counted(distinct, 'number')} in {counted(records, 'record')}"
+    evidence = f"{counted(distinct, 'number')} in {counted(columns.records, 'record')}"
     return name, evidence + (
         f", and {' and '.join(constant)} stay the same within each" if constant else ", and the name says a person"
     )
 
 
-def household_column(coded: Mapping[str, Coded], person: str | None) -> tuple[str, str] | None:
+def household_column(columns: Columns, person: str | None) -> tuple[str, str] | None:
     """Return the column that says who lives together, by its name and repeated values; None if there is none."""
-    for name, one in coded.items():
+    for name in columns.names:
         if (
             name != person
             and _says_household(name)
-            and _repeats(one)
+            and _repeats(columns, name)
             and ("id" in hints_of(name) or words_of(name)[-1] in _HOUSEHOLD)
         ):
-            return name, f"the name says a household, and {counted(len(one.values), 'number')} repeat"
+            return name, f"the name says a household, and {counted(len(columns.values(name)), 'number')} repeat"
     return None
 
 
@@ -83,18 +81,21 @@ def _says_household(name: str) -> bool:
     return bool(_HOUSEHOLD & {*words_of(name)})
 
 
-def _repeats(one: Coded) -> bool:
-    records, distinct = len(one.codes), len(one.values)
-    return distinct >= _FEWEST and _SPREAD * records <= distinct <= _REPEATED * records and one.values[-1] is not None
+def _repeats(columns: Columns, name: str) -> bool:
+    records, values = columns.records, columns.values(name)
+    return (
+        len(values) >= _FEWEST and _SPREAD * records <= len(values) <= _REPEATED * records and values[len(values) - 1] is not None
+    )
 
 
-def _is_constant(by: Coded, of: Coded) -> bool:
+def _is_constant(columns: Columns, by: str, of: str) -> bool:
     """Whether a column has one value within nearly every number that repeats, although it is not constant as a whole."""
-    sizes = np.bincount(by.codes, minlength=len(by.values))
-    several = sizes[by.codes] > 1
-    if not several.any() or len(of.values) < 2:  # noqa: PLR2004 - two values
+    if columns.counts(by).max() <= 1 or len(columns.values(of)) < 2:  # noqa: PLR2004 - two values
         return False
-    guess, _ = best_guess(by.codes, of.codes, len(of.values))
-    right = float((guess[by.codes[several]] == of.codes[several]).mean())
-    most = float(np.bincount(of.codes).max()) / len(of.codes)
+    cells = columns.numbered(by, of)
+    guess, _ = best_guess(cells.first, cells.second, int(cells.second.max()) + 1, cells.n)
+    several = np.bincount(cells.first, weights=cells.n)[cells.first] > 1
+    guessed = several & (guess[cells.first] == cells.second)
+    right = float(cells.n[guessed].sum() / cells.n[several].sum())
+    most = float(columns.counts(of).max()) / columns.records
     return right >= _STEADY and right > most

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from unveil.assess.absent import MissingCode
 from unveil.assess.alike import AlikeColumns
@@ -20,8 +18,10 @@ from unveil.partitions.builders.base import RootOnly
 from unveil.results.numbers import counted, number
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from unveil.identifiers import Finding
-    from unveil.sources import Coded
 
 __all__ = ["ColumnProposal", "InitQuestion", "TableFacts", "proposed_column"]
 
@@ -155,12 +155,10 @@ class TableFacts:
     hierarchies: bool = True
 
 
-def proposed_column(coded: Coded, facts: TableFacts) -> ColumnProposal:
-    """Judge one column."""
-    name = coded.name
-    counts = np.bincount(coded.codes, minlength=len(coded.values))
+def proposed_column(name: str, values: Sequence[Any], counts: NDArray[np.int64], facts: TableFacts) -> ColumnProposal:
+    """Judge one column by its values in order, a null last, and the records of each."""
     exposure, finding = column_exposure(counts[counts > 0]), facts.findings.get(name)
-    mark = sensitive_mark(name, coded.values)
+    mark = sensitive_mark(name, values)
     role = _role(name, exposure, mark, facts)
     alike = next((one for one in facts.alike if name in one.columns), None)
     reasons = [*_reasons(exposure, finding, facts), *_why(name, role, mark, facts)]
@@ -175,10 +173,10 @@ def proposed_column(coded: Coded, facts: TableFacts) -> ColumnProposal:
             reasons.append(
                 "Nearly every record has its own value: anyone who knows it knows the person. If nobody can know it: 'other'."
             )
-        hierarchy, reason = facts.trees.get(name) or _hierarchy(coded, counts, facts)
+        hierarchy, reason = facts.trees.get(name) or _hierarchy(name, values, counts, facts)
         reasons.append(reason)
     others = () if alike is None else tuple(other for other in alike.columns if other != name)
-    return ColumnProposal(name, role, _kind(coded), exposure, tuple(reasons), mark, hierarchy, missing, others, questions)
+    return ColumnProposal(name, role, _kind(name, values), exposure, tuple(reasons), mark, hierarchy, missing, others, questions)
 
 
 def _role(name: str, exposure: ColumnExposure, mark: SensitiveMark | None, facts: TableFacts) -> Role:
@@ -258,24 +256,24 @@ def _questions(
         yield InitQuestion(name, f"Does {codes} in {name} stand for a missing value?", ("yes", "no"), "no")
 
 
-def _kind(coded: Coded) -> Kind | None:
+def _kind(name: str, values: Sequence[Any]) -> Kind | None:
     """Propose a kind: numbers are continuous, except codes; dates are left to what needs them."""
-    present = [value for value in (coded.values[0], coded.values[len(coded.values) // 2]) if value is not None]
+    present = [value for value in (values[0], values[len(values) // 2]) if value is not None]
     if not present or hasattr(present[0], "isoformat"):
         return None
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
-    hints = hints_of(coded.name)
+    hints = hints_of(name)
     is_code = "postcode" in hints or ("code" in hints and "quantity" not in hints)
     return "continuous" if numbers and not is_code else "nominal"
 
 
-def _hierarchy(coded: Coded, counts: np.ndarray[Any, Any], facts: TableFacts) -> tuple[Hierarchy | None, str]:
+def _hierarchy(name: str, values: Sequence[Any], counts: NDArray[np.int64], facts: TableFacts) -> tuple[Hierarchy | None, str]:
     """Propose a hierarchy, and say why it is this one, or none."""
     if not facts.hierarchies:
         return None, "Hierarchy: proposed when a verb needs one."
-    if len(coded.values) > _MOST_LEAVES:
-        return None, f"Hierarchy: none; {len(coded.values):,} values are too many for a file. See: unveil hierarchy build."
-    proposal = propose(list(coded.values), counts.tolist(), column=coded.name)
+    if len(values) > _MOST_LEAVES:
+        return None, f"Hierarchy: none; {len(values):,} values are too many for a file. See: unveil hierarchy build."
+    proposal = propose(list(values), counts.tolist(), column=name)
     if isinstance(proposal.rule, RootOnly):
         return None, f"Hierarchy: none; {proposal.reason}."
     return proposal.hierarchy, f"Hierarchy: {proposal.reason}."

@@ -12,14 +12,14 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line, names_of
 from unveil.errors import ArgumentError
-from unveil.naming import hints_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.search.nesting import Nested, PlaceColumn, nested_places
+from unveil.search.nesting import Nested, is_place, nested_places
 from unveil.search.similarity import Similar, similar_values
-from unveil.sources import Data, Source, load, open_source
+from unveil.sources import Data
+from unveil.study import Study, columns_of, studied
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -153,7 +153,7 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
     Parameters
     ----------
     data
-        A path, a built-in data set, a data frame or an opened source.
+        A path, a built-in data set, a data frame, a table in an engine, counts, a `Study` or a project file.
     column
         The column.
     similar
@@ -171,13 +171,12 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
     >>> report.rule
     Intervals(widths=(5, 10, 20, 40), origin=0, bottom=None, top=75)
     """
-    source = open_source(data)
-    values, counts = _counted(source, column)
-    if similar is not None:
-        rule, reason = _alike(source, column, names_of(similar))
+    with studied(data) as study:
+        values, counts = _counted(study, column)
+        made = _within(study, column) if similar is None else _alike(study, column, names_of(similar))
+    if made is not None:
+        rule, reason = made
         return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason=reason)
-    if (nested := _within(source, column)) is not None:
-        return _report(nested[0].build(values, counts, column=column), values, counts, rule=nested[0], reason=nested[1])
     proposal = propose(values, counts, column=column)
     return _report(proposal.hierarchy, values, counts, rule=proposal.rule, reason=proposal.reason)
 
@@ -189,7 +188,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     Parameters
     ----------
     data
-        A path, a built-in data set, a data frame or an opened source.
+        A path, a built-in data set, a data frame, a table in an engine, counts, a `Study` or a project file.
     column
         The column.
     rule
@@ -212,7 +211,8 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     >>> unveil.build_hierarchy("adult", "age", Intervals((5, 10, 20))).hierarchy
     Hierarchy('age', 72 leaves, height 4)
     """
-    values, counts = _counted(data, column)
+    with studied(data) as study:
+        values, counts = _counted(study, column)
     return _report(rule.build(values, counts, column=column), values, counts, rule=rule)
 
 
@@ -225,7 +225,7 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     hierarchy
         A hierarchy, or the file of one.
     data
-        A path, a built-in data set, a data frame or an opened source; none: only the chain is checked.
+        The same, if it is compared with a table; none: only the chain is checked.
     column
         The column; none: the one that the hierarchy, or its file, is named for.
 
@@ -251,34 +251,35 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
         checked = Hierarchy(column, checked.labels)
     if data is None:
         return HierarchyReport(checked)
-    return _report(checked, *_counted(data, checked.column or ""))
+    with studied(data) as study:
+        values, counts = _counted(study, checked.column or "")
+    return _report(checked, values, counts)
 
 
 _LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_records", "most_records")
 
 
-def _alike(source: Source, column: str, by: Sequence[str]) -> tuple[Similar, str]:
+def _alike(study: Study, column: str, by: Sequence[str]) -> tuple[Similar, str]:
     """Return the rule that groups values by what other columns hold beside them, and the reason."""
     if column in by or not by:
         raise ArgumentError("values are compared in columns other than their own; name one or more.")
-    table = load(source, [column, *by])
     reason = f"values grouped so that least is lost of what they say about {in_line(by)}"
-    return similar_values(table.columns[0], table.columns[1:]), reason
+    return similar_values(columns_of(study, [column, *by]), column, by), reason
 
 
-def _within(source: Source, column: str) -> tuple[Nested, str] | None:
+def _within(study: Study, column: str) -> tuple[Nested, str] | None:
     """Return the rule by which the places of a column lie within those of other columns, and the reason; None if they do not."""
-    places = [name for name in source.names if "place" in hints_of(name)]
+    places = [name for name in study.names if is_place(name)]
     if column not in places or len(places) < 2:  # noqa: PLR2004 - two places
         return None
-    table = load(source, places)
-    return nested_places([PlaceColumn(one.name, one.values, one.codes) for one in table.columns], table.n).get(column)
+    return nested_places(columns_of(study, places), only=(column,)).get(column)
 
 
-def _counted(data: Data, column: str) -> tuple[list[Any], list[int]]:
+def _counted(study: Study, column: str) -> tuple[list[Any], list[int]]:
     """Return the distinct values of a column, null included, and how many records hold each."""
-    coded = load(data, [column]).columns[0]
-    return [*coded.values], np.bincount(coded.codes, minlength=len(coded.values)).tolist()
+    counts = study.counts([column], nulls="category", partitions={})
+    values = counts.columns[0].values
+    return [*values], np.bincount(counts.codes[0], weights=counts.n, minlength=len(values)).astype(np.int64).tolist()
 
 
 def _report(hierarchy: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:

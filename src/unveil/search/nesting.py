@@ -6,11 +6,10 @@ or more; the few exceptions, usually typing errors, follow the most frequent par
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
 
 from unveil.counts.guessing import best_guess
 from unveil.naming import hints_of
@@ -19,23 +18,14 @@ from unveil.partitions.builders import Builder
 from unveil.partitions.matching import text_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from unveil.study import Columns
 
-__all__ = ["Nested", "PlaceColumn", "nested_places"]
+__all__ = ["Nested", "is_place", "nested_places"]
 
 _NEARLY_ALWAYS = 0.99
 _OWN = 0.8
 """With this many values per record or more, nearly every record has its own value, which lies within everything."""
 _NONE = "(none)"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlaceColumn:
-    """A column in codes: its name, its values, and the code of each record or cell."""
-
-    name: str
-    values: Sequence[Any]
-    codes: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -70,66 +60,66 @@ class Nested(Builder):
         return {"rule": self.name, "within": list(self.within)}
 
 
-def nested_places(columns: Sequence[PlaceColumn], n: NDArray[np.int64] | None = None) -> dict[str, tuple[Nested, str]]:
+def nested_places(columns: Columns, only: Collection[str] | None = None) -> dict[str, tuple[Nested, str]]:
     """Return the rule, and its reason, for each column of places that lies within others.
 
     Parameters
     ----------
     columns
         Columns of one table.
-    n
-        The records of each cell; none: one each.
+    only
+        The columns to find a rule for; none: all.
     """
-    places = {one.name: one for one in columns if _is_place(one.name) and len(one.values) > 1}
+    places = [name for name in columns.names if is_place(name) and len(columns.values(name)) > 1]
     by_name = {}
-    for name, one in places.items():
-        records = len(one.codes) if n is None else int(n.sum())
-        chain = (
-            _chain(one, [other for other in places.values() if other is not one], n) if len(one.values) <= _OWN * records else []
-        )
-        if chain:
-            within = tuple(parent.name for parent in chain)
-            reason = f"places: {' in '.join((name, *within))}, as in nearly every record of the table"
-            by_name[name] = (Nested(within, _paths(one, chain, n)), reason)
+    for name in places:
+        if (only is not None and name not in only) or len(columns.values(name)) > _OWN * columns.records:
+            continue
+        if chain := _chain(columns, name, [other for other in places if other != name]):
+            reason = f"places: {' in '.join((name, *chain))}, as in nearly every record of the table"
+            by_name[name] = (Nested(tuple(chain), _paths(columns, name, chain)), reason)
     return by_name
 
 
-def _is_place(name: str) -> bool:
+def is_place(name: str) -> bool:
+    """Whether the name of a column suggests a place."""
     hints = hints_of(name)
     return "place" in hints and "person-name" not in hints and "birth-date" not in hints
 
 
-def _chain(one: PlaceColumn, others: Sequence[PlaceColumn], n: NDArray[np.int64] | None) -> list[PlaceColumn]:
+def _chain(columns: Columns, one: str, others: Sequence[str]) -> list[str]:
     """Return the columns in which the column lies, each within the next."""
+    sizes = {name: len(columns.values(name)) for name in (one, *others)}
     chain = [one]
-    for other in sorted(others, key=lambda other: -len(other.values)):
-        if len(other.values) < len(chain[-1].values) and _lies_in(chain[-1], other, n) and _lies_in(one, other, n):
+    for other in sorted(others, key=lambda other: -sizes[other]):
+        below = dict.fromkeys((chain[-1], one))
+        if sizes[other] < sizes[chain[-1]] and all(_lies_in(columns, name, other) for name in below):
             chain.append(other)
     return chain[1:]
 
 
-def _lies_in(one: PlaceColumn, other: PlaceColumn, n: NDArray[np.int64] | None) -> bool:
+def _lies_in(columns: Columns, one: str, other: str) -> bool:
     """Whether one column determines the other nearly always, and far better than the most frequent value does."""
-    records = len(one.codes) if n is None else int(n.sum())
-    most = int(np.bincount(other.codes, weights=n).max())
-    right = best_guess(one.codes, other.codes, len(other.values), n)[1]
+    records, most = columns.records, int(columns.counts(other).max())
+    cells = columns.joint(one, other)
+    right = best_guess(cells.first, cells.second, len(columns.values(other)), cells.n)[1]
     return right >= _NEARLY_ALWAYS * records and (right - most) >= _NEARLY_ALWAYS * (records - most) - 1
 
 
-def _paths(one: PlaceColumn, chain: Sequence[PlaceColumn], n: NDArray[np.int64] | None) -> dict[str, tuple[str, ...]]:
+def _paths(columns: Columns, one: str, chain: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the labels above each value, one step at a time, so that each label has one label above it."""
     above: list[dict[int, int]] = []
-    below = one
-    for parent in chain:
-        guess, _ = best_guess(below.codes, parent.codes, len(parent.values), n)
+    for below, parent in pairwise((one, *chain)):
+        cells = columns.joint(below, parent)
+        guess, _ = best_guess(cells.first, cells.second, len(columns.values(parent)), cells.n)
         above.append(dict(enumerate(guess.tolist())))
-        below = parent
     paths = {}
-    for code, value in enumerate(one.values):
+    for code, value in enumerate(columns.values(one)):
         labels, at = [], code
         for step, parent in zip(above, chain, strict=True):
             at = step.get(at, 0)
-            labels.append(_NONE if parent.values[at] is None else text_of(parent.values[at]))
+            place = columns.values(parent)[at]
+            labels.append(_NONE if place is None else text_of(place))
         if value is not None:
             paths[text_of(value)] = tuple(labels)
     return paths

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -32,12 +32,12 @@ from unveil.randomness import Chance
 from unveil.results.numbers import number
 from unveil.search.checks import hierarchies_of, keys_of, records_of, sensitive_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
-from unveil.search.nesting import Nested, PlaceColumn, nested_places
-from unveil.sources import Data, coded_table, load, tallied
+from unveil.search.nesting import Nested, nested_places
+from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata, standing_of
-from unveil.study import Stated, stated
+from unveil.study import CodedColumns, Stated, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,9 +137,9 @@ class Request:
         wanted = [name for name in self.keys if name not in self.hierarchies]
         if not wanted:
             return {}
-        places = nested_places(
-            [PlaceColumn(one.name, one.values, codes) for one, codes in zip(counts.columns, counts.codes, strict=True)], counts.n
-        )
+        pairs = zip(counts.columns, counts.codes, strict=True)
+        coded = {one.name: Coded(one.name, one.values, cast("NDArray[Any]", codes)) for one, codes in pairs}
+        places = nested_places(CodedColumns(coded, counts.n), wanted)
         return {name: _proposed(counts, name, places.get(name)) for name in wanted}
 
     @cached_property

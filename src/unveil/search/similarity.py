@@ -26,7 +26,7 @@ from unveil.partitions.rules import at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources import Coded
+    from unveil.study import Columns
 
 __all__ = ["Similar", "similar_values"]
 
@@ -64,22 +64,22 @@ class Similar(Builder):
         return {"rule": self.name, "by": list(self.by)}
 
 
-def similar_values(column: Coded, others: Sequence[Coded]) -> Similar:
+def similar_values(columns: Columns, column: str, others: Sequence[str]) -> Similar:
     """Group the values of a column by what other columns of the same records look like.
 
     Parameters
     ----------
+    columns
+        The columns of the table.
     column
         The column whose values are grouped; a null stays apart.
     others
         The columns in which they are compared; numbers are compared in ten classes of about equal size.
     """
-    values = [text_of(value) for value in column.values if value is not None]
+    values = [text_of(value) for value in columns.values(column) if value is not None]
     if len(values) > _MOST_VALUES:
-        raise HierarchyError(
-            f"{at(column.name)}{len(values):,} values are too many to be compared; the most are {_MOST_VALUES:,}."
-        )
-    table = np.hstack([_table(column, other)[: len(values)] for other in others])
+        raise HierarchyError(f"{at(column)}{len(values):,} values are too many to be compared; the most are {_MOST_VALUES:,}.")
+    table = np.hstack([_table(columns, column, other)[: len(values)] for other in others])
     members = {code: [code] for code in range(len(values))}
     levels: list[Mapping[str, str]] = []
     wanted = len(values)
@@ -88,24 +88,24 @@ def similar_values(column: Coded, others: Sequence[Coded]) -> Similar:
         if len(members) <= (wanted + 1) // 2 and len(members) >= _FEWEST_GROUPS:
             wanted = len(members)
             levels.append({values[code]: _label(values, codes) for codes in members.values() for code in codes})
-    return Similar(tuple(other.name for other in others), tuple(levels))
+    return Similar(tuple(others), tuple(levels))
 
 
-def _table(column: Coded, other: Coded) -> NDArray[np.float64]:
+def _table(columns: Columns, column: str, other: str) -> NDArray[np.float64]:
     """Return how many records hold each value of the column with each class of another."""
-    classes = _classes(other)
-    width = int(classes.max()) + 1
-    cells = column.codes.astype(np.int64) * width + classes[other.codes]
-    return np.bincount(cells, minlength=len(column.values) * width).reshape(-1, width).astype(np.float64)
+    classes = _classes(columns.values(other), columns.counts(other))
+    width, cells = int(classes.max()) + 1, columns.joint(column, other)
+    size = len(columns.values(column)) * width
+    held = np.bincount(cells.first * width + classes[cells.second], weights=cells.n, minlength=size)
+    return held.reshape(-1, width).astype(np.float64)
 
 
-def _classes(other: Coded) -> NDArray[np.int64]:
+def _classes(values: Sequence[Any], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the class of each value: itself, or, with very many values, its tenth, or one for all but the most frequent."""
-    if len(other.values) <= _MOST_BINS:
-        return np.arange(len(other.values))
-    counts = np.bincount(other.codes, minlength=len(other.values))
-    numbers = [number_of(value) for value in other.values]
-    if all(number is not None for number, value in zip(numbers, other.values, strict=True) if value is not None):
+    if len(values) <= _MOST_BINS:
+        return np.arange(len(values))
+    numbers = [number_of(value) for value in values]
+    if all(number is not None for number, value in zip(numbers, values, strict=True) if value is not None):
         order = np.argsort([np.inf if number is None else float(number) for number in numbers], kind="stable")
         before = np.empty(len(counts))
         before[order] = np.cumsum(counts[order]) - counts[order]

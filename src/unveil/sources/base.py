@@ -64,6 +64,8 @@ class Source(ABC):
 
     can_count: bool = False
     """Whether combinations are counted where the data is, without its records coming here."""
+    in_hand: bool = True
+    """Whether the records are here, or in a file; those of an engine stay there, and a count table has none."""
     ordered: bool = True
     """Whether the records have an order, so that a row number means something."""
 

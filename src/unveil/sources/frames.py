@@ -71,6 +71,7 @@ class TallySource(Source):
     """Combinations that were counted; there are no records behind them, so whatever needs records is refused."""
 
     can_count = True
+    in_hand = False
 
     def __init__(self, place: str, tally: Tally) -> None:
         super().__init__(place, tally.frame.columns)
@@ -90,7 +91,7 @@ class FilledSource(Source):
     def __init__(self, source: Source, lacking: Sequence[str], like: Callable[[Sequence[str]], pl.DataFrame]) -> None:
         super().__init__(source.place, (*source.names, *lacking))
         self._source, self._lacking, self._like = source, set(lacking), like
-        self.can_count, self.ordered = source.can_count, source.ordered
+        self.can_count, self.in_hand, self.ordered = source.can_count, source.in_hand, source.ordered
 
     def held(self) -> AbstractContextManager[object]:
         """Keep the connection through which the source within is queried."""

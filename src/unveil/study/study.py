@@ -312,9 +312,11 @@ class Study:
         """Return the source of the data, which calls take that know no roles."""
         return self.source
 
-    def table(self, columns: Sequence[str], *, nulls: str | None = None, weights: str | None = None) -> CodedTable:
-        """Return the combinations of some columns with their counts, nulls treated as the study says."""
-        return self._tables.table(columns, self._policy(nulls), weights)
+    def table(
+        self, columns: Sequence[str], *, nulls: str | None = None, weights: str | None = None, owners: Sequence[str] = ()
+    ) -> CodedTable:
+        """Return the combinations of some columns with their counts, nulls treated as the study says; `owners` as in `owned`."""
+        return self._tables.table(columns, self._policy(nulls), weights, owners=owners)
 
     def counts(
         self, columns: Sequence[str], *, nulls: str | None = None, partitions: Mapping[str, Partition] | None = None

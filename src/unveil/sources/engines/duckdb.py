@@ -81,7 +81,7 @@ class RelationSource(EngineSource):
         return _tallied(self._relation, columns, self.place)
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        return _tallied(_numbered(self._relation, owners), columns, self.place)
+        return _tallied(_numbered(self._relation, columns, owners), columns, self.place)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         return _batches(self._relation, columns, self.place)
@@ -161,7 +161,7 @@ class FileTable(EngineSource):
         return self._query(lambda relation: _tallied(relation, columns, self.place))
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        return self._query(lambda relation: _tallied(_numbered(relation, owners), columns, self.place))
+        return self._query(lambda relation: _tallied(_numbered(relation, columns, owners), columns, self.place))
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         with self._reading() as connection, _failure_reported(self.place):  # its own: another question would end the answer
@@ -308,13 +308,10 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
     return tally_of(answer, columns, numeric=_numeric(columns, kinds))
 
 
-def _numbered(relation: Any, owners: Collection[str]) -> Any:
-    """Return a relation in which numbers stand for the values of some columns; a null stays one."""
+def _numbered(relation: Any, columns: Sequence[str], owners: Collection[str]) -> Any:
+    """Return some columns of a relation, with numbers for the values of those that name somebody; a null stays one."""
     kinds = _kinds(relation)
-    shown = [
-        f"{rank(_without_nan(name, kinds[name]))} AS {quoted(name)}" if name in owners else quoted(name)
-        for name in relation.columns
-    ]
+    shown = [f"{rank(_without_nan(name, kinds[name]))} AS {quoted(name)}" if name in owners else quoted(name) for name in columns]
     return relation.project(", ".join(shown))
 
 

@@ -28,6 +28,7 @@ class EngineSource(Source):
     """A source that an engine holds: its records have no order, and are counted where they are."""
 
     can_count = True
+    in_hand = False
     ordered = False
     real: ClassVar[str] = "DOUBLE PRECISION"
     """What the engine calls floating point numbers."""
