@@ -221,13 +221,13 @@ class Counts:
         pairs = self.over([*names, owner])
         return replace(pairs, n=np.ones(len(pairs), dtype=np.int64), weight=None, amounts={}).over(names)
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: object) -> Counts:
         """Return the table of both sets of records together."""
-        return self._combined(other, sign=1)
+        return self._combined(other, sign=1) if isinstance(other, Counts) else NotImplemented
 
-    def __sub__(self, other: Counts) -> Counts:
+    def __sub__(self, other: object) -> Counts:
         """Return the table without the records of the other, all of which it must hold."""
-        return self._combined(other, sign=-1)
+        return self._combined(other, sign=-1) if isinstance(other, Counts) else NotImplemented
 
     def as_source(self) -> Source:
         """Return the table as data that can be counted: every measure that works on counts takes it in place of data."""

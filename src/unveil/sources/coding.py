@@ -33,6 +33,7 @@ __all__ = [
     "labelled",
     "require_countable",
     "smallest_unsigned",
+    "time_texts",
     "wanted_columns",
     "without_nan",
 ]
@@ -196,7 +197,25 @@ def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
 def _countable(series: pl.Series) -> pl.Series:
     if series.dtype.is_float():
         return series.fill_nan(None)
-    return series.cast(pl.String) if series.dtype == pl.Null else series
+    if series.dtype == pl.Null:
+        return series.cast(pl.String)
+    return time_texts(series) if _finer_than_python(series) else series
+
+
+def time_texts(series: pl.Series) -> pl.Series:
+    """Return times as texts that tell all of them apart."""
+    return series.alias("values").dt.to_string("iso").alias(series.name)  # some names are patterns to Polars
+
+
+def _finer_than_python(series: pl.Series) -> bool:
+    """Whether times differ that Python's would not: by nanoseconds, or by the hour that is repeated when summer time ends."""
+    plain, dtype = series.alias("values"), series.dtype  # some names are patterns to Polars
+    by_nanoseconds = dtype == pl.Time or (isinstance(dtype, pl.Datetime | pl.Duration) and dtype.time_unit == "ns")
+    if by_nanoseconds and (plain.to_physical() % 1000 != 0).any():
+        return True
+    if not isinstance(dtype, pl.Datetime) or dtype.time_zone in (None, "UTC"):
+        return False
+    return plain.dt.replace_time_zone(None).n_unique() < plain.n_unique()
 
 
 def _coded(column: pl.Series) -> _Dictionary:

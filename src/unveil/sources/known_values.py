@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import DataChangedError
-from unveil.sources.coding import as_counted
+from unveil.sources.coding import as_counted, time_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class KnownValues:
             return np.zeros(len(read), dtype=np.int64)
         if read.dtype == pl.String and self._known.dtype.is_numeric():
             read = read.set(read == "NaN", None)
+        if read.dtype.is_temporal() and self._known.dtype == pl.String:
+            read = time_texts(read)
         if read.dtype != self._known.dtype:
             before, read = read.null_count(), read.cast(self._known.dtype, strict=False)
             self._refuse(read.null_count() > before)
