@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cache
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.identifiers import CATEGORIES, Finding, column_findings, direct_identifiers
-from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE
+from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE, Register
 from unveil.naming import hints_of, words_of
 
 TODAY = dt.date(2025, 6, 1)
@@ -390,6 +391,14 @@ def test_national_numbers_survive_being_read_as_integers(label: str) -> None:
     best = found("x", values)[0]
     assert (best.category, best.confidence) == ("national-number", "certain")
     assert label in best.evidence[0]
+
+
+@pytest.mark.parametrize("register", [*NATIONAL, *NOT_PEOPLE], ids=lambda one: one.label)
+def test_texts_that_are_passed_over_as_too_short_have_no_form_of_a_register(register: Register) -> None:
+    """The form is tried on every shorter run of digits and letters of one kind, with the zeros that an integer may have lost."""
+    for length in range(register.shortest):
+        assert not any(re.fullmatch(register.form, sign * length) for sign in "0159AHMXZ")
+    assert register.shortest in (0, register.width)
 
 
 def test_national_numbers_of_two_kinds_and_with_separators() -> None:

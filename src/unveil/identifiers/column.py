@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -74,6 +75,11 @@ class LookedColumn:
         return [_text_of(value) for value in self.values[:_SCREEN]]
 
     @cached_property
+    def longest(self) -> int:
+        """The length of the longest of the first few hundred texts."""
+        return max(map(len, self.first_texts), default=0)
+
+    @cached_property
     def texts(self) -> list[str]:
         """All values looked at as text."""
         return self.first_texts + [_text_of(value) for value in self.values[_SCREEN:]]
@@ -130,7 +136,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if number and _is_missing(values[-1]):
         number -= 1
     order = np.random.default_rng(seed).permutation(number)[:sample]
-    drawn = list(map(values.__getitem__, order.tolist()))
+    drawn = _taken(values, order.tolist())
     plain = set(map(type, drawn)) == {int}
     if not plain:
         drawn = [value for value in drawn if not _is_missing(value)]
@@ -141,6 +147,11 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
         drawn = [int(value) for value in drawn]
     low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
     return LookedColumn(name, hints_of(name), kind, drawn, number, max(records, number), low, high, seed, today)
+
+
+def _taken(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    """Return the values at some places, by one call for all."""
+    return list(itemgetter(*places)(values)) if len(places) > 1 else [values[at] for at in places]
 
 
 def _is_missing(value: Any) -> bool:

@@ -82,12 +82,13 @@ def national_numbers(column: LookedColumn) -> Finding | None:
 
 def card_numbers(column: LookedColumn) -> Finding | None:
     """Find the numbers of payment cards: length and first digits of an issuer, and Luhn's check digit."""
-    return _one_check(column, "card-number", Register("payment card numbers", (), _CARD.pattern), _is_luhn)
+    return _one_check(column, "card-number", Register("payment card numbers", (), _CARD.pattern, shortest=12), _is_luhn)
 
 
 def device_numbers(column: LookedColumn) -> Finding | None:
     """Find the numbers of mobile devices (IMEI): fifteen digits with an allocating body's prefix and Luhn's check digit."""
-    return _one_check(column, "device-number", Register("IMEI numbers of mobile devices", (), _IMEI.pattern), _is_luhn)
+    imei = Register("IMEI numbers of mobile devices", (), _IMEI.pattern, shortest=15)
+    return _one_check(column, "device-number", imei, _is_luhn)
 
 
 def ibans(column: LookedColumn) -> Finding | None:
@@ -133,8 +134,10 @@ def _against_chance(column: LookedColumn, candidate: _Candidate) -> tuple[str, s
 
 def _candidate(column: LookedColumn, register: Register, check: Callable[[str], bool] | None = None) -> _Candidate | None:
     """Return the register as a candidate if most values have its form and pass its rules."""
-    form = re.compile(register.form)
     width = register.width if column.kind == "integer" else 0
+    if column.longest < register.shortest - (_LOST_ZEROS if width else 0):
+        return None
+    form = re.compile(register.form)
     squeezed = _screen(column, width)
     half = len(squeezed) // 2 + 1
     if not any(map(form.fullmatch, squeezed[:half])) or sum(map(bool, map(form.fullmatch, squeezed))) < _SOME * len(squeezed):
@@ -159,6 +162,7 @@ def _candidate(column: LookedColumn, register: Register, check: Callable[[str], 
 
 def _screen(column: LookedColumn, width: int) -> list[str]:
     """Return the first texts as they are matched, prepared once for all registers of a width; too long ones are empty."""
+    width = width if column.longest >= width - _LOST_ZEROS else 0  # none is long enough to have lost zeros
     if width not in column.screens:
         padded = (_padded(text, width) for text in column.first_texts[:_SCREEN])
         column.screens[width] = [_squeezed(text) if len(text) <= _LONGEST else "" for text in padded]
@@ -171,7 +175,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def _squeezed(text: str) -> str:
-    return _SEPARATORS.sub("", text).upper()
+    return text if text.isdecimal() else _SEPARATORS.sub("", text).upper()
 
 
 def _twin(column: LookedColumn, passed: Passed) -> _Candidate | None:

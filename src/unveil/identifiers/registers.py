@@ -27,6 +27,8 @@ class Register:
         How many digits a number has that may have lost leading zeros as an integer; 0: it cannot have lost any.
     telling
         Whether the form is rare enough (a date, letters in certain places) to be worth a remark even without a check.
+    shortest
+        How many characters every number has at least; 0: not stated.
     """
 
     label: str
@@ -34,10 +36,11 @@ class Register:
     form: str
     width: int = 0
     telling: bool = False
+    shortest: int = 0
 
 
 def _digits(label: str, modules: str, number: int, *, telling: bool = False) -> Register:
-    return Register(label, tuple(modules.split()), rf"\d{{{number}}}", number, telling)
+    return Register(label, tuple(modules.split()), rf"\d{{{number}}}", number, telling, shortest=number)
 
 
 NATIONAL: tuple[Register, ...] = (
