@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.measures.by_value import disclosing
+from unveil.measures.by_value import disclosing, telling_values
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
 from unveil.protect.chain import Chain
 from unveil.report import page, write
-from unveil.results.masking import masked_values
+from unveil.results.masking import SMALL, masked_values
 from unveil.testing import tables
 
 
@@ -225,3 +225,22 @@ def test_presence_is_disclosed_where_all_of_the_population_are_in_the_file() -> 
     sample = pl.DataFrame({"town": ["Lille"] * 8 + ["Lyon"] * 10})
     found = unveil.measure(sample, "town", population=population)
     assert found["delta_presence"].worst_class["discloses"] == ["presence"]  # type: ignore[index]
+
+
+@given(tables(max_rows=40))
+def test_values_that_must_not_be_named_are_those_of_the_definition(rows: pl.DataFrame) -> None:
+    """Pair by pair of a value of the key and a sensitive value, for each key attribute and for both together."""
+    counts = unveil.count(rows, ["a", "b", "c"])
+    cells = [tuple(row[name] for name in ("a", "b", "c")) for row in counts.to_dict()["cells"] for _ in range(row["n"])]
+    whole, telling = Counter(c for *_, c in cells), dict[str, set[Any]](a=set(), b=set(), c=set())
+    for at, key in (((0,), "a"), ((1,), "b"), ((0, 1), "")):
+        of_key = [tuple(cell[one] for one in at) for cell in cells]
+        held, sizes = Counter(zip(of_key, (c for *_, c in cells), strict=True)), Counter(of_key)
+        given_away = {
+            pair: bool(disclosing(np.array([n]), np.array([sizes[pair[0]]]), np.array([whole[pair[1]] / len(cells)]))[0])
+            for pair, n in held.items()
+        }
+        telling["c"] |= {c for c in whole if sum(n for pair, n in held.items() if pair[1] == c and not given_away[pair]) < SMALL}
+        if key:
+            telling[key] |= {value for (value,), c in held if given_away[(value,), c]}
+    assert telling_values(counts, ["a", "b"], "c") == telling

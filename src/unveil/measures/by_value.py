@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Classes, Counts
+from unveil.counts import Classes, Column, Counts
+from unveil.counts.grouping import group_sums
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
 from unveil.results.masking import MASK, SMALL, masked_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from unveil.counts.grouping import Codes
 
 __all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "telling_classes", "telling_values"]
 
@@ -125,24 +128,33 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: str) -> dict[
     These are the values of a key attribute that give away a sensitive value, and the sensitive values that few hold besides the
     people of whom they are given away, by one key attribute or by all of them together.
     """
-    values: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
-    for split in counts.splits([(key, [sensitive]) for key in {*((name,) for name in keys), tuple(keys)}]):
-        n, classes, hidden = split.counts.n, split.known, split.hidden
-        if hidden is None:
-            continue
-        given_away = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
-        others = np.bincount(hidden.of_cell, weights=np.where(given_away, 0.0, n), minlength=len(hidden))
-        values[sensitive].update(_values(hidden, others < SMALL))
-        if len(classes.columns) == 1:
-            telling = np.bincount(classes.of_cell, weights=given_away, minlength=len(classes)) > 0
-            values[classes.columns[0].name].update(_values(classes, telling))
-    return values
+    telling: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
+    columns = dict(zip(counts.names, zip(counts.columns, counts.codes, strict=True), strict=True))
+    column, hidden_of_cell = columns[sensitive]
+    whole = np.bincount(hidden_of_cell, weights=counts.n, minlength=len(column.values))
+    for key in {*((name,) for name in keys), tuple(keys)}:
+        of_cell, number = _classes_of(counts, key)
+        (known, hidden), n = group_sums([of_cell, hidden_of_cell], [number, len(whole)], counts.n)
+        given_away = disclosing(n, np.bincount(known, weights=n)[known], (whole / whole.sum())[hidden])
+        others = np.bincount(hidden, weights=np.where(given_away, 0.0, n), minlength=len(whole))
+        telling[sensitive].update(_values(column, (others < SMALL) & (whole > 0.0)))
+        if len(key) == 1:
+            telling[key[0]].update(_values(columns[key[0]][0], np.bincount(known, weights=given_away) > 0))
+    return telling
 
 
-def _values(classes: Classes, which: NDArray[np.bool_]) -> Iterator[Any]:
-    """Give the values of some classes of one column."""
-    values = classes.columns[0].values
-    return (values[code] for code in classes.codes[0][which].tolist())
+def _classes_of(counts: Counts, key: tuple[str, ...]) -> tuple[Codes, int]:
+    """Return the class of every cell by some columns, and the number of classes; values of one column are classes themselves."""
+    if len(key) == 1:
+        at = counts.names.index(key[0])
+        return counts.codes[at], len(counts.columns[at].values)
+    classes = counts.classes(key)
+    return classes.of_cell, len(classes)
+
+
+def _values(column: Column, which: NDArray[np.bool_]) -> Iterator[Any]:
+    """Give some values of a column."""
+    return (column.values[code] for code in np.flatnonzero(which).tolist())
 
 
 def _called(name: str) -> str:
