@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import unveil
 from helpers import together
 from unveil.counts import Counts
-from unveil.counts.grouping import group, tally
+from unveil.counts.grouping import group, group_sums, rows_alone, tally
 from unveil.counts.values import places_among
 from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
 from unveil.testing import tables
@@ -202,3 +202,26 @@ def test_keys_that_fill_a_word_with_the_row_number_are_ranked_as_they_are(rows: 
     ranked = sorted(set(codes[1].tolist()))
     assert of_row.tolist() == [ranked.index(code) for code in codes[1].tolist()]
     assert [column.tolist() for column in cells] == [[sizes[0] - 1] * (rows - 1), ranked]
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 40, 5_000]), st.sampled_from([2, 300, 70_000]))
+def test_cells_their_sums_and_rows_alone_are_those_of_a_plain_count(seed: int, rows: int, size: int) -> None:
+    """One column or several, in a table over all combinations or sorted."""
+    random = np.random.default_rng(seed)
+    sizes, amounts = [size, 3, size], random.integers(-9, 9, rows)
+    codes = [random.integers(0, 1 + random.integers(one), rows).astype(np.min_scalar_type(one)) for one in sizes]
+    for width in (1, 2):
+        of_row = list(zip(*(one.tolist() for one in codes[:width]), strict=True))
+        plain, sums = Counter(of_row), Counter[tuple[int, ...]]()
+        for cell, amount in zip(of_row, amounts.tolist(), strict=True):
+            sums[cell] += amount
+        cells, n = tally(codes[:width], sizes[:width])
+        assert dict(zip(zip(*(one.tolist() for one in cells), strict=True), n.tolist(), strict=True)) == plain
+        assert [one.dtype for one in cells] == [np.min_scalar_type(one - 1) for one in sizes[:width]]
+        cells, totals = group_sums(codes[:width], sizes[:width], amounts)
+        assert list(zip(*(one.tolist() for one in cells), strict=True)) == sorted(plain)
+        assert totals.tolist() == [sums[cell] for cell in sorted(plain)]
+    classes, number, counts = rows_alone(codes[:1], sizes[:1], codes[1:], sizes[1:])
+    assert (len(set(classes.tolist())), number) == (len(set(codes[0].tolist())),) * 2
+    alone = [Counter(zip(*(one.tolist() for one in (codes[0], *more)), strict=True)) for more in ([], codes[1:2], codes[2:])]
+    assert counts == [sum(n == 1 for n in counter.values()) for counter in alone]

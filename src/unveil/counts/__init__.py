@@ -15,7 +15,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import in_line, require_columns
 from unveil.counts.amounts import Amounts
-from unveil.counts.grouping import Codes, group, in_strict_order, summed, tally
+from unveil.counts.grouping import Codes, group, group_sums, in_strict_order, summed, tally
 from unveil.counts.values import united
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
@@ -212,10 +212,6 @@ class Counts:
         """Return the table with its classes by what is known and by what is hidden."""
         return Split(self, self.classes(known), self.classes(hidden) if hidden else None)
 
-    def splits(self, pairs: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[Split]:
-        """Return the marginals over pairs of what is known and what is hidden, each with its classes."""
-        return [self.over([*known, *hidden]).split(known, hidden) for known, hidden in pairs]
-
     def distinct(self, names: Sequence[str], owner: str) -> Counts:
         """Return the table over some columns that counts the distinct values of another column, such as persons, not records."""
         pairs = self.over([*names, owner])
@@ -261,7 +257,11 @@ class Counts:
 
     def regrouped(self, columns: Sequence[Column], codes: Sequence[Codes]) -> Counts:
         """Return the table with other columns and codes for its cells; equal cells merge, and unused values are dropped."""
-        of_cell, kept = group(codes, [len(column.values) for column in columns])
+        sizes = [len(column.values) for column in columns]
+        if self.weight is None and not self.amounts:
+            cells, n = group_sums(codes, sizes, self.n)
+            return _without_unused(Counts(tuple(columns), tuple(cells), n.astype(np.int64)))
+        of_cell, kept = group(codes, sizes)
         number = len(kept[0])
         weight = None if self.weight is None else summed(of_cell, self.weight, number)
         amounts = {name: one.merged(of_cell, number) for name, one in self.amounts.items()}
@@ -307,6 +307,9 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
         counts = Counts(columns, tuple(cells), n)
     elif table.weights is None and table.n is not None and _is_whole(codes, sizes):
         counts = Counts(columns, tuple(codes), table.n)
+    elif table.weights is None and table.n is not None:
+        cells, sums = group_sums(codes, sizes, table.n)
+        counts = Counts(columns, tuple(cells), sums.astype(np.int64))
     else:
         of_row, cells = group(codes, sizes)
         number = len(cells[0])

@@ -18,13 +18,15 @@ from unveil.compilation import Pace, compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "class_sizes", "count_keys", "group", "group_sums", "in_strict_order", "summed", "tally"]
+__all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "rows_alone", "summed", "tally"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
 _LARGEST_KEY = 1 << 62
 _LARGEST = (1 << 63) - 1
 _COMPILE_FROM = 1 << 26
+_DENSE = 1 << 16
+"""A table over all combinations is filled if there are so many at most, or no more than rows."""
 _CHUNK = 1 << 17
 """How many rows are worked on at a time."""
 
@@ -44,6 +46,10 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
     tuple
         The codes of the non-empty cells, column by column, and how many rows each holds.
     """
+    if len(codes) == 1 and len(codes[0]) <= _CHUNK and sizes[0] <= max(_DENSE, len(codes[0])):
+        counts = np.bincount(codes[0].astype(np.intp, copy=False))
+        used = np.flatnonzero(counts)
+        return [used.astype(_smallest(sizes[0]))], counts[used].astype(np.int64, copy=False)
     keys = _Keys.packed(codes, sizes)
     if keys.is_dense():
         counts = _counted(keys.key, keys.domain)
@@ -61,8 +67,13 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
 
 def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[Any]) -> tuple[list[Codes], NDArray[np.float64]]:
     """Return the code combinations that occur, in order, and the sum of the amounts of each."""
-    of_row, cells = group(codes, sizes)
-    return cells, summed(of_row, amounts, len(cells[0]))
+    keys = _Keys.packed(codes, sizes)
+    if keys.is_dense():
+        used = np.flatnonzero(np.bincount(keys.key, minlength=keys.domain))
+        return keys.codes_of(used), summed(keys.key, amounts, keys.domain)[used]
+    of_row, used = keys.ranked()
+    cells = keys.codes_of(used)
+    return cells, summed(of_row, amounts, len(used))
 
 
 def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], list[Codes]]:
@@ -78,15 +89,35 @@ def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int6
     return ids, keys.codes_of(used)
 
 
-def class_sizes(
+def rows_alone(
     codes: Sequence[Codes], sizes: Sequence[int], others: Sequence[Codes], other_sizes: Sequence[int]
-) -> tuple[Codes, list[NDArray[np.int64]]]:
-    """Return the class of every row by some columns, and the sizes of the classes: alone, and with each of the other columns."""
+) -> tuple[Codes, int, list[int]]:
+    """Count the rows that share their codes with no other row: by some columns, and by these together with each other column.
+
+    Returns
+    -------
+    tuple
+        For each row the number of its combination in the first columns, how many combinations these have, and the counts of rows.
+    """
     of_row, cells = group(codes, sizes)
-    number = len(cells[0])
-    classes = of_row.astype(_smallest(number))
-    together = [tally([classes, other], [number, size])[1] for other, size in zip(others, other_sizes, strict=True)]
-    return classes, [np.bincount(of_row, minlength=number).astype(np.int64, copy=False), *together]
+    held = np.bincount(of_row, minlength=len(cells[0]))
+    classes, shared = of_row.astype(_smallest(len(held))), held > 1
+    left = np.flatnonzero(shared[of_row])  # the others stay alone, whatever is added
+    among, number = (np.cumsum(shared) - 1)[of_row[left]], int(np.count_nonzero(shared))
+    alone = len(held) - number
+    pairs = zip(others, other_sizes, strict=True)
+    return classes, len(held), [alone, *(alone + _alone([among, other[left]], [number, size]) for other, size in pairs)]
+
+
+def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
+    """Count the rows whose code combination no other row has."""
+    keys = _Keys.packed(codes, sizes)
+    if keys.is_dense():
+        return int(np.count_nonzero(_counted(keys.key, keys.domain) == 1))
+    ordered = keys.key
+    ordered.sort()
+    first = _first_of_run(ordered)
+    return int(np.count_nonzero(first & np.append(first[1:], True)))
 
 
 def in_strict_order(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
@@ -209,7 +240,7 @@ class _Keys:
 
     def is_dense(self) -> bool:
         """Whether a table over the whole domain costs no more than the keys themselves."""
-        return self.domain <= max(1 << 16, len(self.key))
+        return self.domain <= max(_DENSE, len(self.key))
 
     def ranked(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return each row's rank among the keys that occur, and those keys in order; the keys are overwritten.
@@ -219,8 +250,9 @@ class _Keys:
         if self.is_dense():
             occurs = np.zeros(self.domain, dtype=bool)
             occurs[self.key] = True
-            rank = np.cumsum(occurs, dtype=np.int64) - 1
-            ids, used = rank[self.key], np.flatnonzero(occurs)
+            used = np.flatnonzero(occurs)
+            every = len(used) == self.domain
+            ids = self.key.astype(np.int64) if every else (np.cumsum(occurs, dtype=np.int64) - 1)[self.key]
         else:
             ids, used = _ranked_by_sorting(self.key.astype(np.int64, copy=False), self.domain)
         if self.whole:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from unveil.attributes import in_line
-from unveil.counts.grouping import class_sizes, group
+from unveil.counts.grouping import group, rows_alone
 from unveil.counts.owners import Owners
 from unveil.measures.units import people, unit_of
 from unveil.sources import Coded, CodedTable
@@ -139,11 +139,10 @@ def _beside(study: Study, columns: Sequence[str], person: str | None, key: Seque
     coded = study.coded([*key, *columns, *([] if person is None else [person])])
     known, others, whose = coded[: len(key)], coded[len(key) : len(key) + len(columns)], coded[len(key) + len(columns) :]
     beside = () if whose else others
-    of_key, sizes = class_sizes(*_codes_of(known), *_codes_of(beside))
+    of_key, number, (by_key, *with_each) = rows_alone(*_codes_of(known), *_codes_of(beside))
     if not whose:
-        by_key, *with_each = (int(np.count_nonzero(n == 1)) for n in sizes)
         return by_key, dict(zip(columns, with_each, strict=True))
-    classes = Coded("", range(len(sizes[0])), cast("NDArray[np.unsignedinteger[Any]]", of_key))
+    classes = Coded("", range(number), cast("NDArray[np.unsignedinteger[Any]]", of_key))
     tables = {one.name: CodedTable((classes, one, *whose), len(of_key)) for one in others}
     by_key = unique_by(study, key, person)[0]
     return by_key, {name: _uniques(table, person)[0] for name, table in tables.items()}
