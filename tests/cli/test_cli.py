@@ -398,6 +398,24 @@ def test_help_does_not_import_what_is_heavy() -> None:
     assert done.stdout.decode().rstrip().endswith("[]")
 
 
+def test_a_rate_loads_nothing_of_pairs_estimates_and_workbooks() -> None:
+    heavy = [
+        "numba",
+        "scipy",
+        "unveil.study.pair",
+        "unveil.measures.approximate",
+        "unveil.sources.clinic",
+        "xml.sax",
+        "http.client",
+    ]
+    words = ["dr", "paper-2", "--key", "Age*", "--sensitive", "Disease", "--json"]
+    code = (
+        f"import sys; from unveil.cli import run; run({words}); print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
 def test_without_a_verb_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 0
     assert "Usage" in capsys.readouterr().out

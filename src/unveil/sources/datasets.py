@@ -14,7 +14,6 @@ import polars as pl
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.partitions import Hierarchy, Partition
-from unveil.sources.clinic import clinic
 
 __all__ = ["adult", "describe", "hierarchies", "hierarchy", "load", "names", "partition", "partitions", "published"]
 
@@ -94,6 +93,8 @@ def load(name: str, *, backend: Backend = "polars") -> Any:
     if name in ("adult", "adult-raw"):
         return adult(complete=name == "adult", backend=backend)
     if name == "clinic-raw":
+        from unveil.sources.clinic import clinic
+
         return _in_library(clinic(), backend)
     if name not in published()["tables"]:
         raise ArgumentError.not_one_of("data set", name, names())

@@ -1,10 +1,18 @@
-"""Data as calls take it: a study, that is a source with the roles of its columns, and the pair of an original and a release."""
+"""Data as calls take it: a study, that is a source with the roles of its columns, and the pair of an original and a release.
+
+What a pair needs is loaded when a pair is first named: most calls have one table only.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
 from unveil.study.counting import count
-from unveil.study.pair import ColumnPair, Pair, paired
 from unveil.study.statements import Stated, stated, study_of
 from unveil.study.study import Study, studied
+
+if TYPE_CHECKING:
+    from unveil.study.pair import ColumnPair, Pair, paired
 
 __all__ = [
     "CodedColumns",
@@ -22,3 +30,9 @@ __all__ = [
     "studied",
     "study_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'unveil.study' has no attribute {name!r}")
+    return getattr(import_module("unveil.study.pair"), name)

@@ -38,16 +38,17 @@ class _EstimateOptions:
 
     def rate(self, study: Study) -> Result:
         """Measure the study."""
-        from unveil.measures.approximate import approximate_rate
-        from unveil.measures.discrimination import discrimination_rate
-
         sensitive = study.sensitive or None
         if self.max_distinct is None:
+            from unveil.measures.discrimination import discrimination_rate
+
             return discrimination_rate(study, sensitive=sensitive, interval=self.interval, confidence=self.confidence)
         if study.partitions or study.weights or self.interval or study.nulls != "category":
             raise ArgumentError(
                 "--max-distinct does not go with --partition, --weights, --interval or a --nulls other than category."
             )
+        from unveil.measures.approximate import approximate_rate
+
         return approximate_rate(study.source, study.key, sensitive, max_distinct=self.max_distinct, seed=self.seed)
 
 

@@ -12,7 +12,6 @@ import math
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 import polars as pl
 
@@ -194,7 +193,12 @@ def _cell(row: int, column: int, cell: Any) -> str:
     text = "".join(sign for sign in whole if sign.isprintable() or sign in "\n\t")
     if len(text) > _LONGEST_CELL:
         raise ArgumentError(f"a cell of a workbook holds {_LONGEST_CELL:,} characters; write .parquet or .csv instead.")
-    return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>' if text else ""
+    return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{_escaped(text)}</t></is></c>' if text else ""
+
+
+def _escaped(text: str) -> str:
+    """Return a text as it stands between tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _letters(column: int) -> str:
@@ -233,7 +237,7 @@ def _relations(parts: Sequence[tuple[str, str]]) -> str:
 
 
 def _book(names: Sequence[str]) -> str:
-    quoted = [escape(name, {'"': "&quot;"}) for name in names]
+    quoted = [_escaped(name).replace('"', "&quot;") for name in names]
     sheets = "".join(f'<sheet name="{name}" sheetId="{at}" r:id="rId{at}"/>' for at, name in enumerate(quoted, start=1))
     kinds = f'xmlns="{_MAIN}" xmlns:r="{_OFFICE}/officeDocument/2006/relationships"'
     return f"{_HEAD}<workbook {kinds}><sheets>{sheets}</sheets></workbook>"
