@@ -78,6 +78,11 @@ class TestIntervals:
         assert is_chain(built, [1e30, 10**30 + 3])
         assert len(set(level(built, 1).values())) == 2
 
+    def test_numbers_without_a_common_unit_that_is_not_tiny(self) -> None:
+        built = Intervals((2, 4), origin=1, top=9).build(["1e-5000", "0.5", "3", "12"], column="x")
+        assert [label for _, label in level(built, 1).items()] == ["[-1, 1)", "[-1, 1)", "[3, 5)", ">= 9"]
+        assert Intervals((2, 4), origin=1, top=9).build(["0.5", "3", "12"], column="x").labels == built.labels[1:]
+
     def test_only_open_ends(self) -> None:
         built = Intervals((10,), bottom=0, top=10).build([-3, 44], column="x")
         assert level(built, 1) == {"-3": "< 0", "44": ">= 10"}

@@ -30,6 +30,8 @@ def plain(value: Any) -> Any:
 
 def text_of(value: Any) -> str:
     """Return the text form of a value: ISO 8601 for dates, `true` and `false`, the shortest exact form for floats."""
+    if type(value) is str:
+        return value
     value = plain(value)
     if isinstance(value, str):
         return value

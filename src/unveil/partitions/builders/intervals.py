@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
-from typing import Any, ClassVar
+from math import lcm
+from typing import Any, ClassVar, TypeAlias
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
@@ -17,6 +17,10 @@ from unveil.partitions.matching import number_of
 from unveil.partitions.rules import _edge_text as edge_text
 
 __all__ = ["Intervals"]
+
+_Exact: TypeAlias = int | Fraction
+_MOST_BITS = 1 << 12
+"""If the numbers have no common unit of fewer bits, each is a fraction of its own."""
 
 
 @checked_arguments
@@ -63,34 +67,52 @@ class Intervals(Builder):
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
         """Return the numbers, in their order, with an interval at each level."""
-        numbers = {value: Fraction(x) for value, x in read_all(values, _finite, "finite number", column).items()}
+        numbers: dict[Any, _Exact] = dict(read_all(values, _exact, "finite number", column))
+        stated = (self.origin, self.bottom, self.top, *self.widths)
+        edges: list[_Exact | None] = [None if x is None else _fraction(x) for x in stated]
+        unit = lcm(*{x.denominator for x in (*numbers.values(), *edges) if x is not None})
+        if unit.bit_length() > _MOST_BITS:
+            unit = 1
+        else:  # whole numbers of this part of one do, and take a tenth of the time
+            numbers = {value: _times(unit, x) for value, x in numbers.items()}
+            edges = [None if x is None else _times(unit, x) for x in edges]
         ordered = sorted(numbers, key=numbers.__getitem__)
-        points = [numbers[value] for value in ordered]
-        return Hierarchy.from_levels(ordered, *(self._labels(points, width) for width in self.widths), column=column).with_root()
-
-    def _labels(self, points: Sequence[Fraction], width: Any) -> list[str]:
-        """Return the interval of each point; the points increase, so those in one interval follow each other."""
-        step, origin, low, high = (None if x is None else _fraction(x) for x in (width, self.origin, self.bottom, self.top))
-        assert step is not None and origin is not None  # noqa: S101, PT018 - only the ends may be open
-        labels: list[str] = []
-        end: Fraction | None = None
-        for point in points:
-            if high is not None and point >= high:
-                labels.append(f">= {_text(high)}")
-            elif low is not None and point < low:
-                labels.append(f"< {_text(low)}")
-            elif end is not None and point < end:
-                labels.append(labels[-1])
-            else:
-                begin = origin + floor((point - origin) / step) * step
-                end = begin + step if high is None else min(begin + step, high)
-                labels.append(f"[{_text(begin if low is None else max(begin, low))}, {_text(end)})")
-        return labels
+        points, (origin, low, high, *steps) = [numbers[value] for value in ordered], edges
+        levels = [_labels(points, step, origin or 0, (low, high), unit) for step in steps if step is not None]
+        return Hierarchy.from_levels(ordered, *levels, column=column).with_root()
 
 
-def _finite(value: Any) -> Decimal | None:
+def _times(unit: int, x: _Exact) -> int:
+    """Return a number as a multiple of a part of one."""
+    return x.numerator * (unit // x.denominator)
+
+
+def _labels(
+    points: Sequence[_Exact], step: _Exact, origin: _Exact, ends: tuple[_Exact | None, _Exact | None], unit: int
+) -> list[str]:
+    """Return the interval of each point, in parts of one; the points increase, so those in one interval follow each other."""
+    low, high = ends
+    below, above = ("" if x is None else _text(Fraction(x, unit)) for x in ends)
+    labels: list[str] = []
+    end: _Exact | None = None
+    for point in points:
+        if high is not None and point >= high:
+            labels.append(f">= {above}")
+        elif low is not None and point < low:
+            labels.append(f"< {below}")
+        elif end is not None and point < end:
+            labels.append(labels[-1])
+        else:
+            begin = origin + (point - origin) // step * step
+            end = begin + step if high is None else min(begin + step, high)
+            edge = begin if low is None else max(begin, low)
+            labels.append(f"[{_text(Fraction(edge, unit))}, {_text(Fraction(end, unit))})")
+    return labels
+
+
+def _exact(value: Any) -> Fraction | None:
     number = number_of(value)
-    return number if number is not None and number.is_finite() else None
+    return Fraction(number) if number is not None and number.is_finite() else None
 
 
 def _fraction(value: Any) -> Fraction:
