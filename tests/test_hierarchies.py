@@ -64,6 +64,7 @@ class TestChain:
         assert [row[-1] for row in rooted.labels] == ["*"] * 3
         assert rooted.height == 3
         assert rooted.with_root() is rooted
+        assert rooted == Hierarchy("city", [[*row, "*"] for row in cities().labels])
         assert Hierarchy(None, [["a", "all"], ["b", "all"]]).with_root().height == 1
 
     def test_frozen_equal_picklable(self) -> None:

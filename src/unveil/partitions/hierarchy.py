@@ -312,7 +312,10 @@ class Hierarchy:
         """
         if len({row[-1] for row in self.labels}) == 1:
             return self
-        return Hierarchy(self.column, ((*row, ROOT) for row in self.labels))
+        rooted = object.__new__(Hierarchy)  # it needs no check: only the same label follows each row
+        object.__setattr__(rooted, "column", self.column)
+        object.__setattr__(rooted, "labels", tuple((*row, ROOT) for row in self.labels))
+        return rooted
 
     @checked_arguments
     def write(self, path: PathLike, separator: str = ";") -> None:
