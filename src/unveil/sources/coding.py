@@ -361,14 +361,14 @@ def _coded_short_range(column: pl.Series) -> _Dictionary | None:
     pieces = [slice(start, start + _PIECE) for start in range(0, len(values), _PIECE)]
     occurs = np.zeros(high - low + 1, dtype=bool)
     for piece in pieces:
-        occurs[values[piece].astype(np.int64) - low] = True
+        occurs[np.subtract(values[piece], low, dtype=np.int64)] = True
     present = np.flatnonzero(occurs)
     kind = smallest_unsigned(len(present))
     place = np.empty(len(occurs), dtype=kind)
     place[present] = np.arange(len(present), dtype=kind)
     codes = np.empty(len(values), dtype=kind)
     for piece in pieces:
-        codes[piece] = place[values[piece].astype(np.int64) - low]
+        codes[piece] = place[np.subtract(values[piece], low, dtype=np.int64)]
     return pl.Series(present + low, dtype=column.dtype), codes
 
 
