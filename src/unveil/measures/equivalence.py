@@ -248,6 +248,8 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
     for name in keys:
         at = counts.names.index(name)
         nothing = np.array([value is None or value == SUPPRESSED for value in counts.columns[at].values], dtype=bool)
+        if not nothing.any():
+            return np.zeros(len(counts), dtype=bool)
         gone &= nothing[counts.codes[at]]
     return gone
 
