@@ -38,6 +38,7 @@ __all__ = [
     "listed",
     "near_miss",
     "one_line",
+    "reason_of",
     "shown",
 ]
 
@@ -85,6 +86,19 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     by_folded = {candidate.casefold(): candidate for candidate in known}
     close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     return f" Hint: did you mean {shown(by_folded[close[0]])}?" if close else ""
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why the system refused a file, a folder or an address, to be put into a sentence.
+
+    Examples
+    --------
+    >>> reason_of(PermissionError(13, "Permission denied")), reason_of(OSError("of unknown origin"))
+    ('permission denied', 'the system gives no reason')
+    """
+    if not isinstance(error, OSError):  # a name with a null byte, or with half a character
+        return "the system takes no such name"
+    return (getattr(error, "strerror", None) or "the system gives no reason").lower()
 
 
 class UnveilError(Exception):

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from unveil.errors import ArgumentError, OutputError, UnveilError, is_unicode, shown
+from unveil.errors import ArgumentError, OutputError, UnveilError, is_unicode, reason_of, shown
 from unveil.randomness import fresh_key, read_key
 
 __all__ = ["Book", "Entry", "Ledger", "LedgerError", "key_place"]
@@ -243,8 +243,7 @@ class Ledger:
         except sqlite3.DatabaseError:
             raise LedgerError(f"{shown(self.path)} is not a ledger, or it is damaged; name another file.") from None
         except OSError as error:
-            reason = (error.strerror or "it cannot be opened").lower()
-            raise OutputError(f"the ledger {shown(self.path)} cannot be created: {reason}.") from None
+            raise OutputError(f"the ledger {shown(self.path)} cannot be created: {reason_of(error)}.") from None
 
     def close(self) -> None:
         """Close the file for this thread."""
@@ -330,8 +329,7 @@ def _made(place: Path) -> Iterator[Any]:
         with suppress(FileExistsError):
             os.link(hidden, place)
     except OSError as error:
-        reason = (error.strerror or "the system gives no reason").lower()
-        raise OutputError(f"the key file {shown(place)} cannot be created: {reason}.") from None
+        raise OutputError(f"the key file {shown(place)} cannot be created: {reason_of(error)}.") from None
     finally:
         with suppress(OSError):
             hidden.unlink()

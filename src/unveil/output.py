@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from unveil.credentials import without_credentials
-from unveil.errors import OutputError, UnveilError
+from unveil.errors import OutputError, UnveilError, reason_of
 
 __all__ = [
     "atomic_write",
@@ -220,7 +220,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     }
     said = _SYSTEM_ERROR.search(str(error))
     number = error.errno or (int(said[1]) if said else 0)
-    reason = reasons.get(number) or f"{(error.strerror or 'the system gives no reason').lower()}."
+    reason = reasons.get(number) or f"{reason_of(error)}."
     return OutputError(f"cannot write {without_credentials(path)!r}: {reason}")
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from unveil.arguments import checked_seed
-from unveil.errors import ArgumentError, DataNotFoundError, shown
+from unveil.errors import ArgumentError, DataNotFoundError, reason_of, shown
 from unveil.fitting import kind_of
 
 if TYPE_CHECKING:
@@ -134,8 +134,7 @@ def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) 
         try:
             key, place = Path(path).read_bytes().rstrip(b"\r\n"), f"the key file {shown(path)}"
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it cannot be read"
-            raise DataNotFoundError(f"the key file {shown(path)} cannot be read: {reason.lower()}.") from None
+            raise DataNotFoundError(f"the key file {shown(path)} cannot be read: {reason_of(error)}.") from None
     else:
         key, place = os.environ.get(variable, "").encode(errors="surrogateescape"), f"the environment variable {shown(variable)}"
         if not key:

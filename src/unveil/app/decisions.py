@@ -6,7 +6,7 @@ import datetime as dt
 import json
 from pathlib import Path
 
-from unveil.errors import OutputError, shown
+from unveil.errors import OutputError, reason_of, shown
 
 __all__ = ["decided", "note"]
 
@@ -31,8 +31,7 @@ def note(project: Path, what: str) -> None:
         with place.open("a", encoding="utf-8") as log:
             log.write(json.dumps({"when": when, "what": what}, ensure_ascii=False) + "\n")
     except OSError as error:
-        reason = (error.strerror or "the system gives no reason").lower()
-        raise OutputError(f"{shown(place.name)}: the log of decisions cannot be written: {reason}.") from None
+        raise OutputError(f"{shown(place.name)}: the log of decisions cannot be written: {reason_of(error)}.") from None
 
 
 def decided(project: Path) -> list[dict[str, str]]:

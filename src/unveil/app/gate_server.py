@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.app.gate_page import OPENAPI, PAGE, STYLE
 from unveil.app.guard import Guard, Site
 from unveil.app.server import Listening, bound_socket
-from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, UnveilError, shown
+from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, UnveilError, reason_of, shown
 from unveil.ledger import LedgerError
 from unveil.queries.problems import QuestionError
 
@@ -64,9 +64,7 @@ def read_tokens(path: Path) -> dict[str, str]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
-        raise DataNotFoundError(
-            f"{shown(path)} cannot be read: {(error.strerror or 'the system gives no reason').lower()}."
-        ) from None
+        raise DataNotFoundError(f"{shown(path)} cannot be read: {reason_of(error)}.") from None
     except ValueError:
         content = None
     if not isinstance(content, dict) or not content or not all(isinstance(token, str) for token in content.values()):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unveil.app.guard import Guard, Key, Site
-from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, shown
+from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, reason_of, shown
 
 if TYPE_CHECKING:
     from unveil.app.state import Desk
@@ -153,14 +153,13 @@ def bound_socket(where: Listening) -> Iterator[socket.socket]:
         family = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise ArgumentError(f"--host {where.host}: {(error.strerror or 'there is no such host').lower()}.") from None
+        raise ArgumentError(f"--host {where.host}: {reason_of(error)}.") from None
     with bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((where.host, where.port))
         except OSError as error:
-            reason = (error.strerror or "the system gives no reason").lower()
-            raise ArgumentError(f"cannot listen on {where.host}:{where.port}: {reason}; choose another port.") from None
+            raise ArgumentError(f"cannot listen on {where.host}:{where.port}: {reason_of(error)}; choose another port.") from None
         bound.listen(128)
         yield bound
 

@@ -24,7 +24,7 @@ from unveil.assess.init_text import project_text
 from unveil.assess.persons import household_column, person_column
 from unveil.assess.proposals import ColumnProposal, InitQuestion, TableFacts, proposed_column
 from unveil.attributes import in_line, require_columns
-from unveil.errors import ArgumentError, OutputError, UnsupportedDataError, shown
+from unveil.errors import ArgumentError, OutputError, UnsupportedDataError, reason_of, shown
 from unveil.identifiers import DirectIdentifiers, direct_identifiers, found_in
 from unveil.naming import hints_of
 from unveil.output import check_replaceable, together
@@ -429,7 +429,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir()
     except OSError as problem:
-        raise OutputError(f"the folder {shown(folder)} for the hierarchies cannot be created: {problem.strerror}.") from None
+        raise OutputError(f"the folder {shown(folder)} for the hierarchies cannot be created: {reason_of(problem)}.") from None
 
 
 def _suggested(one: ColumnProposal) -> str | None:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from unveil.errors import reason_of
 from unveil.output import placed, remove_hidden, taking_place
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def flushed(code: int) -> int:
     except OSError as error:
         turned_away()
         if not code:
-            say(f"cannot write to standard output: {(error.strerror or 'the system gives no reason').lower()}.")
+            say(f"cannot write to standard output: {reason_of(error)}.")
         return code or 2
     return code
 

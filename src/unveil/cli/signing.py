@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unveil.errors import ArgumentError, DataNotFoundError, shown
+from unveil.errors import ArgumentError, DataNotFoundError, reason_of, shown
 
 if TYPE_CHECKING:
     from unveil.releases import Signature
@@ -79,8 +79,9 @@ class SignOptions:
             try:
                 return self.passphrase_file.read_bytes().rstrip(b"\r\n")
             except OSError as error:
-                reason = (error.strerror or "it cannot be read").lower()
-                raise DataNotFoundError(f"the passphrase file {shown(self.passphrase_file)} cannot be read: {reason}.") from None
+                raise DataNotFoundError(
+                    f"the passphrase file {shown(self.passphrase_file)} cannot be read: {reason_of(error)}."
+                ) from None
         if not sys.stdin.isatty():
             return b""
         import getpass

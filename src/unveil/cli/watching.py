@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.errors import ArgumentError, OutputError
+from unveil.errors import ArgumentError, OutputError, reason_of
 
 if TYPE_CHECKING:
     from unveil.cli.watch_options import AlarmOptions, KeepingOptions, ShowingOptions, StreamSourceOptions, WindowOptions
@@ -146,9 +146,7 @@ def _print_line(figures: WindowFigures) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(
-            f"cannot write to standard output: {(error.strerror or 'the system gives no reason').lower()}."
-        ) from error
+        raise OutputError(f"cannot write to standard output: {reason_of(error)}.") from error
 
 
 def _words(command: str) -> list[str]:
@@ -169,9 +167,7 @@ def _alarmed(words: list[str], figures: WindowFigures) -> subprocess.Popen[bytes
         with contextlib.suppress(OSError), process.stdin as pipe:
             pipe.write(json.dumps(figures.to_dict()).encode() + b"\n")
     except OSError as error:
-        raise ArgumentError(
-            f"the command of the alarm cannot be run: {(error.strerror or 'the system gives no reason').lower()}."
-        ) from None
+        raise ArgumentError(f"the command of the alarm cannot be run: {reason_of(error)}.") from None
     return process
 
 

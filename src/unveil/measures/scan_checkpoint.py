@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unveil.counts import Counts
-from unveil.errors import ArgumentError, DataFileError, OutputError
+from unveil.errors import ArgumentError, DataFileError, OutputError, reason_of
 from unveil.output import atomic_write, check_replaceable
 from unveil.run import active_run
 
@@ -84,7 +84,7 @@ class ScanCheckpoint:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
-            raise OutputError(f"the checkpoint {str(self.path)!r} cannot be removed: {error.strerror}.") from None
+            raise OutputError(f"the checkpoint {str(self.path)!r} cannot be removed: {reason_of(error)}.") from None
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from unveil.errors import DataNotFoundError, HierarchyError, OutputError, UnveilError, listed, near_miss, shown
+from unveil.errors import DataNotFoundError, HierarchyError, OutputError, UnveilError, listed, near_miss, reason_of, shown
 from unveil.output import atomic_write
 
 __all__ = ["DocumentError", "PathLike", "hierarchy_file", "not_there", "parse_json", "parse_toml", "read_text", "write_whole"]
@@ -50,8 +50,7 @@ def hierarchy_file(folder: PathLike, column: str) -> Path:
     except FileNotFoundError:
         raise DataNotFoundError(f"the folder '{place}' is not there.") from None
     except (OSError, ValueError) as problem:  # a name with a null byte is not a folder's name
-        reason = getattr(problem, "strerror", None) or "no folder has such a name"
-        raise DataNotFoundError(f"{shown(place)} cannot be read as a folder: {reason}.") from None
+        raise DataNotFoundError(f"{shown(place)} cannot be read as a folder: {reason_of(problem)}.") from None
     matching = [file for file in files if file.stem == column or file.stem.endswith(f"_hierarchy_{column}")]
     if len(matching) > 1:
         names = listed(file.name for file in matching)
@@ -78,7 +77,7 @@ def read_text(path: PathLike, error: type[UnveilError]) -> str:
         line = problem.object.count(b"\n", 0, problem.start) + 1
         raise error(f"{place}, line {line:,}: the text is not UTF-8; save the file as UTF-8.") from None
     except OSError as problem:
-        raise error(f"{place}: the file cannot be read: {problem.strerror}.") from None
+        raise error(f"{place}: the file cannot be read: {reason_of(problem)}.") from None
     except ValueError:  # no system takes a name with a null character in it
         raise DataNotFoundError(not_there(place)) from None
 

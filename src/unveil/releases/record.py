@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil import __version__
-from unveil.errors import DataNotFoundError, UnveilError, listed, shown
+from unveil.errors import DataNotFoundError, UnveilError, listed, reason_of, shown
 from unveil.output import atomic_write, file_in_hand, together
 from unveil.results import jsonable
 
@@ -156,7 +156,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
         with Path(release).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise DataNotFoundError(f"{shown(error.filename)} cannot be read: {(error.strerror or 'no file').lower()}.") from None
+        raise DataNotFoundError(f"{shown(error.filename)} cannot be read: {reason_of(error)}.") from None
     except (ValueError, RecursionError):
         raise RecordMismatchError(f"{shown(place)} is not a record of a release.") from None
     mark = content.get("repeatable") if isinstance(content, dict) else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
-from unveil.errors import ArgumentError, DataFileError, DataNotFoundError, MissingExtraError, shown
+from unveil.errors import ArgumentError, DataFileError, DataNotFoundError, MissingExtraError, reason_of, shown
 from unveil.output import atomic_write, file_in_hand
 from unveil.releases.record import RecordMismatchError, read_record, record_place
 from unveil.results import Figure, Result, Table, View
@@ -226,8 +226,7 @@ def _read(path: str | os.PathLike[str], what: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or "it cannot be read").lower()
-        raise DataNotFoundError(f"{what} {shown(path)} cannot be read: {reason}.") from None
+        raise DataNotFoundError(f"{what} {shown(path)} cannot be read: {reason_of(error)}.") from None
 
 
 def _library() -> tuple[Any, Any]:

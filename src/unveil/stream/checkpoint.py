@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.errors import ArgumentError, DataFileError, listed, shown
+from unveil.errors import ArgumentError, DataFileError, listed, reason_of, shown
 from unveil.output import atomic_write
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise DataFileError(
-                f"the checkpoint {shown(self.path)} cannot be read: {(error.strerror or 'the system gives no reason').lower()}."
-            ) from None
+            raise DataFileError(f"the checkpoint {shown(self.path)} cannot be read: {reason_of(error)}.") from None
         head, body = content[: len(_MAGIC) + _DIGEST + 1], content[len(_MAGIC) + _DIGEST + 1 :]
         if not head.startswith(_MAGIC) or head[len(_MAGIC) : -1] != hashlib.sha256(body).hexdigest().encode():
             raise DataFileError(f"{shown(self.path)} is not a checkpoint, or it is damaged; remove it to start again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unveil.errors import EngineError, MissingExtraError
+from unveil.errors import EngineError, MissingExtraError, reason_of
 from unveil.stream.figures import WindowFigures
 
 __all__ = ["MetricsPage"]
@@ -40,8 +40,9 @@ class MetricsPage:
         try:
             self._server, self._thread = prometheus_client.start_http_server(port, addr=_HOST, registry=registry)
         except OSError as error:
-            reason = (error.strerror or "it cannot be used").lower()
-            raise EngineError(f"metrics cannot be served on port {port} of {_HOST}: {reason}; name another port.") from None
+            raise EngineError(
+                f"metrics cannot be served on port {port} of {_HOST}: {reason_of(error)}; name another port."
+            ) from None
         self.port = int(self._server.server_port)
 
     def show(self, figures: WindowFigures) -> None:

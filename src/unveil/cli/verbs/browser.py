@@ -44,13 +44,11 @@ def _password(path: Path | None) -> str:
     """Read the password from a file, or ask for it; it is never a word of the command."""
     from getpass import getpass
 
-    from unveil.errors import DataNotFoundError, shown
+    from unveil.errors import DataNotFoundError, reason_of, shown
 
     if path is None:
         return getpass("Password for the app: ")
     try:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
     except OSError as error:
-        raise DataNotFoundError(
-            f"{shown(path)} cannot be read: {(error.strerror or 'the system gives no reason').lower()}."
-        ) from None
+        raise DataNotFoundError(f"{shown(path)} cannot be read: {reason_of(error)}.") from None

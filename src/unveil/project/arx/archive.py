@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from unveil.errors import DataNotFoundError, ProjectError, is_unicode, shown
+from unveil.errors import DataNotFoundError, ProjectError, is_unicode, reason_of, shown
 from unveil.partitions import Hierarchy
 from unveil.partitions.files import not_there
 from unveil.project.arx.java_stream import JavaObject, JavaStreamError, reachable, read_objects
@@ -134,7 +134,7 @@ def _reading(path: Path) -> Iterator[None]:
     except (zipfile.BadZipFile, zlib.error, ET.ParseError, UnicodeError, csv.Error, EOFError, NotImplementedError, RuntimeError):
         raise ProjectError(f"{path}: this is not a project of ARX, or the file is damaged.") from None
     except OSError as problem:
-        raise ProjectError(f"{shown(path)}: the file cannot be read: {problem.strerror}.") from None
+        raise ProjectError(f"{shown(path)}: the file cannot be read: {reason_of(problem)}.") from None
 
 
 def _archive(path: Path, archive: zipfile.ZipFile) -> ArxArchive:

@@ -12,7 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from unveil.arguments import checked_arguments
-from unveil.errors import DataNotFoundError, HierarchyError, is_unicode, shown
+from unveil.errors import DataNotFoundError, HierarchyError, is_unicode, reason_of, shown
 from unveil.partitions.files import not_there
 from unveil.project.arx.java_stream import JavaObject, JavaStreamError, read_objects
 from unveil.project.arx.rule_calendar import JavaCalendar
@@ -73,7 +73,7 @@ def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
     except FileNotFoundError:
         raise DataNotFoundError(not_there(place)) from None
     except OSError as problem:
-        raise HierarchyError(f"{shown(place)}: the file cannot be read: {problem.strerror}.") from None
+        raise HierarchyError(f"{shown(place)}: the file cannot be read: {reason_of(problem)}.") from None
     except JavaStreamError as problem:
         raise HierarchyError(f"{shown(place)}: this is not a rule of ARX (.ahs): {problem}.") from None
     except HierarchyError as problem:  # which is also a ValueError

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 
 from unveil.compilation import compiled, compiled_in_place
-from unveil.errors import OutputError
+from unveil.errors import OutputError, reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -272,7 +272,7 @@ def _no_room(error: OSError) -> OutputError:
         errno.EFBIG: "a file may not grow that large",
         errno.EMFILE: "too many files are open",
     }
-    reason = reasons.get(error.errno or 0, (error.strerror or "the system gives no reason").lower())
+    reason = reasons.get(error.errno or 0, reason_of(error))
     return OutputError(
         f"the combinations do not fit into memory, and cannot be written to {folder!r}: {reason}; set TMPDIR to a folder with "
         "room, name fewer columns, or give a limit (max_distinct)."

@@ -31,6 +31,7 @@ from unveil.errors import (
     is_unicode,
     listed,
     near_miss,
+    reason_of,
     shown,
 )
 from unveil.output import private_file
@@ -210,8 +211,7 @@ def _sibling(path: str) -> str:
 
 
 def _unreadable(place: str, error: OSError) -> DataFileError:
-    reason = (error.strerror or "the system gives no reason").lower()
-    return DataFileError(f"{place}: the file cannot be read: {reason}.")
+    return DataFileError(f"{place}: the file cannot be read: {reason_of(error)}.")
 
 
 def _place(path: str) -> str:
@@ -275,10 +275,9 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
             while chunk := stream.read(_CHUNK):
                 file.write(chunk)
     except OSError as error:
-        reason = (error.strerror or "the system gives no reason").lower()
         raise OutputError(
             f"{place}: input longer than {_MOST_HELD >> 20:,} MiB is kept in a temporary file, and that cannot be written: "
-            f"{reason}; set TMPDIR to a folder with room, or name a file."
+            f"{reason_of(error)}; set TMPDIR to a folder with room, or name a file."
         ) from None
     _places[str(path)] = place
     return str(path)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from unveil.errors import DataChangedError, DataNotFoundError, EmptyDataError, shown
+from unveil.errors import DataChangedError, DataNotFoundError, EmptyDataError, reason_of, shown
 from unveil.sources.streams.base import StreamBatch, StreamOptions, named_types, types_of
 from unveil.sources.streams.decoding import JsonRecords
 from unveil.sources.streams.delimited import DelimitedRecords
@@ -177,8 +177,7 @@ class LineFile:
         try:
             return self._path.open("rb")
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or "it cannot be read").lower()
-            raise DataNotFoundError(f"{shown(self.place)} cannot be read: {reason}.") from None
+            raise DataNotFoundError(f"{shown(self.place)} cannot be read: {reason_of(error)}.") from None
 
     def _batch(self, file: BinaryIO, lines: _Lines, read: tuple[Any, list[bytes]]) -> StreamBatch:
         position = {"offset": lines.done, "head": _head(file, lines.done), "types": lines.types}
