@@ -105,7 +105,7 @@ def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tupl
     """Return the key and the sensitive columns, refusing a column that is named twice or on both sides."""
     keys, sensitive_names = names_of(key), names_of(sensitive)
     if not keys:
-        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
+        raise ArgumentError.no_key()
     if sensitive is not None and not sensitive_names:
         raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
     for side, names in (("key", keys), ("sensitive", sensitive_names)):

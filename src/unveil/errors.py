@@ -127,6 +127,19 @@ class ArgumentError(UnveilError, ValueError):
         return cls(f"{name} {shown(value)} is unknown; it is one of: {listed(known)}.{near_miss(str(value), known)}")
 
     @classmethod
+    def no_key(cls, argument: str = "key") -> ArgumentError:
+        """Report a call without key attributes."""
+        return cls(f"no key attribute is named; use `{argument}` to name the columns that an intruder may know.")
+
+    @classmethod
+    def no_correspondence(cls) -> ArgumentError:
+        """Report two tables of which it is not said how their records belong together."""
+        return cls(
+            "it is not known which release record came from which original record; name an id column, a correspondence file, "
+            "or the same order."
+        )
+
+    @classmethod
     def key_is_sensitive(cls, column: str) -> ArgumentError:
         """Report a column on both sides of the question."""
         return cls(

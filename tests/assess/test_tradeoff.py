@@ -226,7 +226,7 @@ def test_an_undefined_figure_is_a_null_with_a_reason_and_cannot_dominate() -> No
 def test_without_alignment_losses_are_undefined_and_left_out_of_the_comparison() -> None:
     found = unveil.trade_off(TABLE, RELEASES, KEY, needs=NEED, losses="nominal")
     assert all(point.figures["nominal"] is None for point in found.releases.values())
-    assert "no correspondence of records" in found["5"].reasons["nominal"]
+    assert "which release record came from which" in found["5"].reasons["nominal"]
     assert found.front == tuple(RELEASES)
 
 

@@ -356,7 +356,7 @@ def test_without_alignment_what_needs_it_is_not_made() -> None:
     frame = pl.DataFrame({"a": ["p", "q"], "x": [1, 2]})
     found = unveil.attack(frame, frame, "a", "x")
     assert found.identity["white_box"]["by_attribute"][0]["value"] is None
-    assert "no correspondence of records" in found.identity["white_box"]["by_attribute"][0]["reason"]
+    assert "which release record came from which" in found.identity["white_box"]["by_attribute"][0]["reason"]
     assert "need the correspondence of records" in found.linkage["reason"]
     assert found.overall["risk"]["identity"] is None
 

@@ -128,7 +128,7 @@ def test_dates_have_no_blocks_of_numbers() -> None:
 
 
 def test_it_must_be_said_which_record_is_which() -> None:
-    with pytest.raises(ArgumentError, match="no correspondence of records"):
+    with pytest.raises(ArgumentError, match="which release record came from which"):
         unveil.propose_partitions(ADULT, ADULT, "age")
 
 

@@ -176,7 +176,7 @@ def test_datasets_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureF
     [
         (("dr", "peopel.csv", "--key", "zip"), "did you mean 'people.csv'"),
         (("dr", "people.csv", "--key", "zpi"), "did you mean 'zip'"),
-        (("dr", "people.csv"), "no key column is named"),
+        (("dr", "people.csv"), "no key attribute is named; use --key to name"),
         (("dr",), "no data is named"),
         (("dr", "people.csv", "--key", "zip", "--sensitive", "zip"), "named as key and as sensitive"),
         (("dr", "people.csv", "--key", "zip", "--nulls", "keep"), "nulls 'keep' is unknown"),

@@ -203,7 +203,7 @@ def test_what_cannot_be_evaluated_has_a_reason_and_the_others_answer() -> None:
 
 def test_bad_arguments_are_refused() -> None:
     for problem, error, options in (
-        ("no correspondence of records is named", ArgumentError, {}),
+        ("not known which release record came from", ArgumentError, {}),
         ("given in 2 ways", ArgumentError, {"id": "id", "same_order": True}),
         ("ways is a number of attributes from 0 to 3", ArgumentError, {"id": "id", "ways": 4}),
         ("column 'agee' not found", ColumnNotFoundError, {"id": "id", "orders": {"agee": []}}),
@@ -270,7 +270,7 @@ def test_the_verb_prints_the_call_as_json(tmp_path: Path, capsys: pytest.Capture
     assert json.loads(found.out)["continuous"]["attributes"]["age"]["mae"] == 2.0
     assert "unveil: attribute 'grade': the original does not hold numbers" in found.err
     assert run(words[:3]) == 2
-    assert "no correspondence of records" in capsys.readouterr().err
+    assert "which release record came from which" in capsys.readouterr().err
     assert run(words) == 0
     assert "What the release has lost" in capsys.readouterr().out
 

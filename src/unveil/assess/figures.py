@@ -298,9 +298,7 @@ class FigureRequest:
     def _losses(self, pair: ComparedRelease, names: Sequence[str]) -> Readings:
         identity = pair.aligned.get("id")
         if not any(pair.aligned.values()):  # the records need not be read
-            raise ArgumentError(
-                "no correspondence of records is named; name an id column, a correspondence file, or the same order."
-            )
+            raise ArgumentError.no_correspondence()
         require_columns([] if identity is None else [identity], pair.original.names)
         wanted = [*pair.shared.held, *([] if identity is None else [identity])]
         tables = (table.collected(wanted) for table in (pair.original, pair.filled(sensitive=True)))

@@ -210,7 +210,7 @@ def propose_partitions(
     checked_number("tolerance", tolerance, above=0.0, most=1.0)
     alignment = align(original, release, identity=id, link=link, same_order=same_order)
     if alignment is None:
-        raise ArgumentError("no correspondence of records is named; name an id column, a correspondence file, or the same order.")
+        raise ArgumentError.no_correspondence()
     one, other, after = open_source(original), open_source(release), released or column
     frame = side_by_side(one.collect, other.collect, [(column, after)], alignment, [(_BEFORE, _AFTER)])
     table = load(frame, [_BEFORE, _AFTER], nulls="drop")

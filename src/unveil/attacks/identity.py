@@ -31,7 +31,7 @@ from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group, summed
 from unveil.counts.owners import Owners
-from unveil.errors import PartitionError
+from unveil.errors import ArgumentError, PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
 from unveil.measures.rates import Question, RateFigures, mean, rate, rates
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["black_box", "grey_box", "known_records", "white_box"]
 
-_NEEDS_ALIGNMENT = "no correspondence of records is named: name an id column, a correspondence file, or the same order"
+_NEEDS_ALIGNMENT = str(ArgumentError.no_correspondence()).removesuffix(".")
 _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 

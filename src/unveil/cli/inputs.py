@@ -120,7 +120,7 @@ class Inputs:
     def required_key(self) -> tuple[str, ...]:
         """Return the key attributes; there must be at least one."""
         if not self.study.key:
-            raise ArgumentError("no key column is named; use --key to name those an intruder may know.")
+            raise ArgumentError.no_key()
         return self.study.key
 
     def required_sensitive(self) -> tuple[str, ...]:

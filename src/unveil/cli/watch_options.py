@@ -93,7 +93,7 @@ class WindowOptions:
         first = list(self.key or _role(plan, "key"))
         sets = [first, *([name.strip() for name in text.split(",")] for text in self.key_set or ())]
         if not any(sets):
-            raise ArgumentError("no key column is named; use --key to name those an intruder may know.")
+            raise ArgumentError.no_key()
         return [one for one in sets if one]
 
     def settings(self, plan: Project | None) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def hierarchies_of(
         by_name |= attributes
     keys = keys_of(attributes)
     if not keys:
-        raise ArgumentError("no key attribute is named; name the columns that an intruder may know.")
+        raise ArgumentError.no_key("attributes")
     if len(set(keys)) < len(keys):
         raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
     by_attribute = {

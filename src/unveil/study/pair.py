@@ -219,9 +219,7 @@ class Pair:
 
     def _side_by_side(self, columns: tuple[ColumnPair, ...]) -> CodedTable:
         if self.alignment is None:
-            raise ArgumentError(
-                "which record is which is not known; name an id column, a correspondence file, or the same order."
-            )
+            raise ArgumentError.no_correspondence()
         end = " of the release" if len(columns) > 1 else ""
         labels = [(f"{one.original} of the original", f"{one.release}{end}") for one in columns]
         if self.nulls == "category" and self.alignment.by == "same order":

@@ -272,7 +272,7 @@ def _check_ways(ways: int) -> None:
 def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data | None, *, same_order: bool) -> Alignment:
     alignment = align(one.frame, other.frame, identity=identity, link=link, same_order=same_order)
     if alignment is None:
-        raise ArgumentError("no correspondence of records is named; name an id column, a correspondence file, or the same order.")
+        raise ArgumentError.no_correspondence()
     return alignment
 
 

@@ -248,7 +248,8 @@ def _rate(case: Case, rule: Rule) -> Outcome:
 def _attack(case: Case, rule: Rule) -> Outcome:
     name = rule.name.removesuffix("_attack")
     value = case.attack.overall["risk"][name]
-    lack = "no correspondence of records is named" if name == "identity" else "no sensitive attribute is named"
+    lacks = {"identity": "it is not known which release record came from which original record"}
+    lack = lacks.get(name, "no sensitive attribute is named")
     return Outcome(rule, _of(rule), value, reason=None if value is not None else f"the attack has no rate: {lack}")
 
 

@@ -127,7 +127,7 @@ def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]
 def _require_key(inputs: Inputs, required: Sequence[Any]) -> None:
     """Refuse a generalisation without a key or without a model."""
     if inputs.key is None:
-        raise ArgumentError("no key column is named; use --key to name those an intruder may know.")
+        raise ArgumentError.no_key()
     sides_of(inputs.key, inputs.sensitive)
     require_columns(inputs.key, inputs.source.names)
     if not required:
