@@ -125,6 +125,28 @@ def test_what_is_no_share_is_refused(share: Any) -> None:
         checked_share("share", share)
 
 
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        (lambda: checked_number("x", 2.0, above=0, below=1), "x is 2.0; it must be above 0 and below 1."),
+        (lambda: checked_number("x", -1, least=0, most=100), "x is -1; it must be from 0 to 100."),
+        (lambda: checked_number("x", math.nan, least=0), "x is nan; it must be a number of at least 0."),
+        (lambda: checked_number("x", 1e30, above=0, most=1e20), "x is a number of more than 30 digits; it must be above 0 and at most 1e+20."),
+        (lambda: checked_number("x", None), "x is nothing; it must be a number."),
+        (lambda: checked_share("x", 2), "x is 2; it must be from 0 to 1."),
+        (lambda: checked_count("x", 0, least=1), "x is 0; it must be at least 1."),
+        (lambda: checked_count("x", 2.5, least=1), "x is 2.5; it must be a whole number of at least 1."),
+        (lambda: checked_count("x", 7, least=1, most=5), "x is 7; it must be from 1 to 5."),
+        (lambda: checked_count("x", 7, least=1, most=5, of="records"), "x is 7, and there are only 5 records."),
+        (lambda: checked_count("x", True, least=1, most=5), "x is true or false; it must be a whole number from 1 to 5."),
+    ],
+)  # fmt: skip
+def test_a_number_out_of_bounds_is_refused_in_one_shape(check: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        check()
+    assert str(refused.value) == words
+
+
 def test_a_call_without_its_arguments_is_still_the_mistake_that_python_names() -> None:
     with pytest.raises(TypeError, match="columns"):
         unveil.count("paper-2")  # type: ignore[call-arg]

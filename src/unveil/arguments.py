@@ -27,6 +27,7 @@ __all__ = [
     "checked_seed",
     "checked_share",
     "checked_size",
+    "checked_time_limit",
     "checked_word",
     "shown_number",
 ]
@@ -36,7 +37,9 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 _MOST_RECORDS = 10**8
 _LONGEST = 10**30
 _BEYOND = 2**1024
-"""The smallest integer that floating point cannot hold."""
+"""The smallest whole number that floating point cannot hold."""
+_WRITTEN_OUT = 10**15
+"""Bounds from here on are written with an exponent."""
 LARGEST_SEED = 2**63 - 1
 """The largest seed that a command line, a project file and every generator can hold."""
 
@@ -95,31 +98,72 @@ def checked_word(name: str, value: object, known: Sequence[str]) -> None:
         raise ArgumentError.not_one_of(name, value, known)
 
 
-def checked_number(name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, most: float = math.inf) -> float:
-    """Return a finite number above one bound, at least another and at most a third, or refuse it."""
-    limits = ((above, f"above {above:g}"), (least, f"at least {least:g}"), (most, f"at most {most:g}"))
-    bounds = " and ".join(words for bound, words in limits if math.isfinite(bound))
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not known or not _finite(value) or not above < value or not least <= value <= most:
-        raise ArgumentError(f"{name} is {shown_number(value)}; it must be a number {bounds}".rstrip() + ".")
+def checked_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    below: float = math.inf,
+    most: float = math.inf,
+) -> float:
+    """Return a finite number above or at least one bound and below or at most another, or refuse it.
+
+    Examples
+    --------
+    >>> checked_number("confidence", 2.0, above=0, below=1)
+    Traceback (most recent call last):
+    unveil.errors.ArgumentError: confidence is 2.0; it must be above 0 and below 1.
+    """
+    number = fits(value, float) and _finite(value)
+    if not number or not (above < value < below and least <= value <= most):
+        bounds = _bounds(above, least, below, most)
+        raise ArgumentError(f"{name} is {shown_number(value)}; it must be {bounds if number else _of_kind('a number', bounds)}.")
     return float(value)
 
 
-def checked_count(name: str, value: Any, *, least: int, most: int | None = None, of: str = "") -> int:
-    """Return an integer within its bounds, or refuse it; `of` says what bounds it from above."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer of at least {least}.")
-    if most is not None and value > most:
-        bound = f", and there are only {most:,} {of}" if of else f"; it must be at most {most:,}"
-        raise ArgumentError(f"{name} is {shown_number(value)}{bound}.")
+def checked_share(name: str, value: Any) -> float:
+    """Return a number from 0 to 1, or refuse it."""
+    return checked_number(name, value, least=0.0, most=1.0)
+
+
+def checked_count(name: str, value: Any, *, least: int, most: int | None = None, of: str = "", note: str = "") -> int:
+    """Return a whole number within its bounds, or refuse it.
+
+    `of` says what bounds it from above, `note` ends the sentence that refuses a number below its least.
+
+    Examples
+    --------
+    >>> checked_count("folds", 1, least=2, note=": one to test on and one to train on")
+    Traceback (most recent call last):
+    unveil.errors.ArgumentError: folds is 1; it must be at least 2: one to test on and one to train on.
+    """
+    whole = fits(value, int)
+    if whole and most is not None and value > most and of:
+        raise ArgumentError(f"{name} is {shown_number(value)}, and there are only {most:,} {of}.")
+    if not whole or value < least or (most is not None and value > most):
+        bounds = _bounds(-math.inf, least, math.inf, math.inf if most is None or of else most)
+        place = bounds if whole else _of_kind("a whole number", bounds)
+        raise ArgumentError(f"{name} is {shown_number(value)}; it must be {place}{note}.")
     return int(value)
 
 
 def checked_size(name: str, value: Any) -> int:
     """Return a number of records to make, at least one and no more than a machine can hold, or refuse it."""
-    if not fits(value, int) or not 1 <= value <= _MOST_RECORDS:
-        raise ArgumentError(f"{name} is {shown_number(value)}; it must be an integer from 1 to {_MOST_RECORDS:,}.")
-    return int(value)
+    return checked_count(name, value, least=1, most=_MOST_RECORDS)
+
+
+def checked_time_limit(seconds: float | None) -> float | None:
+    """Return a time limit, a number of seconds or none, or refuse it."""
+    return None if seconds is None else checked_number("time_limit", seconds, least=0.0)
+
+
+def checked_seed(seed: Any, *, of: str = "") -> int:
+    """Return a seed, or refuse what is not one; `of` names what it is the seed of."""
+    if not fits(seed, int) or not 0 <= seed <= LARGEST_SEED:
+        name = f"the seed of {of}" if of else "seed"
+        raise ArgumentError(f"{name} is {shown_number(seed)}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
+    return int(seed)
 
 
 def checked_array(name: str, values: Any) -> NDArray[Any]:
@@ -128,20 +172,6 @@ def checked_array(name: str, values: Any) -> NDArray[Any]:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} must be a list or an array of numbers, not {kind_of(values)}.") from None
-
-
-def checked_share(name: str, value: Any) -> float:
-    """Return a number from 0 to 1, or refuse it."""
-    if not fits(value, float) or not 0.0 <= value <= 1.0:
-        raise ArgumentError(f"{name} is {shown_number(value)}; it must be a number from 0 to 1.")
-    return float(value)
-
-
-def checked_seed(seed: Any) -> int:
-    """Return a seed, or refuse what is not one."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= LARGEST_SEED:
-        raise ArgumentError(f"seed is {shown_number(seed)}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
-    return int(seed)
 
 
 def shown_number(value: Any) -> str:
@@ -159,3 +189,19 @@ def _finite(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
+
+
+def _bounds(above: float, least: float, below: float, most: float) -> str:
+    """Say which numbers are allowed: from one bound to another, or above, at least, below or at most a bound."""
+    if math.isfinite(least) and math.isfinite(most):
+        return f"from {_bound(least)} to {_bound(most)}"
+    limits = (("above", above), ("at least", least), ("below", below), ("at most", most))
+    return " and ".join(f"{word} {_bound(bound)}" for word, bound in limits if math.isfinite(bound))
+
+
+def _of_kind(kind: str, bounds: str) -> str:
+    return f"{kind} {'of ' if bounds.startswith('at') else ''}{bounds}".rstrip()
+
+
+def _bound(bound: float) -> str:
+    return f"{int(bound):,}" if bound == int(bound) and abs(bound) < _WRITTEN_OUT else f"{bound:g}"

@@ -510,7 +510,7 @@ AGES = {"age": [20.0, 30.0], "kind": ["a", "b"]}
         ({"attributes": ["age"], "confidence": 1.0}, ArgumentError, "confidence"),
         ({"attributes": ["age"], "truth": [0]}, ArgumentError, "1 entries for 2 release records"),
         ({"attributes": ["age"], "truth": [0, 2]}, ArgumentError, "not a row of the original"),
-        ({"attributes": ["age"], "truth": [0.0, 1.0]}, ArgumentError, "as integers"),
+        ({"attributes": ["age"], "truth": [0.0, 1.0]}, ArgumentError, "as whole numbers"),
         ({"attributes": ["age"], "release": {"age": []}, "truth": []}, EmptyDataError, "the release"),
         ({"attributes": ["age"], "original": {"age": [1.0, None]}}, NullsError, "'age' \\(1\\)"),
         ({"attributes": ["age"], "original": {"age": [1.0, math.inf]}}, UnsupportedDataError, "no finite number"),

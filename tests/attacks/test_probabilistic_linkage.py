@@ -317,7 +317,7 @@ def test_columns_that_say_nothing_leave_chance() -> None:
         ({"iterations": 0}, "iteration"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"true_pairs": 0}, "true_pairs"),
-        ({"true_pairs": 10}, "from 1 to 9"),
+        ({"true_pairs": 10}, "true_pairs is 10, and there are only 9 pairs"),
         ({"truth": [0, 1]}, "truth"),
         ({"truth": [0, 1, 3]}, "truth"),
         ({"release_codes": [np.arange(3)] * 2}, "same attributes"),

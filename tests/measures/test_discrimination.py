@@ -77,7 +77,11 @@ def test_one_record_has_no_identity_to_hide() -> None:
         ({"key": "x", "weights": "w"}, ArgumentError, "1 of the weights"),
         ({"key": "y", "sensitive": "x", "partitions": {"w": [["a"]]}}, ArgumentError, "not among those measured"),
         ({"key": "y", "interval": True}, ArgumentError, "no meaning against record identity"),
-        ({"key": "y", "sensitive": "x", "interval": True, "confidence": 1.0}, ArgumentError, "between 0 and 1"),
+        (
+            {"key": "y", "sensitive": "x", "interval": True, "confidence": 1.0},
+            ArgumentError,
+            "confidence is 1.0; it must be above 0 and below 1",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:

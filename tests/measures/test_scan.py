@@ -207,7 +207,7 @@ def test_what_is_undefined_is_refused() -> None:
         unveil.scan(pl.DataFrame({"y": [1, 2], "x": [1, 1]}), "y", "x")
     with pytest.raises(UndefinedMeasureError, match="one record only"):
         unveil.scan(pl.DataFrame({"y": [1]}))
-    with pytest.raises(ArgumentError, match="not 0"):
+    with pytest.raises(ArgumentError, match="max_size is 0; it must be at least 1"):
         unveil.scan(pl.DataFrame({"y": [1, 2]}), max_size=0)
 
 

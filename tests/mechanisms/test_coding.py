@@ -77,7 +77,7 @@ def test_libraries() -> None:
         ("x", {}, "attribute 'x' has no limit"),
         ("x", {"top": 1, "bottom": 5}, "lies above the top limit"),
         ("x", {"top": 1, "top_share": 0.1}, "both given for 'x'"),
-        ("x", {"top_share": 0}, "top_share of 'x' is 0; it must be a number above 0 and at most 1"),
+        ("x", {"top_share": 0}, "top_share of 'x' is 0; it must be above 0 and at most 1"),
         ("x", {"top": "high"}, "top must be a number or a table, not a text"),
         ("x", {"top": 1, "replacement": "zero"}, "replacement 'zero' is unknown"),
         ("s", {"top": 1}, "needs numbers, and attribute 's' holds text"),

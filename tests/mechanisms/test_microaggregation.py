@@ -419,10 +419,10 @@ TABLE = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "b", "c"], "f": [1.0, flo
     ("attributes", "options", "message"),
     [
         ("x", {"k": 4}, "k is 4, and there are only 3 records"),
-        ("x", {"k": 0}, "k is 0; it must be an integer of at least 1"),
+        ("x", {"k": 0}, "k is 0; it must be at least 1"),
         ("x", {"k": 2.5}, "k must be a whole number, not a number"),
         ("x", {"method": "mdva"}, "did you mean 'mdav'"),
-        ("x", {"gain": 0}, "gain is 0; it must be a number above 0"),
+        ("x", {"gain": 0}, "gain is 0; it must be above 0"),
         ("s", {"aggregate": "mean"}, "'mean' does not fit 's', which is nominal; it is one of: mode"),
         ("s", {"kinds": {"s": "continuous"}}, "a continuous attribute needs numbers, and attribute 's' holds text"),
         ("s", {"kinds": {"s": "ordinal"}}, "an ordinal attribute needs an order"),

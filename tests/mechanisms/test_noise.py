@@ -167,7 +167,7 @@ def test_figures_compare_before_and_after() -> None:
     [
         ("s", {}, "noise needs numbers, and attribute 's' holds text"),
         ("b", {}, "noise needs numbers, and attribute 'b' holds yes or no"),
-        ("x", {"amount": 0}, "amount is 0; it must be a number above 0"),
+        ("x", {"amount": 0}, "amount is 0; it must be above 0"),
         ("x", {"amount": float("inf")}, "amount is inf"),
         ("x", {"method": "gaussian"}, "method 'gaussian' is unknown"),
         ("x", {"covariance": [[1]]}, "method 'uncorrelated' takes none"),

@@ -62,7 +62,7 @@ def test_nulls_seeds_and_libraries() -> None:
 @pytest.mark.parametrize(
     ("attributes", "options", "message"),
     [
-        ("x", {"samples": 0}, "samples is 0; it must be an integer of at least 1"),
+        ("x", {"samples": 0}, "samples is 0; it must be from 1 to 10,000"),
         ("s", {}, "resampling needs numbers, and attribute 's' holds text"),
     ],
 )

@@ -88,7 +88,7 @@ def test_seeds_and_libraries() -> None:
     [
         ("x", {}, "give attribute 'x' a base or a list of values"),
         ("x", {"base": 5, "values": [1]}, "and not both"),
-        ("x", {"base": 0}, "the base of 'x' is 0; it must be a number above 0"),
+        ("x", {"base": 0}, "the base of 'x' is 0; it must be above 0"),
         ("x", {"base": 1e-300}, "the base of 'x' is too small"),
         ("x", {"values": []}, "is empty"),
         ("x", {"values": ["a"]}, "must be a number"),

@@ -82,10 +82,10 @@ def test_seeds_and_libraries(options: dict[str, Any]) -> None:
     [
         ({}, "give the share of records to keep or their number"),
         ({"share": 0.1, "size": 3}, "not both"),
-        ({"share": 0}, "share is 0; it must be a number above 0 and at most 1"),
+        ({"share": 0}, "share is 0; it must be above 0 and at most 1"),
         ({"share": 1.5}, "share is 1.5"),
         ({"size": 11}, "size is 11, and there are only 10 records"),
-        ({"size": 0}, "size is 0; it must be an integer of at least 1"),
+        ({"size": 0}, "size is 0; it must be at least 1"),
         ({"size": 3, "method": "cluster"}, "method 'cluster' is unknown"),
         ({"size": 3, "method": "stratified"}, "go together"),
         ({"size": 3, "strata": "s"}, "go together"),

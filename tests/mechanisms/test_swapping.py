@@ -166,14 +166,14 @@ def test_seeds_and_libraries(mechanism: Any) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "attributes", "options", "message"),
     [
-        (rank_swap, "age", {"window": 0}, "the window of 'age' is 0; it must be a number above 0 and at most 100"),
+        (rank_swap, "age", {"window": 0}, "the window of 'age' is 0; it must be above 0 and at most 100"),
         (rank_swap, "age", {"window": 101}, "at most 100"),
         (rank_swap, "age", {"window": float("nan")}, "must be a number"),
         (rank_swap, "age", {"window": {"sex": 3}}, "a window is given for 'sex'"),
         (rank_swap, ["age", "income"], {"window": {"age": 3}}, "the window of 'income' is nothing; it must be a number"),
         (rank_swap, "age", {"window": 0.1}, r"a window of 0.1 % of 400 records of 'age' holds no other record.*0.25 %"),
         (rank_swap, "sex", {}, "rank swapping needs an order, and attribute 'sex' holds text"),
-        (swap, "age", {"share": 0}, "share is 0; it must be a number above 0 and at most 1"),
+        (swap, "age", {"share": 0}, "share is 0; it must be above 0 and at most 1"),
         (swap, "age", {"share": "half"}, "share must be a number, not a text"),
         (swap, "age", {"within": "age"}, "'age' cannot both be swapped and stay"),
         (swap, "age", {"seed": -1}, "seed is -1; it must be a whole number from 0"),

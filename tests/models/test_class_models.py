@@ -364,7 +364,7 @@ def test_arx_hierarchy_of_occupation_gives_a_distance_between_those_of_a_coarse_
         (lambda: KAnonymity("5"), "not a text"),  # type: ignore[arg-type]
         (lambda: EntropyLDiversity("x", 0.5), "from 1"),
         (lambda: RecursiveLDiversity("x", 1, 2.0), "at least 2"),
-        (lambda: TCloseness("x", 1.5), "between 0 and 1"),
+        (lambda: TCloseness("x", 1.5), "t, of the distance .equal., is 1.5; it must be from 0 to 1"),
         (lambda: TCloseness("x", -0.1), "from 0"),
         (lambda: AlphaK("x", 1.5), "from 0 to 1"),
         (lambda: unveil.models.AverageRisk(2.0), "from 0 to 1"),
@@ -376,10 +376,10 @@ def test_arx_hierarchy_of_occupation_gives_a_distance_between_those_of_a_coarse_
         (lambda: unveil.models.DeltaPresence(0.9, 0.1), "0.9 is above 0.1"),
         (lambda: TCloseness("x", math.nan), "not nan"),
         (lambda: RecursiveLDiversity("x", 2.5, 1.0), "must be a whole number"),  # type: ignore[arg-type]
-        (lambda: AlphaK("x", 0.5, 0), "integer of at least 1"),
+        (lambda: AlphaK("x", 0.5, 0), "must be at least 1"),
         (lambda: AlphaK("x", k=5), "use KAnonymity\\(5\\)"),
         (lambda: PSensitiveKAnonymity("x", k=5), "use KAnonymity\\(5\\)"),
-        (lambda: PSensitiveKAnonymity("x", 1, -1), "integer of at least 1"),
+        (lambda: PSensitiveKAnonymity("x", 1, -1), "must be at least 1"),
     ],
 )
 def test_a_threshold_that_means_nothing_is_refused(make: Any, words: str) -> None:

@@ -167,7 +167,7 @@ def test_wildcard_without_nulls_is_the_plain_measure() -> None:
     ("options", "words"),
     [
         ({"nulls": "wild"}, "nulls 'wild' is unknown"),
-        ({"threshold": 0.0}, "between 0 and 1"),
+        ({"threshold": 0.0}, "threshold is 0.0; it must be above 0 and at most 1"),
         ({"suppressed": "gone"}, "'gone'"),
         ({"orders": {"z": [1]}}, "'z'"),
     ],

@@ -121,7 +121,7 @@ def test_adult() -> None:
 
 @pytest.mark.parametrize("trees", [TREES, None])
 def test_bad_shares(trees: dict[str, unveil.Hierarchy] | None) -> None:
-    with pytest.raises(ArgumentError, match="it must be a number from 0 to 1"):
+    with pytest.raises(ArgumentError, match="it must be from 0 to 1"):
         unveil.recode_locally(pl.DataFrame({"a": ["x", "y"]}), "a", [KAnonymity(2)], hierarchies=trees, suppression=-0.1)
 
 

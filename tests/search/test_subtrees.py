@@ -144,5 +144,5 @@ def test_bad_input(function: Any) -> None:
 @pytest.mark.parametrize("call", BOTH)
 @pytest.mark.parametrize("seconds", [-1, -(10**300), float("nan")], ids=["minus", "minus huge", "NaN"])
 def test_a_time_limit_that_is_none_is_refused(call: Any, seconds: float) -> None:
-    with pytest.raises(ArgumentError, match="the time limit is a number of seconds from 0 on"):
+    with pytest.raises(ArgumentError, match=r"time_limit is .*; it must be .*at least 0"):
         call(pl.DataFrame({"a": [1, 2, 3, 4]}), "a", [KAnonymity(2)], time_limit=seconds)

@@ -85,4 +85,4 @@ def test_a_limit_within_another_ends_with_it() -> None:
 
 def test_a_limit_must_be_some_time() -> None:
     with pytest.raises(ArgumentError, match="time_limit"):
-        table().suppress("threshold=3", time_limit=0)
+        table().suppress("threshold=3", time_limit=-1)

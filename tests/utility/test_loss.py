@@ -205,7 +205,7 @@ def test_bad_arguments_are_refused() -> None:
     for problem, error, options in (
         ("not known which release record came from", ArgumentError, {}),
         ("given in 2 ways", ArgumentError, {"id": "id", "same_order": True}),
-        ("ways is a number of attributes from 0 to 3", ArgumentError, {"id": "id", "ways": 4}),
+        ("ways is 4; it must be from 0 to 3", ArgumentError, {"id": "id", "ways": 4}),
         ("column 'agee' not found", ColumnNotFoundError, {"id": "id", "orders": {"agee": []}}),
         ("column 'x' not found", ColumnNotFoundError, {"id": "id", "tasks": "x"}),
     ):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_count
 from unveil.assess.advice import Advice, advice_on
 from unveil.assess.class_sizes import CLASS_SIZES, ClassSizes, Without, class_sizes, without
 from unveil.assess.evidence import InputFile, input_files
@@ -250,8 +250,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     >>> [(rate.name, round(rate.dr, 4)) for rate in assessment.attributes]
     [('ZIP', 0.9299), ('Age', 0.7632)]
     """
-    if small < 1:
-        raise ArgumentError(f"small is a number of records, at least 1, not {shown_number(small)}.")
+    checked_count("small", small, least=1)
     checked_nulls(nulls or "category")
     roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "weights": weights, "person": person, "household": household}
     with studied(project_or_data, **roles, nulls=nulls, project=project) as study:

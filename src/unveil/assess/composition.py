@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_number, checked_share
+from unveil.arguments import checked_arguments, checked_share, checked_time_limit
 from unveil.assess.candidates import ProtectionCandidate, chains_of
 from unveil.assess.composed_figures import ComposedFigures, CompositionMeasure
 from unveil.attributes import Names, names_of, require_columns, sides_of
@@ -272,7 +272,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     >>> composition
     Composition(... of 16 protections undominated; chosen: ...)
     """
-    checked_number("time_limit", time_limit, above=0.0)
+    checked_time_limit(time_limit)
     _check_limits(max_identity, max_homogeneity)
     keys, sensitive_names = sides_of(key, sensitive)
     wanted = _needs(needs)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.compilation import compiled
+from unveil.counts.subsets import subsets_up_to
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from unveil.counts.grouping import Codes
 
-__all__ = ["MOST_COLUMNS", "MinimalUniques", "find_minimal_uniques", "subsets_up_to"]
+__all__ = ["MOST_COLUMNS", "MinimalUniques", "find_minimal_uniques"]
 
 MOST_COLUMNS = 32
 """A set of columns is kept as 32 bits."""
@@ -81,11 +82,6 @@ class MinimalUniques:
     sets: NDArray[np.uint32]
     by_size: NDArray[np.int32]
     by_column: NDArray[np.int64]
-
-
-def subsets_up_to(columns: int, largest: int) -> int:
-    """Return how many sets of one to `largest` columns there are."""
-    return sum(math.comb(columns, size) for size in range(1, largest + 1))
 
 
 def find_minimal_uniques(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, require_columns, sides_of
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError
@@ -195,8 +195,7 @@ def approximate_rate(
     >>> approximate_rate("paper-4", "Age", "Disease", max_distinct=1000)
     DiscriminationRate(Age -> Disease: 0.7002, partial-identifier)
     """
-    if max_distinct < 1:
-        raise ArgumentError(f"max_distinct is how many combinations may be held, so not {shown_number(max_distinct)}.")
+    checked_count("max_distinct", max_distinct, least=1)
     keys, sensitive_names = sides_of(key, sensitive)
     source, policy = open_source(data), stated(data, keys).nulls
     if policy != "category":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, in_line, sides_of
 from unveil.counts import Classes, Counts, Split, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
@@ -403,8 +403,7 @@ def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> Code
 
 
 def _check_interval(confidence: float, *, interval: bool, against_records: bool) -> None:
-    if not 0.0 < confidence < 1.0:
-        raise ArgumentError(f"confidence lies between 0 and 1, so it is not {shown_number(confidence)}.")
+    checked_number("confidence", confidence, above=0.0, below=1.0)
     if interval and against_records:
         raise ArgumentError(
             "an interval has no meaning against record identity: a larger sample has other records; name a sensitive attribute."

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_number
 from unveil.errors import ArgumentError
 from unveil.measures.uniqueness_models import (
     Sample,
@@ -190,11 +191,7 @@ def population_uniqueness(
 
 def checked_sampling_fraction(sampling_fraction: float) -> float:
     """Return the sampling fraction, or refuse one that no sample can have."""
-    if not 0.0 < sampling_fraction <= 1.0:
-        raise ArgumentError(
-            "this sampling fraction is impossible; it must be above 0 and at most 1, which is the whole population."
-        )
-    return float(sampling_fraction)
+    return checked_number("the sampling fraction", sampling_fraction, above=0.0, most=1.0)
 
 
 def checked_sizes(sizes: ArrayLike, name: str) -> NDArray[np.int64]:

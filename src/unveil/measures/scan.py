@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_count, shown_number
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.counts import Counts, count_table
-from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.counts.subsets import largest_subsets
+from unveil.errors import UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
-from unveil.measures.subset_walk import Rates, Subset, Walk, subsets_up_to
+from unveil.measures.subset_walk import Rates, Subset, Walk
 from unveil.measures.units import RATE_OF_RECORDS
 from unveil.results import Figure, Provenance, Result, Table, View, jsonable
 from unveil.results.numbers import counted
@@ -36,7 +37,6 @@ from unveil.study import Study, studied
 __all__ = ["Scan", "Subset", "scan", "scan_study"]
 
 
-_MOST_SUBSETS = 1 << 20
 _SHOWN_ROWS = 20
 _MOST_THREADS = 1024
 
@@ -205,7 +205,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
         keys, sensitive_names = sides_of(study.key or [name for name in study.names if name not in left_out], hidden)
         checked_partitions(partitions, (*keys, *sensitive_names))
         subject = study.changed(key=keys, sensitive=sensitive_names)
-        largest = _checked_size(len(keys), max_size)
+        largest = largest_subsets(len(keys), max_size)
         if threads is not None:
             checked_count("threads", threads, least=1, most=_MOST_THREADS)
         kept = _checkpoint(subject, max_size, checkpoint, resume=resume)
@@ -223,7 +223,7 @@ class _Way:
 
 def scan_study(study: Study, max_size: int | None) -> Scan:
     """Scan the key attributes of a study against its sensitive attribute, or record identity."""
-    return scanned(study, max_size, _Way(_checked_size(len(study.key), max_size)))
+    return scanned(study, max_size, _Way(largest_subsets(len(study.key), max_size)))
 
 
 def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
@@ -276,19 +276,6 @@ def _checkpoint(
         status = data.stat()
         question |= {"file size": status.st_size, "file time": status.st_mtime_ns}
     return ScanCheckpoint(Path(place) if place is not None else default_place(study.place), question, resume)
-
-
-def _checked_size(attributes: int, max_size: int | None) -> int:
-    if max_size is not None and max_size < 1:
-        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {shown_number(max_size)}.")
-    largest = attributes if max_size is None else min(max_size, attributes)
-    number = subsets_up_to(attributes, largest)
-    if number > _MOST_SUBSETS:
-        raise ArgumentError(
-            f"{attributes} key attributes have {number:,} subsets of up to {largest}, more than {_MOST_SUBSETS:,}; "
-            "name fewer, or give a smaller max_size."
-        )
-    return largest
 
 
 def _minimal(subsets: Sequence[Subset], place: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:

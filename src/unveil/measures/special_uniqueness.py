@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import shown_number
+from unveil.arguments import checked_number
 from unveil.attributes import in_line, sides_of
 from unveil.counts import Counts
+from unveil.counts.subsets import largest_subsets
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import jsonable
 from unveil.run import Progress, in_run
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from unveil.counts.minimal_uniques import MinimalUniques
 
 __all__ = ["SpecialUniques", "dis_risk", "special_uniqueness"]
-
-_MOST_SUBSETS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -124,17 +123,6 @@ class SpecialUniques:
         """Return the cells with the highest scores, at most `top` of them, none without a score."""
         scored = np.flatnonzero(self.score)
         return [int(cell) for cell in scored[np.argsort(-self.score[scored], kind="stable")[:top]]]
-
-    def contribution_by_cell(self) -> NDArray[np.float64]:
-        """Return for each cell and key attribute the share of the score from minimal sample uniques it belongs to."""
-        keys, cells = len(self.key), len(self.counts)
-        of_cell = np.repeat(np.arange(cells), np.diff(self.uniques.starts))
-        points = _points(keys)[np.bitwise_count(self.uniques.sets) - 1]
-        shares = np.zeros((cells, keys))
-        for at in range(keys):
-            shares[:, at] = np.bincount(of_cell, weights=points * (self.uniques.sets >> at & 1), minlength=cells)
-        np.divide(shares, self.score[:, None], out=shares, where=self.score[:, None] > 0)
-        return shares
 
     def to_dict(self, top: int = 10) -> dict[str, Any]:
         """Return the totals and the `top` riskiest records, described by their values, as plain Python values."""
@@ -249,10 +237,7 @@ def special_uniqueness(
     """
     keys, _ = sides_of(keys, None)
     largest = _checked_size(len(keys), max_size)
-    if not 0.0 < dis_fraction <= 1.0:
-        raise ArgumentError(
-            f"dis_fraction is the share of the population that was sampled, above 0 and at most 1, not {dis_fraction}."
-        )
+    checked_number("dis_fraction", dis_fraction, above=0.0, most=1.0)
     if not len(counts):
         raise EmptyDataError.no_records("the count table")
     return _scored(counts.over(keys), largest, dis_fraction)
@@ -310,17 +295,8 @@ def _by_size(numbers: NDArray[Any]) -> dict[str, int]:
 
 
 def _checked_size(keys: int, max_size: int | None) -> int:
-    from unveil.counts.minimal_uniques import MOST_COLUMNS, subsets_up_to
+    from unveil.counts.minimal_uniques import MOST_COLUMNS
 
-    if max_size is not None and max_size < 1:
-        raise ArgumentError(f"max_size is the largest number of attributes taken together, so not {shown_number(max_size)}.")
     if keys > MOST_COLUMNS:
         raise ArgumentError(f"{keys} key attributes are named, and at most {MOST_COLUMNS} can be searched; name fewer.")
-    largest = keys if max_size is None else min(max_size, keys)
-    number = subsets_up_to(keys, largest)
-    if number > _MOST_SUBSETS:
-        raise ArgumentError(
-            f"{keys} key attributes have {number:,} subsets of up to {largest}, more than {_MOST_SUBSETS:,}; "
-            "name fewer, or give a smaller max_size."
-        )
-    return largest
+    return largest_subsets(keys, max_size)

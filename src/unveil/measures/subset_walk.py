@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.counts import Counts
+from unveil.counts.subsets import subsets_up_to
 from unveil.measures.entropy import entropy_bits
 from unveil.measures.kinds import IdentifierKind
 from unveil.measures.scan_checkpoint import ScanCheckpoint
@@ -69,11 +70,6 @@ class Subset:
             "identity_dr": self.identity_dr,
             "classes": self.classes,
         }
-
-
-def subsets_up_to(attributes: int, largest: int) -> int:
-    """Return how many subsets have at most `largest` of the attributes."""
-    return sum(math.comb(attributes, size) for size in range(1, largest + 1))
 
 
 class Rates:

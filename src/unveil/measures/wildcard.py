@@ -46,6 +46,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_share
 from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.errors import ArgumentError
@@ -190,9 +191,7 @@ def _ordered_pairs(classes: Classes, patterns: _Patterns) -> tuple[NDArray[np.in
 
 
 def _checked(alpha: float) -> float:
-    if not 0.0 <= alpha <= 1.0:
-        raise ArgumentError(f"alpha is {alpha}; it is the share of a match that counts, from 0 to 1.")
-    return float(alpha)
+    return checked_share("alpha", alpha)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from unveil.arguments import checked_arguments
-from unveil.errors import ArgumentError
+from unveil.arguments import checked_arguments, checked_share
+from unveil.errors import ArgumentError, shown
 from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, EarthMover, Place, SensitiveModel, bounded_share
@@ -55,8 +55,8 @@ class TCloseness(SensitiveModel):
         if self.distance not in DISTANCES:
             raise ArgumentError.not_one_of("distance", self.distance, DISTANCES)
         super().__post_init__()
-        if self.t is not None and self.t > 1.0 and self.distance != "kl":
-            raise ArgumentError(f"the distance {self.distance} lies between 0 and 1, so t cannot be {self.t:g}.")
+        if self.t is not None and self.distance != "kl":
+            checked_share(f"t, of the distance {shown(self.distance)},", self.t)
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the distance of every class."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unveil.arguments import shown_number
+from unveil.arguments import checked_number
 from unveil.errors import ArgumentError
 from unveil.models.base import Model
 from unveil.sources import Data
@@ -26,7 +26,6 @@ class MeasureOptions:
 
     def check(self, study: Study) -> None:
         """Refuse options that make no sense for the study."""
-        if not 0.0 < self.threshold <= 1.0:
-            raise ArgumentError(f"the risk threshold lies between 0 and 1, so it cannot be {shown_number(self.threshold)}.")
+        checked_number("threshold", self.threshold, above=0.0, most=1.0)
         if study.weights is not None and study.nulls == "wildcard":
             raise ArgumentError("individual risk has no meaning if nulls match any value; choose other nulls, or no weights.")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_share
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, shown
 from unveil.partitions import Partition
@@ -111,8 +111,4 @@ def _check_names(name: Any, target: Any, given: tuple[Any, ...]) -> None:
 
 
 def _checked_degree(name: str, degree: float | None) -> float | None:
-    if degree is None:
-        return None
-    if not 0.0 <= degree <= 1.0:
-        raise ArgumentError(f"the need {shown(name)} asks for a degree of {shown_number(degree)}; a degree lies between 0 and 1.")
-    return float(degree)
+    return None if degree is None else checked_share(f"the degree of the need {shown(name)}", degree)

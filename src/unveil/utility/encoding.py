@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import shown_number
+from unveil.arguments import checked_count, shown_number
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, listed, shown
 from unveil.partitions.generalised import parse_generalised
@@ -173,8 +173,8 @@ def check_draw(seed: int, sample: int | None) -> None:
     """Refuse an impossible seed or sample."""
     if not 0 <= seed < _MOST_SEED:
         raise ArgumentError(f"the seed is a number from 0 to {_MOST_SEED - 1:,}, not {shown_number(seed)}.")
-    if sample is not None and sample < 1:
-        raise ArgumentError("the sample holds at least 1 record; None: all.")
+    if sample is not None:
+        checked_count("sample", sample, least=1, note=", or None for all records")
 
 
 def _pair(before: Any, after: Any, *, numbers: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

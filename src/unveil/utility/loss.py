@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
@@ -209,7 +209,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     >>> loss.continuous["attributes"]["age"]["mae"]
     3.0
     """
-    _check_ways(ways)
+    checked_count("ways", ways, least=0, most=_MOST_WAYS)
     if isinstance(original, Pair):
         key = [one.original for one in original.columns] if key is None else key
         id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001
@@ -262,11 +262,6 @@ def _read(
             wanted = dict.fromkeys([*columns, *([identity] if identity in study.names else [])])
             sides.append(open_microdata(study.collected([name for name in wanted if name is not None])))
     return sides[0], sides[1], pairs
-
-
-def _check_ways(ways: int) -> None:
-    if not 0 <= ways <= _MOST_WAYS:
-        raise ArgumentError(f"ways is a number of attributes from 0 to {_MOST_WAYS}, not {shown_number(ways)}.")
 
 
 def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data | None, *, same_order: bool) -> Alignment:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
@@ -190,8 +190,7 @@ def tasks(
     """
     need_sklearn("learning tasks from a release")
     check_draw(seed, sample)
-    if folds < 2:  # noqa: PLR2004
-        raise ArgumentError(f"there are at least 2 folds, one to try and one to learn from, not {shown_number(folds)}.")
+    checked_count("folds", folds, least=2, note=": one to test on and one to train on")
     one, other = open_source(original), open_source(release)
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     trials = _Trials(one, other, id, alignment, folds, sample, seed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_number
 from unveil.assess.evidence import Evidence, has_password, verdict_files
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.columns import column_notes, naming_nobody, unmeasured_in, vouched_in
@@ -187,8 +187,7 @@ def _places(case: Case, study: Study, record: Any, original: Data | None, baseli
 def _check_options(policy: object, baseline: object, allow: float, original: object, control: object) -> None:
     if policy is None and baseline is None:
         raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
-    if not allow >= 0.0:
-        raise ArgumentError(f"a risk may grow by 0 or more, not by {shown_number(allow)}.")
+    checked_number("allow", allow, least=0.0)
     if control is not None and original is None:
         raise ArgumentError("a hold-out needs the original beside it, and none is given; name both.")
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.arguments import shown_number
+from unveil.arguments import checked_count
 from unveil.attacks.linkage.agreement import BestOriginals, RecordCells, bits_of
-from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,6 +185,4 @@ def links(cells: RecordCells, model: Fit, rows: NDArray[np.int64], agreed: NDArr
 
 def share_of(true_pairs: int, pairs: int) -> float:
     """Return the share of true pairs that was given, checked."""
-    if not 0 < true_pairs <= pairs:
-        raise ArgumentError(f"true_pairs is a number of pairs from 1 to {pairs:,}, not {shown_number(true_pairs)}.")
-    return true_pairs / pairs
+    return checked_count("true_pairs", true_pairs, least=1, most=pairs, of="pairs") / pairs

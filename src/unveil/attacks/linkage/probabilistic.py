@@ -10,7 +10,6 @@ A missing value agrees with nothing, not even with another missing value: suppre
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, shown_number
+from unveil.arguments import checked_arguments, checked_count, checked_number, checked_share
 from unveil.attacks.linkage.agreement import RecordCells, patterns_of
 from unveil.attacks.linkage.fellegi_sunter import Fit, LinkageRule, decided, fitted, informed, links, share_of
 from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
 from unveil.attacks.linkage.rates import checked_truth, share_bounds
 from unveil.counts.grouping import Codes, summed
-from unveil.errors import ArgumentError
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
@@ -314,10 +312,7 @@ def _person_rates(cells: RecordCells, model: Fit, targets: Targets) -> PersonRat
 
 
 def _check_options(false_matches: float, false_nonmatches: float, iterations: int, tolerance: float) -> None:
-    if not 0.0 <= false_matches <= sys.float_info.max:
-        raise ArgumentError(f"false_matches is a number of records from 0, not {shown_number(false_matches)}.")
-    if not 0.0 <= false_nonmatches <= 1.0:
-        raise ArgumentError(f"false_nonmatches is a share from 0 to 1, not {shown_number(false_nonmatches)}.")
-    if iterations < 1 or not tolerance > 0.0:
-        settings = f"{shown_number(iterations)} and {shown_number(tolerance)}"
-        raise ArgumentError(f"the fit needs at least one iteration and a tolerance above 0, not {settings}.")
+    checked_number("false_matches", false_matches, least=0.0)
+    checked_share("false_nonmatches", false_nonmatches)
+    checked_count("iterations", iterations, least=1)
+    checked_number("tolerance", tolerance, above=0.0)

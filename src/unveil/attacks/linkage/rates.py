@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_array
+from unveil.arguments import checked_array, checked_number
 from unveil.errors import ArgumentError
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
@@ -198,8 +198,7 @@ def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> I
     """
     from scipy.special import betaincinv
 
-    if not 0.0 < confidence < 1.0:
-        raise ArgumentError(f"confidence {confidence} is not between 0 and 1.")
+    checked_number("confidence", confidence, above=0.0, below=1.0)
     tail, missed = (1.0 - confidence) / 2.0, max(trials - successes, 0.0)
     low = float(betaincinv(successes, missed + 1.0, tail)) if successes > 0.0 else 0.0
     high = float(betaincinv(successes + 1.0, missed, 1.0 - tail)) if missed > 0.0 else 1.0
@@ -296,7 +295,7 @@ def checked_truth(truth: Any, *, originals: int, records: int) -> NDArray[np.int
             f"truth holds {rows.size:,} entries for {records:,} release records; it gives the original row of each of them."
         )
     if rows.dtype.kind not in "iu":
-        raise ArgumentError("truth holds row numbers of the original, as integers, and -1 for a record made from none.")
+        raise ArgumentError("truth holds row numbers of the original, as whole numbers, and -1 for a record made from none.")
     outside = int(np.count_nonzero((rows < -1) | (rows >= originals)))
     if outside:
         raise ArgumentError(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from unveil.arguments import checked_number, checked_word, shown_number
+from unveil.arguments import checked_number, checked_word
 from unveil.errors import ArgumentError, MissingExtraError
 from unveil.mechanisms.differential_privacy.staircase import expected_error, staircase, staircase_error
 
@@ -75,10 +75,7 @@ class Budget:
             return cls(mechanism, loss)
         if delta is None:
             raise ArgumentError("gaussian noise needs a delta: a probability well below one over the number of records.")
-        chance = checked_number("delta", delta, above=0.0)
-        if chance >= 1.0:
-            raise ArgumentError(f"delta is {shown_number(delta)}; it must be a number above 0 and below 1.")
-        return cls(mechanism, loss, chance)
+        return cls(mechanism, loss, checked_number("delta", delta, above=0.0, below=1.0))
 
     def least(self, sensitivity: float, *, whole: bool) -> tuple[Budget, tuple[str, ...]]:
         """Return the budget with the noise of least error for one number, if that is left open, and why it is that one."""

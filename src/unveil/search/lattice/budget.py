@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unveil.arguments import checked_count, shown_number
-from unveil.errors import ArgumentError
+from unveil.arguments import checked_count, checked_time_limit
 
 __all__ = ["SearchBudget", "budget_of"]
 
@@ -19,8 +18,7 @@ class SearchBudget:
 
     def __post_init__(self) -> None:
         """Refuse a time limit that is not a number of seconds."""
-        if self.seconds is not None and not self.seconds >= 0.0:
-            raise ArgumentError(f"the time limit is a number of seconds from 0 on, not {shown_number(self.seconds)}.")
+        checked_time_limit(self.seconds)
 
 
 def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.arguments import shown_number
+from unveil.arguments import checked_share
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
 from unveil.models.profitability import game_of
@@ -251,10 +251,7 @@ def objective_of(
     targets, paid = targets_of(objective), objective.startswith(_PAYOFF)
     if objective not in (*OBJECTIVES, *JOINED_OBJECTIVES) and not all(targets or [paid]):
         raise ArgumentError.not_one_of("objective", objective, (*OBJECTIVES, "classification:COLUMN", "payoff:..."))
-    if not 0.0 <= factor <= 1.0:
-        raise ArgumentError(
-            f"the factor between generalisation and suppression lies between 0 and 1, so it cannot be {shown_number(factor)}."
-        )
+    checked_share("factor", factor)
     plain, joined = split_joining(objective)
     if plain in (*_SEPARABLE, *ATTRIBUTE_COSTS):
         return _of_attributes(objective, attributes, records, _weights(attributes, weights or {}, plain, joined), factor)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unveil.arguments import checked_share, shown_number
+from unveil.arguments import checked_share
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, shown
 from unveil.models.base import Model
 from unveil.project import Need
@@ -29,9 +29,9 @@ def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None
     """Return the risks allowed and the degrees required, or refuse invalid ones."""
     if prefer not in ("utility", "privacy"):
         raise ArgumentError.not_one_of("preference", prefer, ("utility", "privacy"))
-    for name, most in (("identity", identity), ("homogeneity", homogeneity)):
-        if most is not None and not 0.0 <= most <= 1.0:
-            raise ArgumentError(f"the highest {name} risk lies between 0 and 1, so it cannot be {shown_number(most)}.")
+    for name, most in (("max_identity", identity), ("max_homogeneity", homogeneity)):
+        if most is not None:
+            checked_share(name, most)
     least = {name: need.at_least for name, need in needs.items() if need.at_least is not None}
     return Thresholds(identity, homogeneity, least)
 

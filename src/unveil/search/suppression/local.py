@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_count, checked_word, shown_number
+from unveil.arguments import checked_arguments, checked_count, checked_number, checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group
@@ -250,8 +250,7 @@ def _prices(keys: Sequence[str], importance: Mapping[str, float]) -> NDArray[np.
     for name, price in importance.items():
         if name not in keys:
             raise ArgumentError(f"an importance is given for {shown(name)}, which is not a key attribute.")
-        if not 0.0 < price < np.inf:
-            raise ArgumentError(f"the importance of {shown(name)} is a number above 0, not {shown_number(price)}.")
+        checked_number(f"the importance of {shown(name)}", price, above=0.0)
     return np.array([float(importance.get(name, 1.0)) for name in keys])
 
 

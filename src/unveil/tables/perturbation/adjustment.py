@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from unveil.arguments import checked_arguments
+from unveil.arguments import checked_arguments, checked_time_limit
 from unveil.errors import TableError
 from unveil.run import active_run, in_run
 from unveil.tables.crosstable import CrossTable
@@ -69,6 +69,7 @@ def adjust(  # noqa: PLR0913 - a public door
     >>> unveil.tables.adjust(table, "threshold=5")
     PerturbedTable(race x marital-status: controlled tabular adjustment, 4 cells changed, ...)
     """
+    checked_time_limit(time_limit)
     problem = posed(table, rules_of(rules), Aim(on, attacker, zeros, insiders, level, width)).aimed()
     down, up = (np.maximum(one, problem.width / 2) for one in (problem.down, problem.up))
     if problem.on == "count":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_number
+from unveil.arguments import checked_arguments, checked_number, checked_time_limit
 from unveil.errors import TableError
 from unveil.randomness import chance_of
 from unveil.run import active_run, in_run
@@ -70,6 +70,7 @@ def round_table(
     PerturbedTable(Age* x Disease: controlled rounding to base 3, ...)
     """
     checked_number("base", base, above=0)
+    checked_time_limit(time_limit)
     chosen: On = on or ("count" if table.value is None else "value")
     value = table.amounts(chosen)
     settings = {"base": base, "method": method}

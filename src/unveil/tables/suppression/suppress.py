@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from unveil.arguments import checked_arguments, checked_number, checked_word
+from unveil.arguments import checked_arguments, checked_time_limit, checked_word
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError
 from unveil.run import Progress, active_run, in_run
@@ -96,8 +96,7 @@ def suppress(  # noqa: PLR0913 - a public door
         If a cell cannot be protected even with everything suppressed, or if no pattern passes the audit in time.
     """
     checked_word("method", method, tuple(one for one in METHODS if one != EVERYTHING))
-    if time_limit is not None:
-        checked_number("time_limit", time_limit, above=0)
+    checked_time_limit(time_limit)
     required = rules_of(rules)
     aim = Aim(on, attacker, zeros, insiders, level, width)
     decided = {} if apriori is None else apriori.masks(table)
