@@ -311,7 +311,7 @@ def test_mistakes_are_said_with_line_and_key(text: str, words: tuple[str, ...], 
         ({}, ArgumentError, "cell-size-5"),
         ({"policy": "cell-size"}, ArgumentError, "neither a file nor a preset"),
         ({"policy": {}}, ArgumentError, "there is no rule"),
-        ({"policy": {"k_anonymity": 2}, "allow": -1.0}, ArgumentError, "0 or more"),
+        ({"policy": {"k_anonymity": 2}, "allow": -1.0}, ArgumentError, "allow is -1.0; it must be at least 0"),
         ({"policy": {"k_anonymity": 2}, "nulls": "dropp"}, ArgumentError, "did you mean 'drop'"),
         ({"policy": {"k_anonymity": 2}, "key": ["age"]}, ColumnNotFoundError, "'age' not found"),
         ({"policy": {"t_closeness": {"attribute": "Diseas", "at_most": 1}}}, ColumnNotFoundError, "did you mean 'Disease'"),
@@ -322,6 +322,24 @@ def test_mistakes_are_said_with_line_and_key(text: str, words: tuple[str, ...], 
 def test_bad_arguments_say_what_to_do(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         unveil.check("paper-3", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"id": "number"}, ColumnNotFoundError, "no id column 'number'"),
+        ({"link": "nowhere.csv"}, DataNotFoundError, "no such file"),
+        ({"id": "Age*", "same_order": True}, ArgumentError, "given in 2 ways"),
+        ({"mapping": {"Town": "ZIP*"}}, ColumnNotFoundError, "'Town' not found"),
+        ({"control": "nowhere.csv"}, DataNotFoundError, "no such file"),
+        ({"seed": -1}, ArgumentError, "seed is -1"),
+    ],
+)
+def test_an_argument_for_attacks_that_is_none_is_no_verdict(
+    arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        unveil.check("paper-3", {"linkage": 0.5}, key=["ZIP*", "Age*"], original="paper-3", **arguments)
 
 
 # How it shows itself --------------------------------------------------------------------------------------------------

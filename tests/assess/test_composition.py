@@ -14,7 +14,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 import unveil
 from unveil.assess.composition import Composition
 from unveil.cli import run
-from unveil.errors import ArgumentError, ModelNotMetError
+from unveil.errors import ArgumentError, DataNotFoundError, ModelNotMetError
 
 PEOPLE = unveil.datasets.adult().select("age", "education", "occupation", "income-per-year").head(600)
 NEED = unveil.Need("income", target="income-per-year", given=["age", "education"])
@@ -114,10 +114,17 @@ def test_candidates_may_be_given_and_failures_are_said() -> None:
     assert made.tried[-1].figures is None
     with pytest.raises(ArgumentError, match="no candidate"):
         unveil.compose(PEOPLE, KEYS, NEED, sensitive="occupation", candidates=[])
-    with pytest.raises(ModelNotMetError, match="no protection could be made"):
+    with pytest.raises(ArgumentError, match="no candidate could be made: noise needs numbers"):
         unveil.compose(
             PEOPLE, KEYS, NEED, sensitive="occupation", candidates=[unveil.Step("add_noise", "education")], chains=False
         )
+
+
+def test_a_key_file_that_is_none_is_refused_before_anything_is_tried() -> None:
+    with pytest.raises(DataNotFoundError, match="the key file 'nowhere' cannot be read"):
+        unveil.compose(PEOPLE, KEYS, NEED, sensitive="occupation", key_file="nowhere")
+    with pytest.raises(ArgumentError, match="a seed and a key file are both given"):
+        unveil.compose(PEOPLE, KEYS, NEED, sensitive="occupation", key_file="nowhere", seed=1)
 
 
 def test_identifiers_are_left_out_of_every_release() -> None:

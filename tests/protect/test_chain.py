@@ -204,7 +204,7 @@ WRONG = [
         "suppress_locally",
         "seed",
         -1,
-        "the seed of suppress_locally lies between 0 and 9,223,372,036,854,775,807, and -1 does not.",
+        "the seed of suppress_locally is -1; it must be a whole number from 0 to 9,223,372,036,854,775,807.",
     ),
 ]
 

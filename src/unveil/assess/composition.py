@@ -22,6 +22,7 @@ from unveil.assess.composed_figures import ComposedFigures, CompositionMeasure
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
 from unveil.project import Need, Step
+from unveil.randomness import chance_of
 from unveil.releases import ColumnScreen, screen
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
@@ -262,6 +263,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     ------
     ModelNotMetError
         If no protection keeps to the risks and reaches the degrees.
+    ArgumentError
+        If none of the candidates named can be made.
 
     Examples
     --------
@@ -272,6 +275,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     >>> composition
     Composition(... of 16 protections undominated; chosen: ...)
     """
+    chance_of(seed, key_file)  # a seed or a key file that is none is refused, not a candidate that cannot be made
     checked_time_limit(time_limit)
     _check_limits(max_identity, max_homogeneity)
     keys, sensitive_names = sides_of(key, sensitive)
@@ -300,6 +304,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
         "max_homogeneity": max_homogeneity,
         "time_limit": time_limit,
     }
+    if candidates is not None and all(one.figures is None for one in tried):
+        raise ArgumentError(f"no candidate could be made: {_reasons(tried)}")
     choice = _choice(tried, wanted, prefer, max_identity, max_homogeneity)
     return Composition(tried, judge.original(), choice, trial.complete, judge.block_counts, settings, (_ON_DATA,))
 
@@ -396,14 +402,18 @@ def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
     return (*marked, *(one for one in made if one.figures is None))
 
 
+def _reasons(tried: Sequence[Composed]) -> str:
+    """Return why candidates could not be made, each reason once."""
+    return "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))
+
+
 def _choice(
     tried: Sequence[Composed], needs: Sequence[Need], prefer: str, max_identity: float | None, max_homogeneity: float | None
 ) -> int:
     """Return the position of the preferred protection among the acceptable ones, or say how close one gets."""
     front = [(at, one.figures) for at, one in enumerate(tried) if one.undominated and one.figures is not None]
     if not front:
-        reasons = "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))
-        raise ModelNotMetError(f"no protection could be made: {reasons}")
+        raise ModelNotMetError(f"no protection could be made: {_reasons(tried)}")
     misses = {at: figures.misses(needs, max_identity, max_homogeneity) for at, figures in front}
     fitting = [(at, figures) for at, figures in front if not misses[at]]
     if not fitting:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_count
+from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, require_columns, sides_of
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError
@@ -196,6 +196,7 @@ def approximate_rate(
     DiscriminationRate(Age -> Disease: 0.7002, partial-identifier)
     """
     checked_count("max_distinct", max_distinct, least=1)
+    checked_seed(seed)
     keys, sensitive_names = sides_of(key, sensitive)
     source, policy = open_source(data), stated(data, keys).nulls
     if policy != "category":

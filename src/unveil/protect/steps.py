@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unveil import fitting, mechanisms
-from unveil.arguments import LARGEST_SEED
+from unveil.arguments import checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
 from unveil.models.requirements import MODEL_WORDS, parse_models
@@ -118,8 +118,14 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
         part, kind, wanted = fitting.misfit(value, hint)
         place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
         return f"{place} is {said(wanted)}, not {kind_of(kind)}."
-    if name == "seed" and value is not None and not 0 <= value <= LARGEST_SEED:
-        return f"the seed of {mechanism} lies between 0 and {LARGEST_SEED:,}, and {value:,} does not."
+    return None if name != "seed" or value is None else _seed_problem(mechanism, value)
+
+
+def _seed_problem(mechanism: str, seed: int) -> str | None:
+    try:
+        checked_seed(seed, of=mechanism)
+    except ArgumentError as problem:
+        return str(problem)
     return None
 
 

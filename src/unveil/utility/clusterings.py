@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from unveil.utility.encoding import learners_seed
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -36,7 +38,7 @@ def k_means(train: Numbers, test: Numbers, clusters: int, seed: int) -> Labels:
     from sklearn.cluster import KMeans
 
     most = min(clusters, len(np.unique(train, axis=0)))
-    return np.asarray(KMeans(most, n_init=4, random_state=seed).fit(train).predict(test), dtype=np.int64)
+    return np.asarray(KMeans(most, n_init=4, random_state=learners_seed(seed)).fit(train).predict(test), dtype=np.int64)
 
 
 def fuzzy_memberships(train: Numbers, test: Numbers, clusters: int, seed: int) -> Numbers:
@@ -52,7 +54,7 @@ def fuzzy_memberships(train: Numbers, test: Numbers, clusters: int, seed: int) -
     from sklearn.cluster import kmeans_plusplus
 
     most = min(clusters, len(np.unique(train, axis=0)))
-    centres, _ = kmeans_plusplus(train, most, random_state=seed)
+    centres, _ = kmeans_plusplus(train, most, random_state=learners_seed(seed))
     still = _STILL * float(np.sqrt(train.var(axis=0).sum()))
     for _ in range(_ROUNDS):
         weight = _memberships(train, centres) ** 2

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_count, shown_number
+from unveil.arguments import checked_count, checked_seed
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, listed, shown
 from unveil.partitions.generalised import parse_generalised
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "MOST_SQUARED", "Encoded", "check_draw", "encoded", "in_common", "middle", "need_sklearn", "one_thread", "recoded",
-    "transformer",
+    "MOST_SQUARED", "Encoded", "check_draw", "encoded", "in_common", "learners_seed", "middle", "need_sklearn", "one_thread",
+    "recoded", "transformer",
 ]  # fmt: skip
 
 _MOST_CATEGORIES = 50
 """A column of more categories has an indicator for each of the most frequent ones; the others share one."""
-_MOST_SEED = 2**31
+_LEARNERS_SEEDS = 2**32
+"""How many seeds scikit-learn knows."""
 MOST_SQUARED = 1e140
 """Sums of squares of larger numbers may be infinite."""
 
@@ -169,10 +170,14 @@ def one_thread() -> AbstractContextManager[Any]:
     return threadpool_limits(limits=1)  # type: ignore[no-any-return]
 
 
+def learners_seed(seed: int) -> int:
+    """Return the seed that scikit-learn takes in the place of a seed; the same, unless it is longer than 32 bits."""
+    return seed % _LEARNERS_SEEDS
+
+
 def check_draw(seed: int, sample: int | None) -> None:
     """Refuse an impossible seed or sample."""
-    if not 0 <= seed < _MOST_SEED:
-        raise ArgumentError(f"the seed is a number from 0 to {_MOST_SEED - 1:,}, not {shown_number(seed)}.")
+    checked_seed(seed)
     if sample is not None:
         checked_count("sample", sample, least=1, note=", or None for all records")
 

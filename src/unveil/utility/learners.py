@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.utility.encoding import learners_seed
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -45,12 +47,12 @@ def predictors(kind: str, records: int, seed: int) -> dict[str, Any]:
     if kind == "regression":
         return {
             "ridge": Ridge(),
-            "tree": DecisionTreeRegressor(min_samples_leaf=_LEAF, random_state=seed),
+            "tree": DecisionTreeRegressor(min_samples_leaf=_LEAF, random_state=learners_seed(seed)),
             "neighbours": KNeighborsRegressor(near),
             "baseline": DummyRegressor(),
         }
     return {
-        "tree": DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed),
+        "tree": DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=learners_seed(seed)),
         "neighbours": KNeighborsClassifier(near),
         "logistic": LogisticRegression(max_iter=_ITERATIONS),
         "baseline": DummyClassifier(strategy="most_frequent"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_count
+from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
@@ -210,6 +210,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     3.0
     """
     checked_count("ways", ways, least=0, most=_MOST_WAYS)
+    checked_seed(seed)
     if isinstance(original, Pair):
         key = [one.original for one in original.columns] if key is None else key
         id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001

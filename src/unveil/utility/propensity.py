@@ -23,7 +23,7 @@ from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import active_run
 from unveil.sources import Data, open_source
-from unveil.utility.encoding import check_draw, encoded, in_common, need_sklearn, one_thread, transformer
+from unveil.utility.encoding import check_draw, encoded, in_common, learners_seed, need_sklearn, one_thread, transformer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,7 +243,7 @@ def _by_tree(
     def error(parts: Sequence[NDArray[np.float64]]) -> float:
         active_run().check()
         design, member = _stacked(parts, numeric)
-        tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=seed).fit(design, member)
+        tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=learners_seed(seed)).fit(design, member)
         return _error(tree.predict_proba(design)[:, 1], member.mean())
 
     original, release = map(len, parts)

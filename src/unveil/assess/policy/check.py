@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_number
+from unveil.arguments import checked_arguments, checked_number, checked_seed
 from unveil.assess.evidence import Evidence, has_password, verdict_files
 from unveil.assess.policy.case import Case, Original
 from unveil.assess.policy.columns import column_notes, naming_nobody, unmeasured_in, vouched_in
@@ -135,6 +135,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
     [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True), ('direct_identifiers', 0, True)]
     """
+    checked_seed(seed)
     plan, own = _projects(project, release)
     if policy is None and baseline is None:
         policy = _with_policy(plan, own)
@@ -190,6 +191,8 @@ def _check_options(policy: object, baseline: object, allow: float, original: obj
     checked_number("allow", allow, least=0.0)
     if control is not None and original is None:
         raise ArgumentError("a hold-out needs the original beside it, and none is given; name both.")
+    if control is not None:
+        open_source(control)  # one that cannot be read is refused, not a rule left undecided
 
 
 def _with_persons(study: Study, person: str | None, original: Data | None) -> Study:

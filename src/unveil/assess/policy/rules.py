@@ -115,6 +115,8 @@ def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:
 
 
 def _read(case: Case, rule: Rule) -> Iterator[Outcome]:
+    if case.original is not None and rule.name in _ATTACKS:
+        _ = case.pair  # an original that cannot be paired is refused, not a rule left undecided
     try:
         yield _READERS.get(rule.name, _model)(case, rule)
     except MissingExtraError:
@@ -360,6 +362,9 @@ def _records_behind(case: Case, rule: Rule) -> dict[str, Any]:
 
 BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")
 """Rules about synthetic data, which need a hold-out."""
+
+_ATTACKS = frozenset({"identity_attack", "homogeneity_attack", "linkage", *BEYOND_HOLDOUT})
+"""Rules about the release beside its original."""
 
 _READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
     "prosecutor_highest": _risk,
