@@ -238,7 +238,7 @@ class DataChangedError(UnveilError, RuntimeError):
     def of_column(cls, column: str) -> DataChangedError:
         """Report values that were not there before."""
         return cls(
-            f"the data changed while it was worked on: column {shown(column)} holds values that were not counted. "
+            f"the data changed while it was being processed: column {shown(column)} holds values that were not counted. "
             "Nothing was written; run it again."
         )
 

@@ -112,8 +112,8 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
         raise
     except (TypeError, AttributeError, pickle.PicklingError):
         raise ArgumentError(
-            "the function or an argument cannot be sent to another process; take a function of a module, and give data as a "
-            "frame, a path or an address."
+            "the function or an argument cannot be sent to another process; use a function defined at the top of a module, "
+            "and give data as a frame, a path or an address."
         ) from None
     finally:
         there.close()

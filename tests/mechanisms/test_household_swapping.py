@@ -124,7 +124,7 @@ def test_what_cannot_be_swapped_is_refused() -> None:
     people = pl.DataFrame({"home": [1, 1, 2], "town": ["a", "b", "a"], "age": [1, 2, 3]})
     with pytest.raises(ArgumentError, match="1 household of 'home' with more than one value of 'town'"):
         swap_households(people, "town", household="home", risk="age")
-    with pytest.raises(ArgumentError, match="moves with the place"):
+    with pytest.raises(ArgumentError, match="cannot be both swapped and kept in place"):
         swap_households(people, "town", risk="town")
     with pytest.raises(ColumnNotFoundError, match="agee"):
         swap_households(people, "town", risk="agee")

@@ -294,7 +294,7 @@ def test_what_strata_cannot_be_is_refused() -> None:
     table = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "a", "b"]})
     with pytest.raises(ArgumentError, match="1 record of a stratum cannot form groups of 2"):
         microaggregate(table, "x", k=2, within="s")
-    with pytest.raises(ArgumentError, match="it can be only one of the two"):
+    with pytest.raises(ArgumentError, match="named among the attributes and as strata"):
         microaggregate(table, ["x", "s"], k=1, within="s")
     with pytest.raises(ArgumentError, match="leave out either `groups` or `within`"):
         microaggregate(table, "x", k=1, within="s", groups=[1, 1, 1])

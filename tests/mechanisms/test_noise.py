@@ -224,7 +224,7 @@ def test_sub_populations_of_one_record_are_refused_and_constant_ones_are_said() 
     frame = pl.DataFrame({"x": [1.0, 2.0, 5.0], "part": ["a", "a", "b"]})
     with pytest.raises(EmptyDataError, match="1 sub-population of 2"):
         add_noise(frame, "x", within="part")
-    with pytest.raises(ArgumentError, match="only one of the two"):
+    with pytest.raises(ArgumentError, match="named among the attributes and as sub-populations"):
         add_noise(frame, "x", within="x")
     still = pl.DataFrame({"x": [1.0, 2.0, 5.0, 5.0], "part": ["a", "a", "b", "b"]})
     assert "2 values stay as they were" in add_noise(still, "x", within="part").notes[0]

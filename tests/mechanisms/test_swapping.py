@@ -175,7 +175,7 @@ def test_seeds_and_libraries(mechanism: Any) -> None:
         (rank_swap, "sex", {}, "rank swapping needs an order, and attribute 'sex' holds text"),
         (swap, "age", {"share": 0}, "share is 0; it must be above 0 and at most 1"),
         (swap, "age", {"share": "half"}, "share must be a number, not a text"),
-        (swap, "age", {"within": "age"}, "'age' cannot both be swapped and stay"),
+        (swap, "age", {"within": "age"}, "'age' cannot be both swapped and kept in place"),
         (swap, "age", {"seed": -1}, "seed is -1; it must be a whole number from 0"),
     ],
 )

@@ -103,7 +103,7 @@ def test_what_cannot_be_met_in_persons_is_refused() -> None:
     with pytest.raises(ModelNotMetError, match="k_anonymity >= 3 persons"):
         unveil.anonymize(study, KEY, [KAnonymity(3)])
     for model in (AverageRisk(0.5), SampleUniques(0.1)):
-        with pytest.raises(ArgumentError, match=f"{model.name} is met in records"):
+        with pytest.raises(ArgumentError, match=f"{model.name} counts records"):
             unveil.anonymize(study, KEY, [model])
     with pytest.raises(ArgumentError, match="local suppression counts records"):
         unveil.suppress_locally(study, KEY, k=2)

@@ -198,7 +198,7 @@ def test_the_files_of_a_pattern_are_one_table(tmp_path: Path) -> None:
 
 
 def test_a_pattern_that_names_no_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFoundError, match="no file fits this pattern"):
+    with pytest.raises(DataNotFoundError, match="no file matches this pattern"):
         read(tmp_path / "part-*.csv")
     (tmp_path / "part-1.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     (tmp_path / "part-2.csv").write_text("a\n1\n", encoding="utf-8")

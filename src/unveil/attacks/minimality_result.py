@@ -85,7 +85,9 @@ class Minimality(Result):
             Figure(
                 "highest belief", self.belief, f"of a value of {self.sensitive}; {self.belief_baseline:.4f} by the release alone"
             ),
-            Figure("people", self.raised, f"of {self.records:,}: a value has become likelier than any was by the release alone"),
+            Figure(
+                "people", self.raised, f"of {self.records:,}: one value is now likelier than any value was from the release alone"
+            ),
             Figure("generalisations below", self.below, f"{informing} of them must have failed by the sensitive values"),
             Figure("possible", self.possible, "share of the assignments under which they fail"),
         )

@@ -427,7 +427,7 @@ def _recurrence(f: NDArray[np.int64], p: NDArray[np.float64], q: NDArray[np.floa
 def _require_same_length(one: NDArray[Any], other: NDArray[Any]) -> None:
     if one.ndim != 1 or one.shape != other.shape:
         raise ArgumentError(
-            f"two lists of one length are needed, with one entry per class or record, not {one.shape} and {other.shape}."
+            f"both lists must have the same length, with one entry per class or record, not {one.shape} and {other.shape}."
         )
 
 

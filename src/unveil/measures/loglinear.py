@@ -43,8 +43,8 @@ _BY_INTERACTIONS = (
     "use pml: without interactions, which is checked"
 )
 _UNEQUAL = (
-    "records stand for different numbers of people, which the check of a model of counts does not allow for; use pml: without "
-    "interactions, which does"
+    "records stand for different numbers of people, and the check of a model of counts cannot allow for that; use pml: without "
+    "interactions"
 )
 _LARGEST_BY_WEIGHTS = 0.15
 _LARGE_SAMPLE = "weights differ, and from samples of more than 15 % it is not known how far the model by weights may err"
@@ -343,7 +343,9 @@ def _checked(
 def _checked_codes(codes: Sequence[ArrayLike], sizes: Sequence[int], cells: int) -> list[NDArray[np.int64]]:
     columns = [np.asarray(column) for column in codes]
     if not columns or len(columns) != len(sizes):
-        raise ArgumentError(f"{len(columns)} columns of codes and {len(sizes)} sizes: at least one, and as many, are needed.")
+        raise ArgumentError(
+            f"there are {len(columns)} columns of codes but {len(sizes)} sizes; give at least one column, and one size for each."
+        )
     for at, (column, size) in enumerate(zip(columns, sizes, strict=True)):
         if column.shape != (cells,):
             raise ArgumentError(f"column {at + 1} has codes of shape {column.shape} for {cells:,} cells.")

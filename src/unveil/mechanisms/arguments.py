@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from unveil.sources.microdata import Microdata
 
-__all__ = ["Query", "matching", "other_side"]
+__all__ = ["Query", "matching", "moved_or_kept", "other_side"]
 
 Query: TypeAlias = Mapping[str, Any]
 """A condition on each column: a value, a collection of values, or a function of a value that says yes or no."""
@@ -32,10 +32,16 @@ def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:
     return matched
 
 
-def other_side(names: tuple[str, ...], others: tuple[str, ...], what: str) -> None:
+def other_side(names: Collection[str], others: Collection[str], what: str) -> None:
     """Refuse a column on both sides."""
     if both := set(names) & set(others):
         raise ArgumentError(f"column {shown(min(both))} is named among the attributes and as {what}; name it on one side only.")
+
+
+def moved_or_kept(moved: Collection[str], kept: Collection[str], what: str) -> None:
+    """Refuse a column that would be moved to other records, in the way named, and kept in place."""
+    if (both := next((name for name in kept if name in moved), None)) is not None:
+        raise ArgumentError(f"column {shown(both)} cannot be both {what} and kept in place; name it on one side only.")
 
 
 def _test(name: str, condition: Any) -> Callable[[Any], bool]:

@@ -19,6 +19,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count, checked_share
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, shown
+from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
@@ -116,9 +117,7 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     levels, risky, profiles = names_of(attributes), names_of(risk), _profiles(similar)
     alike = list(dict.fromkeys(name for profile in profiles for name in profile))
     require_columns([*risky, *alike, *([household] if household else [])], chosen.records.names)
-    for name in (*risky, *alike):
-        if name in chosen.names:
-            raise ArgumentError(f"column {shown(name)} moves with the place, so it cannot stay; name it on one side only.")
+    moved_or_kept(chosen.names, (*risky, *alike), "swapped")
     settings = {
         "household": household, "risk": list(risky), "similar": alike if len(profiles) == 1 else [list(one) for one in profiles],
         "carry": list(names_of(carry)), "k": k, "share": share,

@@ -21,7 +21,8 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
-from unveil.errors import ArgumentError, EmptyDataError, listed, shown
+from unveil.errors import ArgumentError, EmptyDataError, listed
+from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import CellNulls, Chosen, choose, numbers
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
@@ -174,10 +175,7 @@ def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.boo
     if not within:
         return [slice(None)]
     require_columns(within, chosen.records.names)
-    if both := [name for name in within if name in chosen.names]:
-        raise ArgumentError(
-            f"column {shown(both[0])} makes sub-populations and is to be disturbed; it can be only one of the two."
-        )
+    other_side(chosen.names, within, "sub-populations")
     coded = [encode(chosen.column(name)) for name in within]
     of_record, first = group([one.codes for one in coded], [len(one.values) for one in coded])
     sizes = np.bincount(of_record, weights=complete, minlength=len(first[0]))

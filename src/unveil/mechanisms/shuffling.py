@@ -18,7 +18,8 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of
-from unveil.errors import ArgumentError, EmptyDataError, shown
+from unveil.errors import EmptyDataError
+from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
@@ -102,8 +103,7 @@ def shuffle(
     (30162, True)
     """
     own, kept = names_of(attributes), names_of(given)
-    if (both := next((name for name in kept if name in own), None)) is not None:
-        raise ArgumentError(f"column {shown(both)} cannot both be shuffled and stay; name it on one side only.")
+    moved_or_kept(own, kept, "shuffled")
     chance, chosen = chance_of(seed, key_file), choose(data, (*own, *kept), nulls)
     known = by_attribute(orders or {}, chosen.names, "an order")
     rows = np.flatnonzero(np.logical_and.reduce([chosen.present(name) for name in chosen.names]))

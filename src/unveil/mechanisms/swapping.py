@@ -11,6 +11,7 @@ from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
+from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
@@ -84,8 +85,7 @@ def swap(
     """
     checked_number("share", share, above=0.0, most=1.0)
     chance, chosen, strata = chance_of(seed, key_file), choose(data, attributes, nulls), names_of(within)
-    if (both := next((name for name in strata if name in chosen.names), None)) is not None:
-        raise ArgumentError(f"column {shown(both)} cannot both be swapped and stay; name it on one side only.")
+    moved_or_kept(chosen.names, strata, "swapped")
     rows = np.flatnonzero(np.logical_and.reduce([chosen.present(name) for name in chosen.names]))
     stratum, number = strata_of(chosen, strata)
     settings = {"share": share, "within": list(strata), "nulls": nulls}

@@ -52,7 +52,7 @@ def in_persons(models: Sequence[Model], person: str | None) -> tuple[Model, ...]
         return tuple(models)
     if of_records := [model.name for model in models if model.judged_on in ("average", "sizes", "payoff")]:
         raise ArgumentError(
-            f"{of_records[0]} is met in records, but {shown(person)} identifies persons; require a k, which is met in persons, "
+            f"{of_records[0]} counts records, but {shown(person)} identifies persons; require a k, which counts persons, "
             "or do not name the column of persons."
         )
     return (*models, PersonAnonymity(person, max(sizes))) if sizes else tuple(models)

@@ -34,7 +34,9 @@ class Monitor:
         if classes and (smallest < self._k or any(_fewest(labels, one, alone)[0] < self._diverse for one in sensitive)):
             raise UnsafePublicationError("a publication would contain a class of too few persons; it is not written.")
         if any(row not in self._proven for row, one in zip(labels, alone, strict=True) if one):
-            raise UnsafePublicationError("a record would leave alone with a label that no earlier class had; it is not written.")
+            raise UnsafePublicationError(
+                "a record would be published alone, under a label that no earlier class had; the publication is not written."
+            )
         return smallest, classes
 
     def remember(self, labels: Iterable[_Labels]) -> None:

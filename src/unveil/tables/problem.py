@@ -235,7 +235,7 @@ def attacker_bounds(
     outside = (value < lower) | (value > upper)
     if outside.any():
         raise TableError(
-            f"{int(outside.sum()):,} cells lie outside the attacker's bounds ({attacker}); these bounds would be wrong."
+            f"{int(outside.sum()):,} cells lie outside the attacker's bounds ({attacker}); give bounds that contain every cell."
         )
     return lower, upper
 

@@ -24,7 +24,7 @@ _PRIMAL = 4
 _MOMENT = 0.05
 """Seconds between two looks at whether the run is cancelled."""
 MOST_UNKNOWNS = 1_000_000
-"""A larger program is refused: it would not end."""
+"""A larger program is refused: it would take too long."""
 
 
 def highs() -> Any:
@@ -64,8 +64,8 @@ class LinearProgram:
     ) -> None:
         if matrix.shape[1] > MOST_UNKNOWNS:
             raise TableError(
-                f"a program of {matrix.shape[1]:,} unknowns would not end; at most {MOST_UNKNOWNS:,} are solved. Use fewer "
-                "or coarser dimensions, or suppress by elimination (gauss)."
+                f"a linear program with {matrix.shape[1]:,} unknowns would take too long; at most {MOST_UNKNOWNS:,} are "
+                "solved. Use fewer or coarser dimensions, or suppress by elimination (gauss)."
             )
         self._library = highs()
         columns = sp.csc_matrix(matrix)

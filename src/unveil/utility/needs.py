@@ -32,6 +32,8 @@ __all__ = ["Served", "Utility", "served_by", "utility"]
 
 _SHOWN_VALUES = 12
 """If a need has more values, they are shown only by --json."""
+_SPANNING = ("span two blocks; each is counted as", "spans two blocks; it is counted as")
+"""What is said of several values, and of one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +150,7 @@ class Utility(Result):
             notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         notes += [f"need {shown(name)}: {s.reason}" for name, s in self.needs.items() if s.evaluated and s.reason]
         notes += [
-            f"need {shown(name)}: {counted(number, 'value')} of {shown(column)} cover parts of two blocks: each has its own."
+            f"need {shown(name)}: {counted(number, 'value')} of {shown(column)} {_SPANNING[number == 1]} a block of its own."
             for name, s in self.needs.items()
             for column, number in s.straddling.items()
         ]

@@ -199,8 +199,8 @@ def _with_persons(study: Study, person: str | None, original: Data | None) -> St
     """Return the release with its column of persons; one without it needs its original, which has it."""
     if person is not None and person not in study.names and original is None:
         raise ColumnNotFoundError(
-            f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: give the "
-            "original too, and which record is which; it then distinguishes persons."
+            f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: also give "
+            "the original and the correspondence of records: the original says who the persons are."
         )
     return study if person is None else study.told_apart(person)
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_array, checked_count, checked_number, checked_word
 from unveil.attributes import Names, names_of, require_columns
-from unveil.errors import ArgumentError, listed, shown
+from unveil.errors import ArgumentError, listed
 from unveil.fitting import kind_of
+from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute, prepared
 from unveil.mechanisms.microaggregation.dominance import largest_share, refuse_dominant
@@ -187,8 +188,7 @@ def _strata(chosen: Chosen, within: Sequence[str], *, has_groups: bool) -> NDArr
     if within and has_groups:
         raise ArgumentError("groups are given, so none are formed within columns; leave out either `groups` or `within`.")
     require_columns(within, chosen.records.names)
-    if both := [name for name in within if name in chosen.names]:
-        raise ArgumentError(f"column {shown(both[0])} makes strata and is to be aggregated; it can be only one of the two.")
+    other_side(chosen.names, within, "strata")
     return strata_of(chosen, within)[0]
 
 

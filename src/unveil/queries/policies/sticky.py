@@ -69,7 +69,9 @@ class Sticky(GatePolicy):
         checked_count("largest", self.largest, least=1, most=1000)
         checked_number("variance", self.variance, above=0.0)
         if self.variance >= self.largest:
-            raise ArgumentError("the variance must be below the greatest size of the noise; a count of 1 could not have it.")
+            raise ArgumentError(
+                "the variance must be below the greatest size of the noise; a count of 1 cannot have such a variance."
+            )
         checked_count("questions", self.questions, least=1)
         checked_count("analyst_questions", self.analyst_questions, least=1)
 

@@ -192,7 +192,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     if (person := person_of(data)) is not None:
         raise ArgumentError(
             f"local suppression counts records, but {shown(person)} identifies persons; anonymize, mondrian and recode_locally "
-            "meet k in persons."
+            "count persons for k."
         )
     models = [KAnonymity(checked_count("k", k, least=1))]
     request = finer_request(data, keys, models, stated_of(data, keys, models, nulls="category"), identifiers)

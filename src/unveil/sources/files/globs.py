@@ -35,7 +35,7 @@ def files_of(pattern: str) -> list[str]:
     """Return the files that a pattern matches, sorted by name; there must be at least one."""
     files = sorted(place for place in glob.glob(pattern, recursive=True) if os.path.isfile(place))  # noqa: PTH113, PTH207
     if not files:
-        raise DataNotFoundError(f"{shown(without_credentials(pattern))}: no file fits this pattern.")
+        raise DataNotFoundError(f"{shown(without_credentials(pattern))}: no file matches this pattern.")
     return files
 
 
