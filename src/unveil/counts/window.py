@@ -361,10 +361,6 @@ class MovingCounts:
             rows[there, at] = code[rows[there, at]]
         return self._renumbered(np.arange(self._used))
 
-    def values_of(self, name: str) -> list[Any]:
-        """Return the values of a column that the dictionary knows."""
-        return self._dictionaries[self.names.index(name)].values
-
     def is_full_of_old(self) -> bool:
         """Whether most combinations, or most values of a column, are held by no record any more."""
         if self._used >= _FORGET_FROM and 2 * len(self) <= self._used:

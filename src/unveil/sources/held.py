@@ -12,6 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from unveil.errors import EmptyDataError, UnsupportedDataError
+from unveil.sources.allowance import Allowance
 from unveil.sources.base import Source, Tally
 from unveil.sources.coding import Coded, CodedTable, coded_table, encode, require_countable, wanted_columns
 
@@ -29,7 +30,7 @@ class HeldSource(Source):
         self.ordered = source.ordered
         self._source = source
         self._lock = threading.RLock()
-        self._room = _ROOM
+        self._allowance = Allowance(_ROOM)
         self._columns: dict[str, pl.Series] = {}
         self._coded: dict[str, Coded] = {}
 
@@ -43,7 +44,9 @@ class HeldSource(Source):
             if missing:
                 records = self._source.collect(missing)
                 known = {**known, **{name: records.get_column(name) for name in missing}}
-                self._columns |= {name: known[name] for name in missing if self._fits(int(known[name].estimated_size()))}
+                self._columns |= {
+                    name: known[name] for name in missing if self._allowance.grants(int(known[name].estimated_size()))
+                }
             return pl.DataFrame({name: known[name] for name in columns})
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
@@ -64,7 +67,7 @@ class HeldSource(Source):
                     if strict:
                         raise
                     continue
-                if self._fits(coded[name].codes.nbytes):
+                if self._allowance.grants(coded[name].codes.nbytes):
                     self._coded[name] = coded[name]
         return coded
 
@@ -112,13 +115,6 @@ class HeldSource(Source):
             if strict:
                 raise
             return None
-
-    def _fits(self, size: int) -> bool:
-        """Reserve so many bytes, if they are left; return whether they were."""
-        if size > self._room:
-            return False
-        self._room -= size
-        return True
 
 
 def _encoded(name: str, series: pl.Series) -> Coded:

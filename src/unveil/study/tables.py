@@ -18,6 +18,7 @@ from unveil.counts import Counts, coded_each, count_each, count_table
 from unveil.errors import NullsError
 from unveil.run import active_run
 from unveil.sources import CodedTable, Source, wanted_columns
+from unveil.sources.allowance import Allowance
 from unveil.sources.held import HeldSource
 
 __all__ = ["Tables"]
@@ -50,7 +51,7 @@ class Tables:
     def __init__(self, source: Source) -> None:
         self.source, self.records = source, HeldSource(source)
         self._lock = threading.RLock()
-        self._room = _ROOM
+        self._allowance = Allowance(_ROOM)
         self._tables: dict[_Question, CodedTable] = {}
         self._counts: dict[_Question, Counts] = {}
 
@@ -129,7 +130,7 @@ class Tables:
             known = self._counts.get(question)
             if known is None:
                 known = count_table(table)
-                if self._fits(_size(known.codes)):
+                if self._allowance.grants(_size(known.codes)):
                     self._counts[question] = known
         return known if known.names == tuple(columns) else known.over(columns)
 
@@ -153,7 +154,7 @@ class Tables:
         """Ask the source for a table, and keep it."""
         coded_ = self.records.table(columns, question.nulls, question.weights, question.numbered)
         if coded_.weights is not None:
-            if self._fits(_size([column.codes for column in coded_.columns])):
+            if self._allowance.grants(_size([column.codes for column in coded_.columns])):
                 self._tables[question] = coded_
             return coded_
         counts = count_table(coded_)
@@ -162,15 +163,8 @@ class Tables:
         return table
 
     def _keep(self, question: _Question, table: CodedTable, counts: Counts) -> None:
-        if self._fits(_size(counts.codes) + counts.n.nbytes):
+        if self._allowance.grants(_size(counts.codes) + counts.n.nbytes):
             self._tables[question], self._counts[question] = table, counts
-
-    def _fits(self, size: int) -> bool:
-        """Reserve room for a table, and return whether that much was left."""
-        if size > self._room:
-            return False
-        self._room -= size
-        return True
 
 
 def _in_order(table: CodedTable, columns: Sequence[str]) -> CodedTable:
