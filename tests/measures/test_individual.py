@@ -178,7 +178,7 @@ def test_a_certain_member_makes_the_household_certain_and_small_risks_add_up() -
 def test_risks_that_are_no_probabilities_are_refused() -> None:
     with pytest.raises(ArgumentError, match="2 are missing or outside"):
         household_risk([0.1, 1.5, math.nan], [1, 2, 3])
-    with pytest.raises(ArgumentError, match="one length"):
+    with pytest.raises(ArgumentError, match="the same length"):
         household_risk([0.1], [1, 2])
 
 

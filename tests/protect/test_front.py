@@ -394,7 +394,7 @@ def test_a_limit_gives_a_front_that_says_it_is_not_complete() -> None:
         ),
         ({"sensitive": "age"}, ArgumentError, "named as key and as sensitive"),
         ({"sensitive": "wage"}, ColumnNotFoundError, "wage"),
-        ({"max_identity": 1.5}, ArgumentError, "highest identity risk"),
+        ({"max_identity": 1.5}, ArgumentError, "max_identity is .*; it must be from 0 to 1"),
         ({"prefer": "speed"}, ArgumentError, "one of: utility, privacy"),
         ({"suppression": 2.0, "models": [KAnonymity(2)]}, ArgumentError, "from 0 to 1"),
         ({"models": [KMap(2)]}, ArgumentError, "use anonymize"),

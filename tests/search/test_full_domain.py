@@ -493,7 +493,7 @@ def test_nulls_are_a_policy() -> None:
         ({"levels": {"job": (0, 1)}}, ArgumentError, "not a key attribute"),
         ({"weights": {"job": 1.0}}, ArgumentError, "not a key attribute"),
         ({"weights": {"age": -1.0}}, ArgumentError, "zero or above"),
-        ({"factor": 2.0}, ArgumentError, "between 0 and 1"),
+        ({"factor": 2.0}, ArgumentError, "factor is .*; it must be from 0 to 1"),
         ({"objective": "kl", "factor": 0.1}, ArgumentError, "takes no attribute weights"),
         ({"attributes": {}}, ArgumentError, "no key attribute"),
         ({"attributes": ["age", "age"]}, ArgumentError, "named twice"),

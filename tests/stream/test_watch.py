@@ -503,7 +503,7 @@ def test_figures_are_gauges_of_a_page_on_the_loopback_address(tmp_path: Path) ->
     ("words", "said"),
     [
         (["-", "--key", "a", "--checkpoint", "c"], "cannot be read again"),
-        (["x.ndjson"], "no key column"),
+        (["x.ndjson"], "no key attribute is named"),
         (["x.ndjson", "--key", "a", "--window", "1h"], "needs the records. own times"),
         (["x.ndjson", "--key", "a", "--window", "10", "--every", "1m"], "--every"),
         (["x.ndjson", "--key", "a", "--lines", "x.ndjson"], "same file"),

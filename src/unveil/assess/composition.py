@@ -276,8 +276,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     Composition(... of 16 protections undominated; chosen: ...)
     """
     chance_of(seed, key_file)  # a seed or a key file that is none is refused, not a candidate that cannot be made
-    checked_time_limit(time_limit)
-    _check_limits(max_identity, max_homogeneity)
+    _check_limits(time_limit, max_identity, max_homogeneity)
     keys, sensitive_names = sides_of(key, sensitive)
     wanted = _needs(needs)
     opened = open_microdata(data)
@@ -304,13 +303,12 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
         "max_homogeneity": max_homogeneity,
         "time_limit": time_limit,
     }
-    if candidates is not None and all(one.figures is None for one in tried):
-        raise ArgumentError(f"no candidate could be made: {_reasons(tried)}")
-    choice = _choice(tried, wanted, prefer, max_identity, max_homogeneity)
+    choice = _choice(tried, wanted, prefer, max_identity, max_homogeneity, named=candidates is not None)
     return Composition(tried, judge.original(), choice, trial.complete, judge.block_counts, settings, (_ON_DATA,))
 
 
-def _check_limits(max_identity: float | None, max_homogeneity: float | None) -> None:
+def _check_limits(time_limit: float, max_identity: float | None, max_homogeneity: float | None) -> None:
+    checked_time_limit(time_limit)
     for name, most in (("max_identity", max_identity), ("max_homogeneity", max_homogeneity)):
         if most is not None:
             checked_share(name, most)
@@ -402,18 +400,22 @@ def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
     return (*marked, *(one for one in made if one.figures is None))
 
 
-def _reasons(tried: Sequence[Composed]) -> str:
-    """Return why candidates could not be made, each reason once."""
-    return "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))
-
-
 def _choice(
-    tried: Sequence[Composed], needs: Sequence[Need], prefer: str, max_identity: float | None, max_homogeneity: float | None
+    tried: Sequence[Composed],
+    needs: Sequence[Need],
+    prefer: str,
+    max_identity: float | None,
+    max_homogeneity: float | None,
+    *,
+    named: bool,
 ) -> int:
     """Return the position of the preferred protection among the acceptable ones, or say how close one gets."""
     front = [(at, one.figures) for at, one in enumerate(tried) if one.undominated and one.figures is not None]
     if not front:
-        raise ModelNotMetError(f"no protection could be made: {_reasons(tried)}")
+        reasons = "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))
+        if named:
+            raise ArgumentError(f"no candidate could be made: {reasons}")
+        raise ModelNotMetError(f"no protection could be made: {reasons}")
     misses = {at: figures.misses(needs, max_identity, max_homogeneity) for at, figures in front}
     fitting = [(at, figures) for at, figures in front if not misses[at]]
     if not fitting:

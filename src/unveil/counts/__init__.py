@@ -37,6 +37,7 @@ OPEN_MODULES = (
     "minimal_uniques",
     "owners",
     "refine",
+    "subsets",
     "values",
     "window",
 )

@@ -27,6 +27,7 @@ __all__ = [
 
 OPEN_MODULES = (
     "alignment",
+    "allowance",
     "amounts",
     "base",
     "batches.combinations",

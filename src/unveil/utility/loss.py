@@ -209,8 +209,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     >>> loss.continuous["attributes"]["age"]["mae"]
     3.0
     """
-    checked_count("ways", ways, least=0, most=_MOST_WAYS)
-    checked_seed(seed)
+    _check_options(ways, seed)
     if isinstance(original, Pair):
         key = [one.original for one in original.columns] if key is None else key
         id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001
@@ -263,6 +262,11 @@ def _read(
             wanted = dict.fromkeys([*columns, *([identity] if identity in study.names else [])])
             sides.append(open_microdata(study.collected([name for name in wanted if name is not None])))
     return sides[0], sides[1], pairs
+
+
+def _check_options(ways: int, seed: int) -> None:
+    checked_count("ways", ways, least=0, most=_MOST_WAYS)
+    checked_seed(seed)
 
 
 def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data | None, *, same_order: bool) -> Alignment:

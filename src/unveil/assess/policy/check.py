@@ -135,11 +135,10 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     >>> [(outcome.rule.name, outcome.value, outcome.met) for outcome in verdict.outcomes]
     [('k_anonymity', 3, False), ('distinct_l_diversity', 3, True), ('direct_identifiers', 0, True)]
     """
-    checked_seed(seed)
     plan, own = _projects(project, release)
     if policy is None and baseline is None:
         policy = _with_policy(plan, own)
-    _check_options(policy, baseline, allow, original, control)
+    _check_options(policy, baseline, allow, original, control, seed)
     required, home = (Policy(), None) if policy is None else policy_of(policy)
     earlier = None if baseline is None else read_baseline(baseline)
     named = required.in_force()
@@ -185,7 +184,8 @@ def _places(case: Case, study: Study, record: Any, original: Data | None, baseli
     }
 
 
-def _check_options(policy: object, baseline: object, allow: float, original: object, control: object) -> None:
+def _check_options(policy: object, baseline: object, allow: float, original: object, control: Data | None, seed: int) -> None:
+    checked_seed(seed)
     if policy is None and baseline is None:
         raise ArgumentError(f"no policy is named; name a preset ({listed(PRESETS)}) or the file of a policy.")
     checked_number("allow", allow, least=0.0)
