@@ -19,6 +19,8 @@ from helpers import ROOT
 from unveil import mechanisms
 from unveil.cli import run
 from unveil.models.registry import MODELS
+from unveil.models.requirements import parse_models
+from unveil.project import model_words
 from unveil.project import rules as policy_rules
 from unveil.sources import engines
 from unveil.sources.engines.address import SCHEMES
@@ -36,7 +38,7 @@ PEOPLE = pl.DataFrame(
 @pytest.fixture(scope="module", autouse=True)
 def added() -> Iterator[dict[str, Any]]:
     """Run the examples as a module, and take what they register away again."""
-    tables: list[Any] = [MODELS, policy_rules.RULES, mechanisms._OWN, RULES, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
+    tables: list[Any] = [MODELS, policy_rules.RULES, model_words.MODEL_WORDS, mechanisms._OWN, RULES, SCHEMES, engines._OPENERS]  # noqa: SLF001 - to leave no trace
     before = [one.copy() for one in tables]
     module = ModuleType("contributed")
     sys.modules["contributed"] = module
@@ -102,6 +104,30 @@ def test_a_model_is_a_figure_that_releases_are_compared_by(capsys: pytest.Captur
     command = ["compare", str(tmp_path / "a.csv"), f"one={tmp_path / 'b.csv'}", "--key", "sex", "--sensitive", "ill"]
     assert run([*command, "--privacy", "collision_probability", "--need", "illness: ill given age"]) == 0
     assert "collision probability" in capsys.readouterr().out
+
+
+def test_a_model_has_a_word_in_a_project_file(added: dict[str, Any], tmp_path: Path) -> None:
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    roles = '[attributes.age]\nrole = "key"\n[attributes.sex]\nrole = "key"\n[attributes.ill]\nrole = "sensitive"\n'
+    file = tmp_path / "unveil.toml"
+    head = f'[data]\npath = "people.csv"\n{roles}'
+    file.write_text(f'{head}[models]\ncollision = ["0.6:ill"]\n')
+    assert run(["measure", str(file)]) == 1
+    assert run(["anonymize", str(file), "--out", str(tmp_path / "release.csv")]) == 0
+    assert by_definition(pl.read_csv(tmp_path / "release.csv"), ["age", "sex"]) <= 0.6 + 1e-9
+    step = unveil.Step("mondrian", ["age", "sex"], {"collision": "0.6:ill"})
+    assert by_definition(unveil.protect(PEOPLE, [step]).data, ["age", "sex"]) <= 0.6 + 1e-9
+    assert parse_models({"collision": 0.6}, ["ill"]) == [added["CollisionProbability"]("ill", 0.6)]
+    for text, problem in (("x", "is not a number"), ("2", "from 0 to 1"), ("0.5:cold", "cold")):
+        with pytest.raises(unveil.UnveilError, match=problem):
+            parse_models({"collision": text}, ["ill"])
+
+
+def test_a_word_that_is_taken_is_refused(added: dict[str, Any]) -> None:
+    kind = added["CollisionProbability"]
+    for word in ("collision", "k"):
+        with pytest.raises(unveil.UnveilError, match="already names a requirement"):
+            unveil.models.register(type("Other", (kind,), {"name": "other", "word": word}))
 
 
 def test_a_name_that_is_taken_is_refused(added: dict[str, Any]) -> None:

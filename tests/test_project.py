@@ -249,11 +249,19 @@ class TestErrors:
                 ("line 2: attributes.age.partitions: expected a table, found a list."),
             ),
             (
+                "[models]\nk = 5\nk_map = ['5', '6']",
+                ("line 3: models.k_map: expected a figure, or text such as '5:0.1'."),
+            ),
+            (
+                "[models]\nl = true",
+                ("line 2: models.l: expected a figure, or text such as '0.2:equal:disease', or a list of them."),
+            ),
+            (
                 "attributes.age.partitions.d.edges = [3,\n2]",
                 ("line 1: attributes.age.partitions.d: edges must increase, and edge 2 is not above edge 1."),
             ),
         ],
-        ids=range(33),
+        ids=range(35),
     )
     @pytest.mark.usefixtures("folder")
     def test_line_key_and_problem(self, text: str, message: str) -> None:

@@ -19,10 +19,13 @@ import unveil
 from helpers import together, varied
 from unveil.assess.policy.junit import junit
 from unveil.assess.policy.rules import _READERS
+from unveil.cli import requirements
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError, ProjectError
 from unveil.models.closeness import DISTANCES
-from unveil.models.registry import rule_model
+from unveil.models.registry import MODELS, rule_model
+from unveil.models.requirements import PARSERS, parse_models
 from unveil.project import Policy
+from unveil.project.model_words import MODEL_WORDS
 from unveil.project.rules import DISTANCE_WORDS, RULES
 from unveil.testing import tables
 
@@ -47,6 +50,27 @@ def test_every_rule_has_a_reader_and_the_words_of_the_rooms_below() -> None:
         assert ((form.low, form.high), form.whole) == (kind.range, kind.whole)
         assert form.side == ("at_least" if kind.safe_is_high else "at_most")
     assert DISTANCE_WORDS == DISTANCES
+
+
+def test_every_word_of_a_requirement_has_a_parser_and_an_option() -> None:
+    assert set(MODEL_WORDS) == {*PARSERS, *(kind.word for kind in MODELS if kind.word)}
+    assert not set(PARSERS) & {kind.word for kind in MODELS}
+    flags = {option.default for one in vars(requirements).values() for option in getattr(one, "__metadata__", ())}
+    assert {f"--{word.replace('_', '-')}" for word in MODEL_WORDS} <= flags
+    examples = {
+        "k": 5,
+        "average_risk": 0.1,
+        "l": "distinct:2",
+        "km": "5:2:ill",
+        "presence": "0.1:0.5",
+        "uniqueness": "sample:0.1",
+    }
+    examples |= {"no_attack": "300:4", "profitable": "1200:300:300:4"}
+    for word, kind in MODEL_WORDS.items():
+        one = examples.get(word, "0.5" if word in {"t", "alpha"} else "5")
+        assert len(parse_models({word: one}, ["ill"])) == 1
+        if kind == "texts":
+            assert len(parse_models({word: [one, one]}, ["ill"])) == 2
 
 
 def test_figures_are_those_of_measure() -> None:

@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 from unveil.attacks.attack import attack
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
-from unveil.models.base import SensitiveModel
 from unveil.models.measure import Measurement, measure
-from unveil.models.registry import figure_models
+from unveil.models.registry import figure_models, rule_model
 from unveil.project import Need
 from unveil.run import active_run
 from unveil.sources import Data
@@ -32,6 +31,13 @@ Readings: TypeAlias = dict[str, float | str]
 
 PRIVACY: Mapping[str, bool] = {"prosecutor": False, "k": True, "l": True, "t": False, "attack": False}
 """The figures of privacy, and whether higher is safer; every model with one figure for a table is one as well."""
+
+_MODELS: Mapping[str, tuple[str, ...]] = {
+    "k": ("k_anonymity",),
+    "l": ("distinct_l_diversity",),
+    "t": ("t_closeness", "equal"),
+}
+"""The models behind the short names, and what else their place in an answer has; another model has its own name."""
 
 LOSSES: Mapping[str, tuple[str, ...]] = {
     "il1s": ("continuous", "il1s"),
@@ -261,14 +267,13 @@ class FigureRequest:
 
     def _models(self, pair: ComparedRelease) -> Readings:
         measured = measure(pair.filled(sensitive=False), self.keys, self.sensitive or None)
-        readings: Readings = {"k": _value(measured, "k_anonymity"), "prosecutor": float(measured.risk["prosecutor"]["average"])}
-        for sensitive in self.sensitive:
-            readings[f"l of {sensitive}"] = _value(measured, "distinct_l_diversity", sensitive)
-            readings[f"t of {sensitive}"] = _value(measured, "t_closeness", sensitive, "equal")
+        readings: Readings = {"prosecutor": float(measured.risk["prosecutor"]["average"])}
         for name in self.privacy:
-            if name not in PRIVACY:
-                of_each = [(name, sensitive) for sensitive in self.sensitive] if _about_sensitive(name) else [(name,)]
-                readings |= {" of ".join(place): _value(measured, *place) for place in of_each}
+            model, *distance = _MODELS.get(name, (name,))
+            if _about_sensitive(name):
+                readings |= {f"{name} of {one}": _value(measured, model, one, *distance) for one in self.sensitive}
+            elif rule_model(model) is not None:
+                readings[name] = _value(measured, model)
         return readings
 
     def _attack(self, pair: ComparedRelease) -> Readings:
@@ -313,8 +318,8 @@ class FigureRequest:
 
 def _about_sensitive(name: str) -> bool:
     """Whether a figure of privacy is one for each sensitive attribute."""
-    kind = figure_models().get(name)
-    return name in {"l", "t"} or (kind is not None and issubclass(kind, SensitiveModel))
+    kind = rule_model(_MODELS.get(name, (name,))[0])
+    return kind is not None and kind.of_sensitive
 
 
 def _side(name: str) -> tuple[bool, str]:

@@ -19,6 +19,7 @@ import numpy as np
 from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import Equivalence, Spread
+from unveil.models.written import attribute_of, number_of, split
 from unveil.results import jsonable
 from unveil.results.masking import DecidingClass
 
@@ -136,6 +137,10 @@ class Model:
         all classes together; or the "payoff" of every class, which follows from its size and what its generalisation loses.
     closed
         Whether classes that meet it still do when joined; if they may not, only the lattice is searched for it.
+    of_sensitive
+        Whether it is about a sensitive attribute, with a figure for each.
+    word
+        The word that names it in a project file and in the settings of a step; none: it has no word of its own.
     """
 
     name: ClassVar[str]
@@ -145,6 +150,8 @@ class Model:
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
     judged_on: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes", "payoff"]] = "class"
     closed: ClassVar[bool] = True
+    of_sensitive: ClassVar[bool] = False
+    word: ClassVar[str] = ""
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
@@ -155,6 +162,16 @@ class Model:
     def with_threshold(cls, threshold: float | None, attribute: str | None = None) -> Model:  # noqa: ARG003 - of the key alone
         """Return the model as a rule states it; to be overridden where the threshold is not its first own argument."""
         return cls(cls._number(threshold))  # type: ignore[call-arg]
+
+    @classmethod
+    def read(cls, text: str, sensitive: Sequence[str]) -> Model:
+        """Return the model as its `word` states it: THRESHOLD, or THRESHOLD[:ATTRIBUTE]; to be overridden where it says more."""
+        number, rest = split(text)
+        if rest is not None and not cls.of_sensitive:
+            raise ArgumentError(f"`{cls.word}` takes a number, not {shown(text)}.")
+        threshold = number_of(number, f"`{cls.word}`", text)
+        check_threshold(cls.name, threshold, cls.range, whole=cls.whole)
+        return cls.with_threshold(threshold, attribute_of(rest, sensitive, text) if cls.of_sensitive else None)
 
     @classmethod
     def _number(cls, threshold: float | None) -> float | None:
@@ -263,6 +280,7 @@ class Model:
 class SensitiveModel(Model):
     """A model of one sensitive attribute (or of several jointly, their names joined by " + ")."""
 
+    of_sensitive: ClassVar[bool] = True
     attribute: str
 
     @classmethod

@@ -33,6 +33,7 @@ from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
+from unveil.project.model_words import MODEL_WORDS
 from unveil.project.rules import RULES, Form
 
 __all__ = ["MODELS", "figure_models", "judged_by_rule", "label_of", "measures", "register", "rule_model"]
@@ -71,12 +72,12 @@ def register(kind: _Kind) -> _Kind:
     """Add a model of your own, as a decorator of its class.
 
     `unveil.measure` then reports it for every table, `unveil.check` has a rule of its name, and `unveil.compare` a figure of
-    privacy.
+    privacy; if it has a `word`, a project file and the settings of a step name it by that.
 
     Raises
     ------
     ArgumentError
-        If it is no model, or if another model or a rule of policies has its name.
+        If it is no model, or if another model or a rule of policies has its name, or another requirement its word.
     """
     candidate: object = kind
     if not isinstance(candidate, type) or not issubclass(candidate, Model):
@@ -84,9 +85,15 @@ def register(kind: _Kind) -> _Kind:
     same = [one for one in MODELS if one.name == kind.name]
     if any(one.__qualname__ != kind.__qualname__ for one in same) or (not same and kind.name in RULES):
         raise ArgumentError(f"the name {shown(kind.name)} is taken by another model or rule; give the model one of its own.")
+    if kind.word in MODEL_WORDS and all(one.word != kind.word for one in same):
+        raise ArgumentError(f"the word {shown(kind.word)} already names a requirement; give the model one of its own.")
     MODELS[:] = [*(one for one in MODELS if one not in same), kind]
     if kind.judged_on in _OF_CLASSES:
         RULES[kind.name] = _form(kind)
+    for one in same:
+        MODEL_WORDS.pop(one.word, None)
+    if kind.word:
+        MODEL_WORDS[kind.word] = "texts" if kind.of_sensitive else "text"
     return kind
 
 
@@ -94,7 +101,7 @@ def _form(kind: type[Model]) -> Form:
     """Return how a policy states a model as a rule."""
     low, high = kind.range
     about = kind.label or kind.name.replace("_", " ")
-    parameters = {"attribute": None} if issubclass(kind, SensitiveModel) else {}
+    parameters = {"attribute": None} if kind.of_sensitive else {}
     side: Literal["at_least", "at_most"] = "at_least" if kind.safe_is_high else "at_most"
     return Form(side, low, high, whole=kind.whole, parameters=parameters, about=about)
 

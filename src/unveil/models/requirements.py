@@ -8,9 +8,9 @@ The attribute may be left out if there is only one sensitive attribute; a name m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from unveil.errors import ArgumentError, listed, shown
+from unveil.errors import ArgumentError, shown
 from unveil.models.base import Model
 from unveil.models.classes import (
     AlphaK,
@@ -29,11 +29,14 @@ from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import ATTACKERS, Attacker, AverageRisk, DeltaPresence, KMap
 from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable, game_of
+from unveil.models.registry import MODELS
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
+from unveil.models.written import attribute_of, positive, share, split, whole_number
+from unveil.project.model_words import MODEL_WORDS
 
 __all__ = [
-    "MODEL_WORDS",
+    "PARSERS",
     "parse_alpha",
     "parse_beta",
     "parse_delta",
@@ -47,14 +50,11 @@ __all__ = [
     "parse_profitable",
     "parse_t",
     "parse_uniqueness",
+    "parser_of",
 ]  # fmt: skip
 
-
-MODEL_WORDS = (
-    "k", "km", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
-    "profitable",
-)  # fmt: skip
-"""The words that name a requirement, in a project file and, with dashes, on a command line."""
+Parser: TypeAlias = Callable[[Any, Sequence[str]], Model]
+"""Makes a requirement of what stands for its word, given the sensitive attributes."""
 
 
 def parse_models(figures: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[Model]:
@@ -65,27 +65,25 @@ def parse_models(figures: MutableMapping[str, Any], sensitive: Sequence[str]) ->
     >>> parse_models({"k": 5, "l": ["distinct:3:disease"]}, ["disease"])
     [KAnonymity(k=5), DistinctLDiversity(attribute='disease', l=3)]
     """
-    several: Mapping[str, Callable[[str, Sequence[str]], Model]] = {
-        "km": parse_km, "p": parse_p, "l": parse_l, "t": parse_t, "alpha": parse_alpha, "beta": parse_beta,
-        "delta": parse_delta,
-        "uniqueness": lambda text, _: parse_uniqueness(text),
-    }  # fmt: skip
-    single: Mapping[str, Callable[[Any], Model]] = {
-        "k": lambda value: KAnonymity(_count(value)), "k_map": lambda value: parse_k_map(str(value)),
-        "presence": lambda value: parse_presence(str(value)), "average_risk": AverageRisk,
-        "no_attack": lambda value: parse_no_attack(str(value)), "profitable": lambda value: parse_profitable(str(value)),
-    }  # fmt: skip
     models: list[Model] = []
-    for word in MODEL_WORDS:
+    for word, kind in MODEL_WORDS.items():
         value = figures.pop(word, None)
         if value is None:
             continue
-        if word in several:
-            texts = value if isinstance(value, list | tuple) else [value]
-            models += [several[word](str(text), sensitive) for text in texts]
+        read = parser_of(word)
+        if kind == "number":
+            models.append(read(value, sensitive))
         else:
-            models.append(single[word](value))
+            several = kind == "texts" and isinstance(value, list | tuple)
+            models += [read(str(text), sensitive) for text in (value if several else [value])]
     return models
+
+
+def parser_of(word: str) -> Parser:
+    """Return how a requirement is read that a word names: one of `PARSERS`, else that of the model which has the word."""
+    if word in PARSERS:
+        return PARSERS[word]
+    return next(kind.read for kind in MODELS if kind.word == word)
 
 
 def _count(value: Any) -> Any:
@@ -101,17 +99,17 @@ def parse_km(text: str, sensitive: Sequence[str]) -> Model:  # noqa: ARG001 - it
     >>> parse_km("5:2:cart", [])
     KmAnonymity(attribute='cart', k=5, m=2, separator=';')
     """
-    number, rest = _split(text)
-    most, attribute = _split(rest or "")
+    number, rest = split(text)
+    most, attribute = split(rest or "")
     if not attribute:
         raise ArgumentError(f"`km` takes K:M:COLUMN, such as 5:2:items, not {shown(text)}.")
-    return KmAnonymity(attribute, _whole(number, "`km`", text), _whole(most, "`km`", text))
+    return KmAnonymity(attribute, whole_number(number, "`km`", text), whole_number(most, "`km`", text))
 
 
 def parse_p(text: str, sensitive: Sequence[str]) -> Model:
     """Read P[:ATTRIBUTE] as p-sensitivity."""
-    number, rest = _split(text)
-    return PSensitiveKAnonymity(_attribute(rest, sensitive, text), _whole(number, "`p`", text))
+    number, rest = split(text)
+    return PSensitiveKAnonymity(attribute_of(rest, sensitive, text), whole_number(number, "`p`", text))
 
 
 def parse_l(text: str, sensitive: Sequence[str]) -> Model:
@@ -122,46 +120,46 @@ def parse_l(text: str, sensitive: Sequence[str]) -> Model:
     >>> parse_l("recursive:4:3:disease", ["disease"])
     RecursiveLDiversity(attribute='disease', l=3, c=4.0)
     """
-    kind, rest = _split(text)
-    number, after = _split(rest or "")
+    kind, rest = split(text)
+    number, after = split(rest or "")
     if kind == "distinct":
-        return DistinctLDiversity(_attribute(after, sensitive, text), _whole(number, "`l`", text))
+        return DistinctLDiversity(attribute_of(after, sensitive, text), whole_number(number, "`l`", text))
     if kind in ("entropy", "grassberger"):
         model = EntropyLDiversity if kind == "entropy" else GrassbergerLDiversity
-        return model(_attribute(after, sensitive, text), _positive(number, "`l`", text))
+        return model(attribute_of(after, sensitive, text), positive(number, "`l`", text))
     if kind == "recursive":
-        length, last = _split(after or "")
-        c, l = _positive(number, "`l`", text), _whole(length, "`l`", text)  # noqa: E741 - the model's own letters
-        return RecursiveLDiversity(_attribute(last, sensitive, text), l, c)
+        length, last = split(after or "")
+        c, l = positive(number, "`l`", text), whole_number(length, "`l`", text)  # noqa: E741 - the model's own letters
+        return RecursiveLDiversity(attribute_of(last, sensitive, text), l, c)
     raise ArgumentError(f"`l` takes distinct:L, entropy:L, grassberger:L or recursive:C:L, then :ATTRIBUTE, not {shown(text)}.")
 
 
 def parse_t(text: str, sensitive: Sequence[str]) -> Model:
     """Read T[:DISTANCE][:ATTRIBUTE] as t-closeness; the distance is equal unless stated otherwise."""
-    number, rest = _split(text)
+    number, rest = split(text)
     distance: Distance = "equal"
-    word, after = _split(rest or "")
+    word, after = split(rest or "")
     for known in DISTANCES:
         if word == known:
             distance, rest = known, after
     if rest and rest not in (*sensitive, " + ".join(sensitive)):
         raise ArgumentError.not_one_of("distance or sensitive attribute", rest, (*DISTANCES, *sensitive))
-    return TCloseness(_attribute(rest, sensitive, text), _share(number, "`t`", text, above=distance == "kl"), distance)
+    return TCloseness(attribute_of(rest, sensitive, text), share(number, "`t`", text, above=distance == "kl"), distance)
 
 
 def parse_alpha(text: str, sensitive: Sequence[str]) -> Model:
     """Read ALPHA[:ATTRIBUTE] as the highest share of a value in a class."""
-    number, rest = _split(text)
-    return AlphaK(_attribute(rest, sensitive, text), _share(number, "`alpha`", text))
+    number, rest = split(text)
+    return AlphaK(attribute_of(rest, sensitive, text), share(number, "`alpha`", text))
 
 
 def parse_beta(text: str, sensitive: Sequence[str]) -> Model:
     """Read [basic:|enhanced:]BETA[:ATTRIBUTE] as beta-likeness; basic unless stated otherwise."""
     kinds: dict[str, Callable[[str, float], Model]] = {"basic": BasicBetaLikeness, "enhanced": EnhancedBetaLikeness}
-    kind, rest = _split(text)
+    kind, rest = split(text)
     model = kinds.get(kind)
-    number, after = _split(rest or "") if model is not None else (kind, rest)
-    return (model or BasicBetaLikeness)(_attribute(after, sensitive, text), _positive(number, "`beta`", text))
+    number, after = split(rest or "") if model is not None else (kind, rest)
+    return (model or BasicBetaLikeness)(attribute_of(after, sensitive, text), positive(number, "`beta`", text))
 
 
 def parse_delta(text: str, sensitive: Sequence[str]) -> Model:
@@ -172,17 +170,17 @@ def parse_delta(text: str, sensitive: Sequence[str]) -> Model:
     >>> parse_delta("present:1.5", ["disease"])
     PresentDeltaDisclosure(attribute='disease', delta=1.5)
     """
-    kind, rest = _split(text)
+    kind, rest = split(text)
     if kind != "present":
-        return DeltaDisclosure(_attribute(rest, sensitive, text), _positive(kind, "`delta`", text))
-    number, after = _split(rest or "")
-    return PresentDeltaDisclosure(_attribute(after, sensitive, text), _positive(number, "`delta`", text))
+        return DeltaDisclosure(attribute_of(rest, sensitive, text), positive(kind, "`delta`", text))
+    number, after = split(rest or "")
+    return PresentDeltaDisclosure(attribute_of(after, sensitive, text), positive(number, "`delta`", text))
 
 
 def parse_presence(text: str) -> DeltaPresence:
     """Read LOW:HIGH as delta-presence."""
-    low, high = _split(text)
-    return DeltaPresence(_share(low, "`presence`", text), _share(high or "", "`presence`", text))
+    low, high = split(text)
+    return DeltaPresence(share(low, "`presence`", text), share(high or "", "`presence`", text))
 
 
 def parse_k_map(text: str) -> Model:
@@ -193,14 +191,14 @@ def parse_k_map(text: str) -> Model:
     >>> parse_k_map("5"), parse_k_map("5:0.1:0.05:zero-truncated")
     (KMap(k=5), EstimatedKMap(k=5, sampling_fraction=0.1, significance=0.05, estimator='zero-truncated'))
     """
-    k, rest = _split(text)
+    k, rest = split(text)
     if rest is None:
-        return KMap(_whole(k, "`k_map`", text))
-    fraction, after = _split(rest)
-    significance, word = _split(after or "0.01")
+        return KMap(whole_number(k, "`k_map`", text))
+    fraction, after = split(rest)
+    significance, word = split(after or "0.01")
     estimator: CellEstimator = _word(word or "poisson", CELL_ESTIMATORS)
     return EstimatedKMap(
-        _whole(k, "`k_map`", text), _share(fraction, "`k_map`", text), _share(significance, "`k_map`", text), estimator
+        whole_number(k, "`k_map`", text), share(fraction, "`k_map`", text), share(significance, "`k_map`", text), estimator
     )
 
 
@@ -212,14 +210,14 @@ def parse_uniqueness(text: str) -> Model:
     >>> parse_uniqueness("population:0.01:0.05")
     PopulationUniques(highest=0.01, sampling_fraction=0.05, estimator='dankar')
     """
-    kind, rest = _split(text)
-    number, after = _split(rest or "")
+    kind, rest = split(text)
+    number, after = split(rest or "")
     if kind == "sample" and after is None:
-        return SampleUniques(_share(number, "`uniqueness`", text))
+        return SampleUniques(share(number, "`uniqueness`", text))
     if kind == "population":
-        fraction, word = _split(after or "")
+        fraction, word = split(after or "")
         estimator: Estimator = _word(word or "dankar", ESTIMATORS)
-        return PopulationUniques(_share(number, "`uniqueness`", text), _share(fraction, "`uniqueness`", text), estimator)
+        return PopulationUniques(share(number, "`uniqueness`", text), share(fraction, "`uniqueness`", text), estimator)
     raise ArgumentError(f"`uniqueness` takes sample:SHARE or population:SHARE:FRACTION[:ESTIMATOR], not {shown(text)}.")
 
 
@@ -231,10 +229,10 @@ def parse_no_attack(text: str) -> Model:
     >>> parse_no_attack("300:4:journalist")
     NoAttack(gain=300.0, cost=4.0, attacker='journalist')
     """
-    gain, rest = _split(text)
-    cost, word = _split(rest or "")
+    gain, rest = split(text)
+    cost, word = split(rest or "")
     attacker: Attacker = _word(word or "prosecutor", ATTACKERS, "attacker")
-    return NoAttack(_positive(gain, "`no_attack`", text), _positive(cost, "`no_attack`", text), attacker)
+    return NoAttack(positive(gain, "`no_attack`", text), positive(cost, "`no_attack`", text), attacker)
 
 
 def parse_profitable(text: str) -> Model:
@@ -256,50 +254,20 @@ def _word(word: str, among: Sequence[Any], kind: str = "estimator") -> Any:
     return word
 
 
-def _split(text: str) -> tuple[str, str | None]:
-    """Return what comes before the first colon and what follows it; None if there is no colon."""
-    first, colon, rest = text.partition(":")
-    return first.strip(), rest if colon else None
-
-
-def _attribute(name: str | None, sensitive: Sequence[str], text: str) -> str:
-    if name is None or not name.strip():
-        if len(sensitive) == 1:
-            return sensitive[0]
-        raise ArgumentError(
-            f"{shown(text)} does not name its sensitive attribute; sensitive attributes are: {listed(sensitive) or 'none'}."
-        )
-    joint = " + ".join(sensitive)
-    if name not in sensitive and name != joint:
-        raise ArgumentError.not_one_of("sensitive attribute", name, sensitive)
-    return name
-
-
-def _number(number: str, option: str, text: str) -> float:
-    if not number:
-        raise ArgumentError(f"{option} {shown(text)}: a number is missing.")
-    try:
-        return float(number)
-    except ValueError:
-        raise ArgumentError(f"{option} {shown(text)}: {shown(number)} is not a number.") from None
-
-
-def _positive(number: str, option: str, text: str) -> float:
-    value = _number(number, option, text)
-    if not value > 0:
-        raise ArgumentError(f"{option} {shown(text)}: the number must be above 0.")
-    return value
-
-
-def _share(number: str, option: str, text: str, *, above: bool = False) -> float:
-    value = _number(number, option, text)
-    if not (0 <= value <= 1 or (above and value > 1)):
-        raise ArgumentError(f"{option} {shown(text)}: the number must lie between 0 and 1.")
-    return value
-
-
-def _whole(number: str, option: str, text: str) -> int:
-    value = _number(number, option, text)
-    if value < 1 or not value.is_integer():
-        raise ArgumentError(f"{option} {shown(text)}: the number must be whole, and at least 1.")
-    return int(value)
+PARSERS: Mapping[str, Parser] = {
+    "k": lambda value, _: KAnonymity(_count(value)),
+    "km": parse_km,
+    "p": parse_p,
+    "l": parse_l,
+    "t": parse_t,
+    "alpha": parse_alpha,
+    "beta": parse_beta,
+    "delta": parse_delta,
+    "k_map": lambda text, _: parse_k_map(text),
+    "presence": lambda text, _: parse_presence(text),
+    "average_risk": lambda value, _: AverageRisk(value),
+    "uniqueness": lambda text, _: parse_uniqueness(text),
+    "no_attack": lambda text, _: parse_no_attack(text),
+    "profitable": lambda text, _: parse_profitable(text),
+}
+"""How the words are read that stand for several models, or for more than a threshold and an attribute."""

@@ -16,6 +16,7 @@ __all__ = ["Attribute", "DataSection", "Need", "Policy", "Project", "Step"]
 OPEN_MODULES = (
     "arx",
     "gates",
+    "model_words",
     "policy",
     "presets",
     "rules",

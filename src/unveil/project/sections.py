@@ -19,6 +19,7 @@ from unveil.partitions import Partition
 from unveil.partitions.files import not_there
 from unveil.partitions.matching import text_of
 from unveil.project.gates import read_gate, write_gate
+from unveil.project.model_words import MODEL_WORDS
 from unveil.project.needs import Need
 from unveil.project.policy import read_policy, write_policy
 from unveil.project.protection import Step
@@ -282,25 +283,21 @@ def _write_needs(needs: Mapping[str, Need], relative: Callable[[Path], str]) -> 
             yield ""
 
 
-_MODEL_WORDS = (
-    "k", "km", "p", "l", "t", "alpha", "beta", "delta", "k_map", "presence", "average_risk", "uniqueness", "no_attack",
-    "profitable",
-)  # fmt: skip
-
-
 def _read_models(table: TomlTable) -> dict[str, Any]:
-    table.only(_MODEL_WORDS)
-    settings: dict[str, Any] = {}
-    for name, value in table.fields.items():
-        if name in {"k", "average_risk"}:
-            settings[name] = table.number(name)
-        elif isinstance(value, list):
-            settings[name] = list(table.elements(name, (str, int, float), "text or numbers") or ())
-        elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            settings[name] = value
-        else:
-            raise table.wrong("expected a figure, or text such as '0.2:equal:disease', or a list of them.", name)
-    return settings
+    table.only(MODEL_WORDS)
+    return {name: _read_requirement(table, name) for name in table.fields}
+
+
+def _read_requirement(table: TomlTable, name: str) -> Any:
+    value, kind = table.fields[name], MODEL_WORDS[name]
+    if kind == "number":
+        return table.number(name)
+    if kind == "texts" and isinstance(value, list):
+        return list(table.elements(name, (str, int, float), "text or numbers") or ())
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return value
+    expected = "'5:0.1'." if kind == "text" else "'0.2:equal:disease', or a list of them."
+    raise table.wrong(f"expected a figure, or text such as {expected}", name)
 
 
 def _write_models(models: Mapping[str, Any], relative: Callable[[Path], str]) -> Iterator[str]:  # noqa: ARG001 - it has no paths

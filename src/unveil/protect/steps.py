@@ -10,8 +10,9 @@ from unveil import fitting, mechanisms
 from unveil.arguments import checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
-from unveil.models.requirements import MODEL_WORDS, parse_models
+from unveil.models.requirements import parse_models
 from unveil.project import Project, Step
+from unveil.project.model_words import MODEL_WORDS
 from unveil.sources import Data, ReadOptions, open_source
 from unveil.sources.microdata import open_microdata
 from unveil.sources.opening import read_options
@@ -102,7 +103,7 @@ def misfit(step: Step) -> tuple[str, str] | None:
         hint = near_miss(step.mechanism, names)
         return "mechanism", f"mechanism {shown(step.mechanism)} is unknown; mechanisms are: {', '.join(names)}.{hint}"
     known = inspect.signature(step_function(step.mechanism)).parameters
-    words = MODEL_WORDS if _reads_models(step, known) else ()
+    words = (*MODEL_WORDS,) if _reads_models(step, known) else ()
     for name, value in step.options.items():
         if name not in words and (problem := _misfit(step.mechanism, name, value, known)):
             return name, problem
