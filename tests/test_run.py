@@ -11,7 +11,7 @@ import pytest
 import unveil
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, CancelledError, UnveilError
-from unveil.run import Limits, Progress, Run, active_run, in_run
+from unveil.run import Limits, OutOfTime, Progress, Run, active_run, check_time, in_run, limited, time_left
 
 LONG = 60.0
 
@@ -130,6 +130,55 @@ def test_a_run_within_its_time_is_not() -> None:
     assert waited(0.01, progress=run) == "waited"
     time.sleep(0.3)
     assert not run.cancelled
+
+
+def test_work_that_does_not_look_at_the_time_ends_only_where_it_is_to_be_stopped() -> None:
+    with limited(0.01) as clock:
+        assert waited(0.1) == "waited"
+        before = clock.expired
+        with pytest.raises(OutOfTime):
+            check_time()
+        assert (before, clock.expired) == (False, True)
+    with limited(LONG) as outer:
+        with pytest.raises(OutOfTime), limited(0.01, stop=True) as inner:
+            waited(LONG)
+        assert inner.expired
+        assert outer.expired
+        active_run().check()
+        check_time()
+        assert waited(0.01) == "waited"
+    with limited(None, stop=True):
+        assert waited(0.01) == "waited"
+    with limited(0.01), pytest.raises(OutOfTime), limited(None, stop=True):
+        waited(LONG)
+
+
+def test_a_block_that_is_stopped_raises_even_if_a_part_took_that_for_a_failure() -> None:
+    with pytest.raises(OutOfTime), limited(0.01, stop=True), pytest.raises(CancelledError):
+        waited(LONG)
+
+
+def test_a_block_that_may_be_stopped_is_cancelled_with_the_run_around_it() -> None:
+    told: list[str] = []
+    run = Run(lambda stage, _, __: told.append(stage))
+    threading.Timer(0.1, run.cancel).start()
+    with pytest.raises(CancelledError, match="was cancelled"), run, limited(LONG, stop=True):
+        waited(LONG, progress=active_run())
+    assert set(told) == {"waiting"}
+    late = Run(limits=Limits(time=0.1))
+    with pytest.raises(CancelledError, match=r"time limit of 0\.1 s"), late, limited(LONG, stop=True):
+        waited(LONG)
+    other = Run()
+    other.cancel()
+    with limited(LONG, stop=True), pytest.raises(CancelledError):  # not this block's time
+        waited(LONG, progress=other)
+    with pytest.raises(CancelledError), limited(LONG, stop=True):
+        waited(LONG, progress=other)
+
+
+def test_there_is_no_end_of_time_unless_someone_sets_it() -> None:
+    assert time_left() == float("inf")
+    check_time()
 
 
 def test_what_a_run_holds_in_hand_follows_from_its_memory() -> None:

@@ -21,6 +21,14 @@ Anyone who writes a loop that lasts asks for the run that is active, and looks a
     kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
     run.check()                                      # so the half-done answer is never used
 
+A time after which the best answer so far counts belongs to the run as well. Whoever sets it decides what happens then::
+
+    with limited(seconds) as clock:
+        ...                  # `check_time()` in every long loop raises `OutOfTime` once the time is up
+    clock.expired            # whether anything was cut short
+    with limited(seconds, stop=True):
+        ...                  # here work that does not look at the time is stopped too, as if its run were cancelled
+
 `active_run()` returns the run of the thread that calls it: a loop with threads of its own calls it before it starts them. A
 public function with a `progress` argument is decorated with `in_run`. `run.limits` says how much memory and time and how many
 threads the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this one.
@@ -28,11 +36,13 @@ threads the work may use. `unveil.run_in_process` runs a call in a process of it
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -44,7 +54,10 @@ from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.errors import ArgumentError, CancelledError
 from unveil.fitting import kind_of
 
-__all__ = ["Clock", "Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run"]
+__all__ = [
+    "Clock", "Limits", "OutOfTime", "Progress", "Run", "Stages", "Steps",
+    "active_run", "check_time", "expire", "in_run", "limited", "time_left",
+]  # fmt: skip
 
 Steps: TypeAlias = Callable[[int, int], None]
 """Called with the number of steps done, and of all steps."""
@@ -61,6 +74,8 @@ _GOING, _CANCELLED, _LATE = 0, 1, 2
 _MEMORY = 2 << 30
 _TOLD = 100
 """How often a stage of many small steps is told about."""
+_MOMENT = 0.05
+"""Seconds between two looks at whether the run around another one is cancelled."""
 
 
 @checked_arguments
@@ -280,16 +295,6 @@ class Run:
         told.clock = self.clock
         return told
 
-    def until(self, end: float) -> Run:
-        """Return a run that reports as this one and is cancelled with it; its work is to be cut short at a monotonic time.
-
-        Work that is cut short answers with the best found so far, and notes on the run's `clock` that it was. A time within
-        another one ends no later than that.
-        """
-        told = self.telling(self._progress)
-        told.clock = Clock(end, self.clock)
-        return told
-
     def __enter__(self) -> Self:
         """Make this run the active one."""
         self.check()
@@ -326,6 +331,82 @@ def active_run() -> Run:
     """Return the run that is active in this thread; if there is none, one that nobody hears and nobody cancels."""
     runs = _ACTIVE.get()
     return runs[-1][0] if runs else Run()
+
+
+# Time limits ----------------------------------------------------------------------------------------------------------
+
+
+class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best result so far is used
+    """The time is up."""
+
+
+@contextmanager
+def limited(seconds: float | None, *, stop: bool = False) -> Iterator[Clock]:
+    """Limit the time of the block, in seconds; None for no limit of its own. One within another ends no later than that.
+
+    Work that looks at the time (`check_time`) ends with the best found so far. With `stop`, all other work ends as well, and the
+    block raises `OutOfTime`.
+    """
+    around = active_run()
+    clock = Clock(math.inf if seconds is None else time.monotonic() + seconds, around.clock)
+    stop = stop and clock.end < math.inf
+    run = _stopped_by(clock, around) if stop else around.telling(around.at)
+    run.clock = clock
+    try:
+        with _followed(around, run) if stop else nullcontext(), run:
+            yield clock
+            run.check()  # a part that was stopped may have been taken for one that failed
+    except CancelledError:
+        if not stop or not run.cancelled:
+            raise
+        around.check()
+        clock.expire()
+        raise OutOfTime from None
+
+
+def _stopped_by(clock: Clock, around: Run) -> Run:
+    """Return a run with a flag of its own, which ends at a time."""
+    seconds = max(clock.end - time.monotonic(), _MOMENT)
+    return Run(around.at, notice=around.notify, limits=replace(around.limits, time=seconds))
+
+
+@contextmanager
+def _followed(around: Run, run: Run) -> Iterator[None]:
+    """Cancel a run with the one around it, which may be cancelled from any thread or process."""
+    over = threading.Event()
+
+    def follow() -> None:
+        while not over.wait(_MOMENT):
+            run.flag[0] = run.flag[0] or around.flag[0]
+
+    threading.Thread(target=follow, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def time_left() -> float:
+    """Return the seconds that are left; infinity if there is no limit."""
+    clock = active_run().clock
+    return math.inf if clock is None or clock.end == math.inf else clock.end - time.monotonic()
+
+
+def check_time() -> None:
+    """Stop if the run is cancelled; raise `OutOfTime` if the time is up."""
+    run = active_run()
+    run.check()
+    clock = run.clock
+    if clock is not None and clock.end != math.inf and time.monotonic() > clock.end:
+        expire()
+
+
+def expire() -> None:
+    """Note that the time is up, and raise `OutOfTime`."""
+    clock = active_run().clock
+    if clock is not None:
+        clock.expire()
+    raise OutOfTime
 
 
 def in_run(door: _Door) -> _Door:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,9 +15,11 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 import unveil
+from unveil import mechanisms
 from unveil.assess.composition import Composition
 from unveil.cli import run
-from unveil.errors import ArgumentError, DataNotFoundError, ModelNotMetError
+from unveil.errors import ArgumentError, CancelledError, DataNotFoundError, ModelNotMetError
+from unveil.run import active_run
 
 PEOPLE = unveil.datasets.adult().select("age", "education", "occupation", "income-per-year").head(600)
 NEED = unveil.Need("income", target="income-per-year", given=["age", "education"])
@@ -161,6 +166,44 @@ def test_time_ends_the_search_and_the_result_says_so() -> None:
     assert len(made.tried) == 1
     assert "not complete" in repr(made)
     assert all(done <= total for done, total in seen)
+
+
+def test_time_ends_a_protection_that_takes_long_and_cancelling_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+
+    def waits(data: Any, attributes: list[str], *, keep_order: bool = False) -> Any:  # noqa: ARG001 - as mechanisms take them
+        begun.set()
+        while True:
+            active_run().check()
+            time.sleep(0.01)
+
+    monkeypatch.setattr(mechanisms, "_OWN", mechanisms._OWN.copy())  # noqa: SLF001 - to leave no trace
+    mechanisms.register(waits)
+    steps = [unveil.Step(name, ["age"]) for name in ("rank_swap", "waits", "add_noise")]
+    options: dict[str, Any] = {"sensitive": "occupation", "candidates": steps, "chains": False}
+    made = unveil.compose(PEOPLE, KEYS, NEED, time_limit=2.0, **options)
+    assert (len(made.tried), made.complete) == (1, False)
+    run = unveil.Run()
+    begun.clear()
+
+    def cancelled_once_begun() -> None:
+        begun.wait(60)
+        run.cancel()
+
+    threading.Thread(target=cancelled_once_begun).start()
+    with pytest.raises(CancelledError):
+        unveil.compose(PEOPLE, KEYS, NEED, time_limit=600, progress=run, **options)
+
+
+def test_the_first_protection_is_made_whatever_the_time_and_a_search_gives_the_best_so_far() -> None:
+    steps = [unveil.Step("generalize", KEYS, {"k": 10, "suppression": 0.05, "objective": "loss"})]
+    options: dict[str, Any] = {"sensitive": "occupation", "candidates": steps, "chains": False, "keep_order": True}
+    hurried, whole = (unveil.compose(PEOPLE, KEYS, NEED, time_limit=seconds, **options) for seconds in (1e-9, 600))
+    assert (hurried.complete, whole.complete) == (False, True)
+    assert len(hurried.tried) == len(whole.tried) == 1
+    words = [repr(made.chosen) for made in (hurried, whole)]
+    assert "at least" in words[0]
+    assert "optimal" in words[1]
 
 
 def test_json_frame_and_view_tell_the_same(found: Composition) -> None:

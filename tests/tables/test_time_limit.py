@@ -12,7 +12,7 @@ import pytest
 
 import unveil
 from unveil.errors import ArgumentError, TableError
-from unveil.tables.deadline import OutOfTime, check, left, limited
+from unveil.run import OutOfTime, check_time, limited, time_left
 
 METHODS = ("lp", "gauss", "optimal")
 
@@ -27,7 +27,7 @@ def table() -> Any:
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a second pass whenever somebody looks at the clock, so that the time runs out at the same place on every machine."""
     ticks = itertools.count()
-    monkeypatch.setattr("unveil.tables.deadline.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("unveil.run.time.monotonic", lambda: float(next(ticks)))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -74,13 +74,13 @@ def test_wherever_the_time_runs_out_only_safe_patterns_are_returned(method: str,
 def test_a_limit_within_another_ends_with_it() -> None:
     with limited(10) as outer:
         with limited(1_000):
-            assert left() < 10
+            assert time_left() < 10
         with pytest.raises(OutOfTime), limited(0.5):
-            check()
+            check_time()
         assert outer.expired
-        assert left() > 0
-    assert left() == math.inf
-    check()
+        assert time_left() > 0
+    assert time_left() == math.inf
+    check_time()
 
 
 def test_a_limit_must_be_some_time() -> None:

@@ -26,7 +26,7 @@ from unveil.randomness import chance_of
 from unveil.releases import ColumnScreen, screen
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.run import Progress, active_run, in_run
+from unveil.run import Clock, OutOfTime, Progress, active_run, check_time, in_run, limited, time_left
 from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
 
@@ -246,7 +246,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     max_identity, max_homogeneity
         The highest risks allowed; together with the degrees that needs ask for, they decide what may be chosen.
     time_limit
-        The seconds after which no further candidate is tried.
+        The seconds after which no further candidate is tried, and the one that is being tried is given up unless it is the first.
     identifiers
         Columns that name people: they are left out.
     keep_order, seed, key_file
@@ -288,12 +288,10 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     records = records.without(list(screened.left_out)).deferred()
     screened = screened.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
     judge = CompositionMeasure.of(records, keys, sensitive_names, wanted, partitions or {})
-    trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, time_limit)
-    singles = _requested(candidates) if candidates is not None else judge.candidates(bounds or {})
-    composed = trial.all(singles, more=chains)
-    if chains:
-        composed += trial.all(chains_of(_seeds(composed)), before=len(composed))
-    tried = _marked(composed)
+    with limited(time_limit) as clock:
+        singles = _requested(candidates) if candidates is not None else judge.candidates(bounds or {})
+        trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, clock)
+        tried = _marked(trial.composed(singles, chains=chains))
     settings = {
         "key": list(keys),
         "sensitive": list(sensitive_names),
@@ -337,22 +335,34 @@ class _Trial:
         screen: ColumnScreen,
         judge: CompositionMeasure,
         options: Mapping[str, Any],
-        time_limit: float,
+        clock: Clock,
     ) -> None:
         self._records, self._screen, self._judge, self._options = records, screen, judge, dict(options)
-        self._end, self._run = time.monotonic() + time_limit, active_run()
+        self._clock, self._run = clock, active_run()
         self.complete = True
 
-    def all(self, candidates: Sequence[ProtectionCandidate], *, before: int = 0, more: bool = False) -> list[Composed]:
+    def composed(self, singles: Sequence[ProtectionCandidate], *, chains: bool) -> list[Composed]:
+        """Try single protections and, if wanted, chains of two of those that no other dominates."""
+        composed = self._all(singles, more=chains)
+        return [*composed, *self._all(chains_of(_seeds(composed)), before=len(composed))] if chains else composed
+
+    def _all(self, candidates: Sequence[ProtectionCandidate], *, before: int = 0, more: bool = False) -> list[Composed]:
         """Try candidates in turn; `before` were tried already, and `more` says that others will follow."""
         composed: list[Composed] = []
         ahead = len(candidates) // 2 if more else 0
         for done, candidate in enumerate(candidates):
             self._run.at("protections", before + done, before + len(candidates) + ahead)
-            if time.monotonic() > self._end and (composed or before):
+            first = not (composed or before)
+            try:
+                if not first:
+                    check_time()
+                with limited(None, stop=not first):
+                    composed.append(self._one(candidate))
+            except OutOfTime:
                 self.complete = False
                 break
-            composed.append(self._one(candidate))
+        if self._clock.expired and time_left() <= 0:  # the first, which is not given up, may have been cut short
+            self.complete = False
         self._run.at(
             "protections", before + len(composed), max(before + len(composed), before + len(candidates) + ahead if more else 0)
         )

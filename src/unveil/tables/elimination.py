@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import check
+from unveil.run import check_time
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -59,7 +59,7 @@ def directions(matrix: sp.csr_matrix) -> Directions:
     for _ in range(2):
         z = [int(one) for one in chance.integers(1, PRIME, columns)]
         for at, row in zip(reversed(order), reversed(rows), strict=True):
-            check()
+            check_time()
             rest = sum(factor * z[column] for column, factor in row.items() if column != at)
             z[at] = -rest * pow(row[at], -1, PRIME) % PRIME
         vectors.append(z)
@@ -83,7 +83,7 @@ def eliminated(matrix: sp.csr_matrix, prime: int) -> tuple[list[int], list[dict[
     pivots: list[int] = []
     pivot_rows: list[dict[int, int]] = []
     while True:
-        check()
+        check_time()
         chosen = _next_pivot(rows, where, active, alone, queue)
         if chosen is None:
             return pivots, pivot_rows
@@ -133,7 +133,7 @@ def _cleared(
     """Eliminate the pivot's column from all other rows."""
     inverse = pow(row[column], -1, prime)
     for number in sorted(where[column]):
-        check()
+        check_time()
         other = rows[number]
         factor = other[column] * inverse % prime
         for at, entry in row.items():

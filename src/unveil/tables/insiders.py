@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import check
+from unveil.run import check_time
 from unveil.tables.disclosure import given_away
 from unveil.tables.intervals import Unknowns, components
 from unveil.tables.solver import LinearProgram
@@ -220,7 +220,7 @@ class _Attack:
 
     def _not_mixed(self, known: NDArray[np.int64], left: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return which sought cells no mixture of the kept tables shows to be uncertain while the known cells do not move."""
-        check()
+        check_time()
         mine = self._mine(known)
         left = left[~np.isin(self.at[left], mine) & np.isin(self.group[self.at[left]], self.group[mine])]
         if not self.kept:

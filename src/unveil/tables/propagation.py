@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import check
+from unveil.run import check_time
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -32,7 +32,7 @@ def propagated(
     if not len(row):
         return low, high
     for _ in range(_ROUNDS):
-        check()
+        check_time()
         least, most = _others(row, column, sign, low, high, matrix.shape[0])
         rest_high, rest_low = right[row] - least, right[row] - most  # what sign * y may be
         new_low, new_high = np.where(sign > 0, rest_low, -rest_high), np.where(sign > 0, rest_high, -rest_low)

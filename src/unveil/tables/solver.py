@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from unveil.errors import MissingExtraError, TableError
-from unveil.run import active_run
-from unveil.tables.deadline import check, expire, left
+from unveil.run import active_run, check_time, expire, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,8 +179,8 @@ class LinearProgram:
 
     def _keep_time(self) -> None:
         """Pass the outer time limit, if there is one, to the solver, whose clock is cumulative."""
-        check()
-        seconds = left()
+        check_time()
+        seconds = time_left()
         if self._limited or seconds < np.inf:
             self._limited = seconds < np.inf
             self.option("time_limit", value=float(self.solver.getRunTime() + seconds))

@@ -15,7 +15,7 @@ looked at. Little is suppressed there, so a node's figures are those of its clas
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.errors import ArgumentError
-from unveil.run import active_run
+from unveil.run import OutOfTime, active_run, check_time, limited, time_left
 from unveil.search.lattice.applied import SuppressedCells, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
@@ -118,7 +118,7 @@ def frontier(question: Question, budget: SearchBudget) -> Frontier:
     budget
         When to stop early.
     """
-    with ThreadPoolExecutor(1) as pool:
+    with limited(budget.seconds), ThreadPoolExecutor(1) as pool:
         return _Search(question, budget, pool).run()
 
 
@@ -136,10 +136,17 @@ class _Search:
         self.risks = np.zeros((*self.shape, len(question.homogeneity)))  # a lower bound, so far, of what is disclosed
         self.front = Undominated()
         self.evaluated = 0
-        self.began = time.monotonic()
 
     def run(self) -> Frontier:
-        """Go through the nodes, each after all that lie above it."""
+        """Look for the front, as far as the time and the budget go."""
+        try:
+            complete = self._look_through()
+        except OutOfTime:
+            complete = False
+        return Frontier(self.front.sorted(), complete=complete, evaluated=self.evaluated)
+
+    def _look_through(self) -> bool:
+        """Go through the nodes, each after all that lie above it; return whether all that matter were looked at."""
         order, run = self._order(), active_run()
         for done, at in enumerate(order.tolist()):
             if done % 256 == 0:
@@ -147,28 +154,25 @@ class _Search:
             place = tuple(int(level) for level in np.unravel_index(at, self.shape))
             if self.closed[place]:
                 continue
-            if self._spent():
-                return Frontier(self.front.sorted(), complete=False, evaluated=self.evaluated)
+            if self.budget.nodes is not None and self.evaluated >= self.budget.nodes:
+                return False
+            if self.evaluated:
+                check_time()
             self.evaluated += 1
             run.check()
             self._look(place)
-        return Frontier(self.front.sorted(), complete=True, evaluated=self.evaluated)
+        return True
 
     def _order(self) -> NDArray[np.int64]:
         """Return the nodes, the most general first; if all possible ones are looked at, in the order of rolling up attributes.
 
         Whether a node is ruled out by one above it is the same in both orders. In the second, neighbours share finer classes.
         """
-        if self.sound or self.budget.nodes is not None or self.budget.seconds is not None:
+        if self.sound or self.budget.nodes is not None or time_left() < math.inf:
             height = reduce(np.add.outer, [np.arange(size, dtype=np.int32) for size in self.shape])
             return np.argsort(-height.ravel(), kind="stable")
         places = np.arange(self.closed.size).reshape(self.shape)
         return places.transpose(self.ask.space.rolled.order).ravel()[::-1]
-
-    def _spent(self) -> bool:
-        nodes, seconds = self.budget.nodes, self.budget.seconds
-        late = seconds is not None and self.evaluated > 0 and time.monotonic() - self.began > seconds
-        return late or (nodes is not None and self.evaluated >= nodes)
 
     def _telling(self, at: int) -> list[int]:
         """Return the levels of an attribute worth looking at: of those that no need distinguishes, the highest and its equals."""

@@ -14,7 +14,6 @@ to be held, only neighbours are compared in this way.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.errors import ArgumentError
-from unveil.run import active_run
+from unveil.run import OutOfTime, active_run, check_time, limited
 from unveil.search.lattice.boxes import Boxes, LookedAt, Sizes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
@@ -132,19 +131,28 @@ def search(
     budget
         When to stop early; the answer then says how far from the best it may be.
     """
-    return _Search(space, requirements, objective, limit, budget or SearchBudget()).run()
+    budget = budget or SearchBudget()
+    hurried = budget.seconds is not None and isinstance(objective, Separable)
+    whole = space.size <= (min(_MOST_NODES, _MOST_IN_TIME) if hurried else _MOST_NODES)
+    patience = None if whole or budget.nodes is not None else _PATIENCE
+    with limited(patience if budget.seconds is None else budget.seconds):
+        return _Search(space, requirements, objective, limit, budget, whole=whole).run()
 
 
 class _Search:
     def __init__(
-        self, space: Space, requirements: NodeRequirements, objective: Objective, limit: int, budget: SearchBudget
+        self,
+        space: Space,
+        requirements: NodeRequirements,
+        objective: Objective,
+        limit: int,
+        budget: SearchBudget,
+        *,
+        whole: bool,
     ) -> None:
         self.space, self.requirements, self.objective, self.limit, self.budget = space, requirements, objective, limit, budget
         self.active = active_run()
-        self.seen = _Seen()
-        self.began = time.monotonic()
-        hurried = budget.seconds is not None and isinstance(objective, Separable)
-        self.whole = space.size <= (min(_MOST_NODES, _MOST_IN_TIME) if hurried else _MOST_NODES)
+        self.seen, self.whole = _Seen(), whole
         self.closed: NDArray[np.bool_] = np.zeros(space.shape if self.whole else (), dtype=bool)
         self.lowest = self._bottom_bound()
         self.bounds: NDArray[np.float64] = self._first_bounds()
@@ -173,7 +181,7 @@ class _Search:
                 optimal = self._visit_boxes()
                 self.tying = optimal
                 self._descend()
-        except _Spent:
+        except (_Spent, OutOfTime):
             pass
         seen = self.seen
         bound = seen.score if optimal else self._lowest_left()
@@ -234,15 +242,12 @@ class _Search:
         return len(self.seen.costs) + (self.boxes.probes if self.boxes is not None else 0)
 
     def _spend(self) -> None:
-        """Stop when the run or the budget ends; a search of a large lattice ends even without a budget."""
+        """Stop when the run is cancelled, or the time or the budget is used up; one node is looked at in any case."""
         self.active.check()
-        nodes, seconds, passed = self.budget.nodes, self.budget.seconds, time.monotonic() - self.began
-        if nodes is not None and self._evaluated() >= nodes:
+        if self.budget.nodes is not None and self._evaluated() >= self.budget.nodes:
             raise _Spent
-        if seconds is not None and self.seen.costs and passed > seconds:
-            raise _Spent
-        if not self.whole and nodes is None and seconds is None and passed > _PATIENCE:
-            raise _Spent
+        if self.seen.costs:
+            check_time()
 
     def _evaluate(self, node: Node) -> float:
         table = self.space.classes_within(node, self.requirements.most_classes)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import check
+from unveil.run import check_time
 from unveil.tables.disclosure import given_away
 from unveil.tables.flows import FlowProgram, FlowTask
 from unveil.tables.suppression.failure import Unprotectable
@@ -64,7 +64,7 @@ def _eliminated(problem: CellProblem, step: Step | None) -> NDArray[np.bool_]:
         large = len(problem) > _LARGE and number < _WIDENINGS
         program = program or (None if large else FlowProgram(problem))
         for cell, insider in exposed:
-            check()
+            check_time()
             if program is None:
                 rows.widen(cell)
             else:

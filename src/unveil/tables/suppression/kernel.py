@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import OutOfTime, check, left, limited
+from unveil.run import OutOfTime, check_time, limited, time_left
 from unveil.tables.disclosure import owners
 from unveil.tables.elimination import eliminated
 
@@ -39,7 +39,7 @@ def thinned_exactly(problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDAr
     """
     kept = suppressed.copy()
     try:
-        with limited(left() / 2):
+        with limited(time_left() / 2):
             _thin(problem, kept)
     except OutOfTime:
         pass  # the cells published so far give nothing away
@@ -52,7 +52,7 @@ def _thin(problem: CellProblem, kept: NDArray[np.bool_]) -> None:
     if kernel is None:
         return
     for at in dearest(problem, cells):
-        check()
+        check_time()
         if kernel.spares(at):
             kernel.publish(at)
             kept[cells[at]] = False
@@ -85,7 +85,7 @@ class Kernel:
         basis = np.zeros((len(cells), len(free)), dtype=np.int64)
         basis[free, np.arange(len(free))] = 1
         for at, row in zip(reversed(pivots), reversed(rows), strict=True):
-            check()
+            check_time()
             turned = _PRIME - pow(row[at], -1, _PRIME)
             line = np.zeros(len(free), dtype=np.int64)
             for column, factor in row.items():
@@ -98,7 +98,7 @@ class Kernel:
         """Return a mixture of the solutions."""
         total = np.zeros(len(self.basis), dtype=np.int64)
         for column, factor in enumerate(factors.tolist()):
-            check()
+            check_time()
             total = (total + self.basis[:, column] * factor) % _PRIME
         return total
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import OutOfTime, check
+from unveil.run import OutOfTime, check_time
 from unveil.tables.findings import Findings, audited
 from unveil.tables.flows import Flow, FlowProgram, FlowTask, likely, tasks_of
 from unveil.tables.pattern import Pattern
@@ -152,7 +152,7 @@ def _secondary(pattern: Pattern) -> NDArray[np.int64]:
 def completed(pattern: Pattern, *, step: Step | None = None) -> None:
     """Suppress the cells that unmet tasks need."""
     for number, task in enumerate(pattern.tasks):
-        check()
+        check_time()
         _meet(pattern, number, task)
         if step is not None:
             step(number + 1, 2 * len(pattern.tasks))
@@ -207,7 +207,7 @@ def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
     pattern.program = FlowProgram(problem, pattern.suppressed)
     rows = EquationRows(problem, pattern.suppressed)
     for done, cell in enumerate(order.tolist()):
-        check()
+        check_time()
         if not rows.bares(cell) and _spared(pattern, cell):
             pattern.publish(cell)
             rows.publish(cell)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from unveil.arguments import checked_word
 from unveil.errors import MissingExtraError
-from unveil.tables.deadline import check, expire, left
+from unveil.run import check_time, expire, time_left
 from unveil.tables.solver import LinearProgram, highs
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class HighsMaster:
     def run(self, judge: SafetyCheck) -> None:
         """Choose patterns and have them judged, until the choice is safe or the time is up."""
         while True:
-            check()
+            check_time()
             master = LinearMaster(self._cost, self._cells, self._cuts, whole=True)
             master.program.option("mip_rel_gap", value=0.0)
             master.program.option("objective_bound", value=judge.cost - judge.sure + 1e-6)
@@ -148,8 +148,8 @@ class ScipMaster:
         self.model.includeConshdlr(
             handler, "attacker", "safe patterns only", enfopriority=-10, chckpriority=-10, needscons=False, eagerfreq=-1
         )
-        if np.isfinite(left()):
-            self.model.setParam("limits/time", max(0.0, left()))
+        if np.isfinite(time_left()):
+            self.model.setParam("limits/time", max(0.0, time_left()))
         if judge.room > 0.5:  # noqa: PLR2004 - whole costs
             self.model.setObjIntegral()
         self.model.setObjlimit(judge.cost - judge.sure + 1e-6)

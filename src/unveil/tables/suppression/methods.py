@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import OutOfTime, left, limited
+from unveil.run import OutOfTime, limited, time_left
 from unveil.tables.findings import Findings, audited
 from unveil.tables.suppression.everything import everything_needed
 from unveil.tables.suppression.gauss import by_elimination
@@ -72,7 +72,7 @@ def _gauss(problem: CellProblem, _effort: Effort, step: Step | None) -> _Choice:
 
 
 def _optimal(problem: CellProblem, effort: Effort, step: Step | None) -> _Choice:
-    best = optimum(problem, time_limit=_SEARCH * left(), solver=effort.solver, step=step)
+    best = optimum(problem, time_limit=_SEARCH * time_left(), solver=effort.solver, step=step)
     return _Choice(best.suppressed, best.bound, safe=best.start if best.start.safe else None)
 
 
@@ -117,7 +117,7 @@ def _attacked(problem: CellProblem, choice: _Choice, depth: Depth, step: Step | 
         return audited(problem, choice.suppressed, depth=depth, step=step)
     safe = choice.safe
     try:
-        if np.isfinite(left()) and depth != "enough":
+        if np.isfinite(time_left()) and depth != "enough":
             _, findings = mended(problem, choice.suppressed, "enough", step)
             safe = findings if findings.safe else safe
             return audited(problem, findings.pattern(len(problem)), depth=depth, step=step) if findings.safe else findings

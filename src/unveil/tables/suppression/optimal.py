@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import OutOfTime, check, left, limited
+from unveil.run import OutOfTime, check_time, limited, time_left
 from unveil.tables.findings import Findings, audited
 from unveil.tables.flows import FlowProgram, tasks_of
 from unveil.tables.insiders import spoiled
@@ -81,7 +81,7 @@ def optimum(
     """
     master_of(solver)  # a missing solver is reported before the work begins
     with limited(time_limit):
-        with limited(left() / 2):
+        with limited(time_left() / 2):
             start = _start(problem)
         search = _Search(problem, start, step)
         try:
@@ -208,7 +208,7 @@ class _Search:
         """Solve the linear relaxation of the master problem, as long as cuts raise its bound."""
         master = LinearMaster(self.problem.cost[self.free], self.free, self.cuts)
         for number in range(_ROUNDS):
-            check()
+            check_time()
             if self.closed:
                 return
             values, bound = master.solve()
@@ -223,7 +223,7 @@ class _Search:
 
     def branch(self, solver: str) -> None:
         """Solve the integer master problem, adding cuts until its choice is safe."""
-        check()
+        check_time()
         if self.closed:
             return
         master: Master = master_of(solver)(self.problem.cost[self.free], self.free, self.cuts)

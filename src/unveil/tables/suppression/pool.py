@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.tables.deadline import OutOfTime, check, left, limited
+from unveil.run import OutOfTime, check_time, limited, time_left
 from unveil.tables.intervals import Unknowns
 from unveil.tables.solver import LinearProgram
 from unveil.tables.suppression.kernel import Kernel, dearest
@@ -53,7 +53,7 @@ def thinned_by_pool(
     """
     kept = suppressed.copy()
     try:
-        with limited(_SHARE * left()):
+        with limited(_SHARE * time_left()):
             _thin(problem, kept, step)
     except OutOfTime:
         pass  # the cells published so far were not needed
@@ -65,7 +65,7 @@ def _thin(problem: CellProblem, kept: NDArray[np.bool_], step: Callable[[int, in
     pool = _Pool(problem, cells)
     order = dearest(problem, cells)
     for done, at in enumerate(order):
-        check()
+        check_time()
         pool.publish(at)
         kept[cells[at]] = not pool.published[at]
         if step is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from unveil.tables.deadline import check
+from unveil.run import check_time
 from unveil.tables.disclosure import owners
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ class EquationRows:
     def settle(self) -> None:
         """Suppress further cells until no equation by itself gives one away."""
         while self.waiting:
-            check()
+            check_time()
             row = self.waiting.popleft()
             while self.given_away(row):
-                check()
+                check_time()
                 cell = self._companion(row)
                 if cell < 0:
                     break  # only all equations together can say whether that matters
@@ -107,7 +107,7 @@ class EquationRows:
         """Publish again what no equation by itself needs, the most costly first."""
         secondary = np.flatnonzero(self.suppressed & ~self.problem.primary & ~self.problem.hidden)
         for cell in secondary[np.lexsort((secondary, -self.cost[secondary]))].tolist():
-            check()
+            check_time()
             rows = self.equations_of(cell)
             self.suppressed[cell] = False
             self.number[rows] -= 1

@@ -10,10 +10,9 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_time_limit, checked_word
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError
-from unveil.run import Progress, active_run, in_run
+from unveil.run import OutOfTime, Progress, active_run, in_run, limited
 from unveil.tables.apriori import Apriori
 from unveil.tables.crosstable import CrossTable
-from unveil.tables.deadline import OutOfTime, limited
 from unveil.tables.findings import Depth
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.rules import On, TableRule, rules_of
