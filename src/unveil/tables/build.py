@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,14 +115,10 @@ def table(  # noqa: PLR0913 - a public door
             raise TableError(
                 f"column {shown(value)} has negative values; give `signed`, and contributions are ranked by absolute value."
             )
-        return CrossTable(
-            dimensions=dimensions,
-            n=rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel(),
-            signed=signed,
-            shown=_published(dimensions, tables),
-            made=Provenance(counted.records, policy, counted.dropped, key=names, sensitive=names_of(value), weights=weights),
-            **rows.amounts(there, top),
-        )
+        made = Provenance(counted.records, policy, counted.dropped, key=names, sensitive=names_of(value), weights=weights)
+        shown_cells = _published(dimensions, tables)
+        n = rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel()
+        return rows.amounts(there, top).table(dimensions, n, shown_cells, made, signed=signed)
 
 
 def _amounts_at_source(
@@ -225,6 +221,32 @@ def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _CellAmounts:
+    """What the cells of a table, margins included, contain besides their records; the fields as in `CrossTable`."""
+
+    units: NDArray[np.int64]
+    holder: NDArray[np.int64]
+    value: NDArray[np.float64] | None = None
+    size: NDArray[np.float64] | None = None
+    top: NDArray[np.float64] | None = None
+    asked: NDArray[np.float64] | None = None
+
+    def table(
+        self,
+        dimensions: tuple[Classification, ...],
+        n: NDArray[np.int64],
+        published: NDArray[np.bool_] | None,
+        made: Provenance,
+        *,
+        signed: bool,
+    ) -> CrossTable:
+        """Return the table of these amounts."""
+        return CrossTable(
+            dimensions, n, self.units, self.value, self.size, self.top, self.asked, self.holder, published, signed, made
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
     """Combinations of dimensions, value and holding that occur.
 
@@ -282,7 +304,7 @@ class _Rows:
         whole = amounts.dtype.kind in "iu"
         return (np.rint(sums).astype(np.int64) if whole else sums).reshape(shape)
 
-    def amounts(self, there: Contributions | Holdings | None, top: int) -> dict[str, Any]:
+    def amounts(self, there: Contributions | Holdings | None, top: int) -> _CellAmounts:
         """Return the amounts of all cells, from the rows or from an engine."""
         if isinstance(there, Holdings):
             return self.by_engine(there, top)
@@ -290,13 +312,13 @@ class _Rows:
             return self.by_amounts(there)
         return self.by_record(top) if self.holder is None else self.by_holding(top)
 
-    def by_record(self, top: int) -> dict[str, Any]:
+    def by_record(self, top: int) -> _CellAmounts:
         """Return the amounts of all cells if every record is a contributor."""
         inner_n = self.summed(self.n)
         n = rolled_up(self.dimensions, inner_n).ravel()
         holder = alone_in(self.dimensions, inner_n)
         if self.x is None:
-            return {"units": n, "holder": holder}
+            return _CellAmounts(n, holder)
         inner = self._largest(self.cell, np.abs(self.x), self.n, top)
         tops = largest(self.dimensions, inner).reshape(-1, top)
         requests = None
@@ -305,9 +327,9 @@ class _Rows:
             requests = largest(self.dimensions, mine).ravel()
         value = rolled_up(self.dimensions, self.summed(self.x * self.n)).ravel()
         size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
-        return {"value": value, "size": size, "units": n, "holder": holder, "top": tops, "asked": requests}
+        return _CellAmounts(n, holder, value, size, tops, requests)
 
-    def by_amounts(self, there: Contributions) -> dict[str, Any]:
+    def by_amounts(self, there: Contributions) -> _CellAmounts:
         """Return the amounts of all cells from those that were computed at the source for the inner ones."""
         known = self.by_record(1)
         shape = tuple(len(one.leaves) for one in self.dimensions)
@@ -319,9 +341,9 @@ class _Rows:
         value = rolled_up(self.dimensions, self.summed(there.total)).ravel()
         size = rolled_up(self.dimensions, self.summed(there.size)).ravel()
         requests = None if there.asked is None else over_all(there.asked[:, None]).ravel()
-        return {**known, "value": value, "size": size, "top": over_all(there.top), "asked": requests}
+        return _CellAmounts(known.units, known.holder, value, size, over_all(there.top), requests)
 
-    def by_engine(self, there: Holdings, top: int) -> dict[str, Any]:
+    def by_engine(self, there: Holdings, top: int) -> _CellAmounts:
         """Return the amounts of all cells as computed by an engine, which knows the contributors."""
         above = []
         for dimension, leaves, ranks in zip(self.dimensions, self.leaves, there.ranks, strict=True):
@@ -340,10 +362,10 @@ class _Rows:
 
         if not np.array_equal(placed(cells.n), rolled_up(self.dimensions, self.summed(self.n)).ravel()):
             raise DataChangedError.while_counted(there.source.place)
-        columns: dict[str, Any] = {"units": placed(cells.units), "holder": placed(cells.holder, -1)}
+        found = _CellAmounts(placed(cells.units), placed(cells.holder, -1))
         if there.what.value is not None or there.what.weights is not None:
-            columns |= {"value": placed(cells.total), "size": placed(cells.size), "top": placed(cells.top)}
-        return columns if there.what.request is None else {**columns, "asked": placed(cells.asked)}
+            found = replace(found, value=placed(cells.total), size=placed(cells.size), top=placed(cells.top))
+        return found if there.what.request is None else replace(found, asked=placed(cells.asked))
 
     def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
         """Return the largest contributions of the inner cells; each row has `n` contributions of one size."""
@@ -351,7 +373,7 @@ class _Rows:
         times = np.minimum(n, top)
         return ranked(np.repeat(cell, times), np.repeat(size, times), int(np.prod(shape)), top).reshape(*shape, top)
 
-    def by_holding(self, top: int) -> dict[str, Any]:
+    def by_holding(self, top: int) -> _CellAmounts:
         """Return the amounts of all cells if several records may belong to one contributor.
 
         A contributor may lie in several inner cells, so each cell, including margins, is first summed by contributor.
@@ -367,16 +389,19 @@ class _Rows:
         holder = np.full(size, -1, dtype=np.int64)
         alone = units[cells] == 1
         holder[cells[alone]] = holders[alone]
-        columns: dict[str, Any] = {"units": units.astype(np.int64), "holder": holder}
+        found = _CellAmounts(units.astype(np.int64), holder)
         if self.x is not None:
-            columns["value"] = rolled_up(self.dimensions, self.summed(x)).ravel()
-            columns["top"] = ranked(cells, np.abs(sums), size, top)
-            columns["size"] = np.bincount(cells, weights=np.abs(sums), minlength=size)
+            found = replace(
+                found,
+                value=rolled_up(self.dimensions, self.summed(x)).ravel(),
+                size=np.asarray(np.bincount(cells, weights=np.abs(sums), minlength=size), dtype=np.float64),
+                top=ranked(cells, np.abs(sums), size, top),
+            )
         if self.asked is not None:
             mine = np.zeros(len(sums), dtype=bool)
             mine[pair[self.asked[row]]] = True
-            columns["asked"] = ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel()
-        return columns
+            found = replace(found, asked=ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel())
+        return found
 
     def _expanded(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return every row once for each cell it belongs to, as cells and rows."""

@@ -253,56 +253,85 @@ def probabilistic_linkage(
     agreed = cells.agreements(true[known], known)
     linked = float(links(cells, model, known, agreed).sum())
     rule = decided(model, false_matches / max(originals - 1, 1), false_nonmatches)
+    made = {
+        "false_matches": false_matches,
+        "false_nonmatches": false_nonmatches,
+        "iterations": iterations,
+        "tolerance": tolerance,
+        "true_pairs": true_pairs,
+        "missing": "a missing value agrees with nothing",
+        "version": __version__,
+    }
+    guided = float(links(cells, informed(counts, agreed), known, agreed).sum())
+    by_person = None if whose is None else _person_rates(cells, model, Targets.of(true, whose))
+    return _answer(cells, model, _Decisions.of(counts, rule, agreed), linked, guided, made, by_person)
+
+
+def _answer(
+    cells: RecordCells,
+    model: Fit,
+    decisions: _Decisions,
+    linked: float,
+    guided: float,
+    made: Mapping[str, Any],
+    by_person: PersonRates | None,
+) -> ProbabilisticLinkage:
+    """Return the answer, given the records that the attack links, and an intruder who knows the weights."""
+    originals, releases = len(cells.of_original), len(cells.of_release)
     return ProbabilisticLinkage(
         linked=linked / releases,
-        baseline=len(known) / releases / originals,
+        baseline=decisions.true_pairs / releases / originals,
         interval=share_bounds(linked, releases),
-        informed=float(links(cells, informed(counts, agreed), known, agreed).sum()) / releases,
+        informed=guided / releases,
         originals=originals,
         releases=releases,
-        true_pairs=len(known),
-        **_decisions(counts, rule, agreed),
-        **_fit_figures(model),
-        made={
-            "false_matches": false_matches,
-            "false_nonmatches": false_nonmatches,
-            "iterations": iterations,
-            "tolerance": tolerance,
-            "true_pairs": true_pairs,
-            "missing": "a missing value agrees with nothing",
-            "version": __version__,
-        },
-        by_person=None if whose is None else _person_rates(cells, model, Targets.of(true, whose)),
+        true_pairs=decisions.true_pairs,
+        matched=decisions.matched,
+        clerical=decisions.clerical,
+        unmatched=decisions.unmatched,
+        precision=decisions.precision,
+        recall=decisions.recall,
+        upper=decisions.rule.upper,
+        lower=decisions.rule.lower,
+        m=tuple(model.m.tolist()),
+        u=tuple(model.u.tolist()),
+        agreement=tuple(model.agreement().tolist()),
+        disagreement=tuple(model.disagreement().tolist()),
+        share_of_matches=model.share,
+        converged=model.converged,
+        iterations=model.iterations,
+        log_likelihood=model.log_likelihood,
+        made=made,
+        by_person=by_person,
     )
 
 
-def _decisions(counts: NDArray[np.int64], rule: LinkageRule, agreed: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what the rule decides about all pairs, and how often rightly, by field of the result."""
-    matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
-    matches = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
-    return {
-        "matched": matched,
-        "clerical": int(counts.sum()) - matched - unmatched,
-        "unmatched": unmatched,
-        "precision": matches / matched if matched else None,
-        "recall": matches / len(agreed) if len(agreed) else None,
-        "upper": rule.upper,
-        "lower": rule.lower,
-    }
+@dataclass(frozen=True, slots=True)
+class _Decisions:
+    """What the rule decides about all pairs, and how often rightly."""
 
+    rule: LinkageRule
+    true_pairs: int
+    matched: int
+    clerical: int
+    unmatched: int
+    precision: float | None
+    recall: float | None
 
-def _fit_figures(model: Fit) -> dict[str, Any]:
-    """Return what is reported of a fitted model, by field of the result."""
-    return {
-        "m": tuple(model.m.tolist()),
-        "u": tuple(model.u.tolist()),
-        "agreement": tuple(model.agreement().tolist()),
-        "disagreement": tuple(model.disagreement().tolist()),
-        "share_of_matches": model.share,
-        "converged": model.converged,
-        "iterations": model.iterations,
-        "log_likelihood": model.log_likelihood,
-    }
+    @classmethod
+    def of(cls, counts: NDArray[np.int64], rule: LinkageRule, agreed: NDArray[np.bool_]) -> _Decisions:
+        """Decide about every pattern of agreement, given how often each occurs and those of the true pairs."""
+        matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
+        matches = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
+        return cls(
+            rule=rule,
+            true_pairs=len(agreed),
+            matched=matched,
+            clerical=int(counts.sum()) - matched - unmatched,
+            unmatched=unmatched,
+            precision=matches / matched if matched else None,
+            recall=matches / len(agreed) if len(agreed) else None,
+        )
 
 
 def _person_rates(cells: RecordCells, model: Fit, targets: Targets) -> PersonRates:
