@@ -25,7 +25,7 @@ from unveil.measures.population import checked_sampling_fraction, checked_sizes
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CellWeights", "LoglinearUniqueness", "ModelOrder", "WeightUse", "expected_counts", "loglinear_uniqueness"]
+__all__ = ["CellWeights", "LoglinearUniqueness", "ModelFit", "ModelOrder", "WeightUse", "expected_counts", "loglinear_uniqueness"]
 
 ModelOrder: TypeAlias = Literal[1, 2]
 WeightUse: TypeAlias = Literal["cells", "pml", "ce"]
@@ -75,8 +75,6 @@ class LoglinearUniqueness:
         A confidence interval of `population_uniques`, or why there is none that could be trusted.
     fit, fit_reason
         How far the model is off, by the diagnostics of Skinner and Shlomo, or why that was not computed.
-    population_unique_share, correct_match_share
-        Both as shares of the sample uniques; None if there are none.
     unique_cells
         Where the sample uniques are among the cells given.
     uniqueness, match
@@ -99,14 +97,22 @@ class LoglinearUniqueness:
     interval_reason: str | None
     fit: ModelFit | None
     fit_reason: str | None
-    population_unique_share: float | None
-    correct_match_share: float | None
     unique_cells: NDArray[np.int64]
     uniqueness: NDArray[np.float64]
     match: NDArray[np.float64]
     converged: bool
     cycles: int
     deviation: float
+
+    @property
+    def population_unique_share(self) -> float | None:
+        """The expected population uniques as a share of the sample uniques; None if there are none."""
+        return self.population_uniques / self.sample_uniques if self.sample_uniques else None
+
+    @property
+    def correct_match_share(self) -> float | None:
+        """The expected correct matches as a share of the sample uniques; None if there are none."""
+        return self.correct_matches / self.sample_uniques if self.sample_uniques else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
@@ -242,8 +248,7 @@ def loglinear_uniqueness(
     """
     pi = checked_sampling_fraction(sampling_fraction)
     counts = checked_sizes(n, "n")
-    columns = _checked_codes(codes, sizes, len(counts))
-    at = np.flatnonzero(counts == 1)
+    columns, at = _checked_codes(codes, sizes, len(counts)), np.flatnonzero(counts == 1)
     wanted = _terms(order, len(columns)) if terms is None else terms
     if weights is None:
         model = fitted_table(columns, sizes, counts, wanted)
@@ -251,7 +256,7 @@ def loglinear_uniqueness(
     else:
         model, unsampled = _weighted(columns, sizes, counts, wanted, weights)
     uniqueness, match = np.exp(-unsampled[at]), _expected_match(counts, unsampled)
-    table_cells = math.prod(int(size) for size in sizes)
+    matched, table_cells = match[at], math.prod(int(size) for size in sizes)
     unequal = weights if weights is not None and weights.differ(counts) else None
     reason = _unchecked(table_cells, unequal, interactions=any(len(term) > 1 for term in wanted))
     fit = _checked(model, counts, pi, unequal, lambda: fitted_table(columns, sizes, counts, wanted)) if reason is None else None
@@ -265,7 +270,8 @@ def loglinear_uniqueness(
         sample_uniques=len(at),
         sampling_fraction=pi,
         order=order if terms is None else max([1, *map(len, terms)]),
-        **_unique_figures(uniqueness, match[at]),
+        population_uniques=float(uniqueness.sum()),
+        correct_matches=float(matched.sum()),
         expected=float((counts * match).sum()),
         highest=float(match.max()) if len(match) else None,
         interval=interval if isinstance(interval, Interval) else None,
@@ -274,22 +280,11 @@ def loglinear_uniqueness(
         fit_reason=reason,
         unique_cells=at,
         uniqueness=uniqueness,
-        match=match[at],
+        match=matched,
         converged=model.deviation <= CLOSE_ENOUGH,
         cycles=model.cycles,
         deviation=model.deviation,
     )
-
-
-def _unique_figures(uniqueness: NDArray[np.float64], match: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the expected numbers of population uniques and of right matches among sample uniques, with their shares."""
-    alone, matched, uniques = float(uniqueness.sum()), float(match.sum()), len(match)
-    return {
-        "population_uniques": alone,
-        "correct_matches": matched,
-        "population_unique_share": alone / uniques if uniques else None,
-        "correct_match_share": matched / uniques if uniques else None,
-    }
 
 
 def expected_counts(

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from unveil.measures.interval import Interval
+from unveil.results.figures import Figures
 from unveil.run import active_run
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ _LARGE = (
 _UNDER = "the model follows the sample and understates the risk; use the model of independence, or coarser values"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFit:
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelFit(Figures):
     """How far a log-linear model is off, by Skinner and Shlomo.
 
     Attributes
@@ -64,7 +65,7 @@ class ModelFit:
     verdict
         fits, overstates or understates, at the level of 5 %.
     spread
-        The standard deviation of `uniques_error` if the model holds.
+        The standard deviation of `uniques_error` if the model holds; it is not reported.
     """
 
     uniques_error: float
@@ -72,17 +73,7 @@ class ModelFit:
     matches_error: float
     matches_z: float
     verdict: Verdict
-    spread: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "uniques_error": self.uniques_error,
-            "uniques_z": self.uniques_z,
-            "matches_error": self.matches_error,
-            "matches_z": self.matches_z,
-            "verdict": self.verdict,
-        }
+    spread: float = field(metadata={"name": None})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

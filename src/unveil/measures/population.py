@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from unveil.measures.uniqueness_models import (
     snb_uniques,
     zayatz_uniques,
 )
+from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,8 +42,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class PopulationUniqueness:
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationUniqueness(Figures):
     """The population uniques that each model sees, and the model that Dankar's rule chooses.
 
     Attributes
@@ -69,21 +70,6 @@ class PopulationUniqueness:
     snb: UniquesEstimate
     dankar: UniquesEstimate
     decision: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "records": self.records,
-            "classes": self.classes,
-            "sample_uniques": self.sample_uniques,
-            "population": self.population,
-            "sampling_fraction": self.sampling_fraction,
-            "pitman": self.pitman.to_dict(),
-            "zayatz": self.zayatz.to_dict(),
-            "snb": self.snb.to_dict(),
-            "dankar": self.dankar.to_dict(),
-            "decision": self.decision,
-        }
 
 
 def population_uniqueness(

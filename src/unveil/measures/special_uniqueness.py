@@ -11,8 +11,8 @@ Uniqueness is a matter of records, not of sampling weights; a null is a value li
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from unveil.counts import Counts
 from unveil.counts.subsets import largest_subsets
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import jsonable
+from unveil.results.figures import Figures
+from unveil.results.masking import MASK
 from unveil.run import Progress, in_run
 
 if TYPE_CHECKING:
@@ -30,7 +32,39 @@ if TYPE_CHECKING:
 
     from unveil.counts.minimal_uniques import MinimalUniques
 
-__all__ = ["SpecialUniques", "dis_risk", "special_uniqueness"]
+__all__ = ["SpecialSummary", "SpecialUnique", "SpecialUniques", "dis_risk", "special_uniqueness"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpecialUnique(Figures):
+    """One record that is unique: its values, its scores, how many minimal sample uniques it has, and the smallest of them."""
+
+    held: Mapping[str, Any] = field(metadata={"name": "values"})
+    score: int
+    dis_score: float
+    msu_by_size: Mapping[str, int]
+    smallest_msu: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpecialSummary(Figures):
+    """The totals of `SpecialUniques`, what each attribute contributes, and the records with the highest scores."""
+
+    key: Sequence[str]
+    records: int
+    max_size: int
+    sample_uniques: int
+    special_uniques: int
+    msu_by_size: Mapping[str, int]
+    max_score: int
+    dis_fraction: float
+    dis: float
+    contribution: Mapping[str, float]
+    worst: Sequence[SpecialUnique]
+
+    def without_values(self) -> SpecialSummary:
+        """Return the same without the values of the records, each of which is one person."""
+        return replace(self, worst=[replace(one, held=dict.fromkeys(one.held, MASK)) for one in self.worst])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -124,32 +158,36 @@ class SpecialUniques:
         scored = np.flatnonzero(self.score)
         return [int(cell) for cell in scored[np.argsort(-self.score[scored], kind="stable")[:top]]]
 
-    def to_dict(self, top: int = 10) -> dict[str, Any]:
-        """Return the totals and the `top` riskiest records, described by their values, as plain Python values."""
-        return {
-            "key": list(self.key),
-            "records": self.counts.records,
-            "max_size": self.max_size,
-            "sample_uniques": self.sample_uniques,
-            "special_uniques": self.special_uniques,
-            "msu_by_size": _by_size(self.msu_by_size.sum(axis=0, dtype=np.int64)),
-            "max_score": self.max_score,
-            "dis_fraction": self.dis_fraction,
-            "dis": self.dis,
-            "contribution": dict(zip(self.key, self.contribution.tolist(), strict=True)),
-            "worst": [self._described(cell) for cell in self.worst(top)],
-        }
+    def summary(self, top: int = 10) -> SpecialSummary:
+        """Return the totals and the `top` riskiest records, described by their values."""
+        return SpecialSummary(
+            key=list(self.key),
+            records=self.counts.records,
+            max_size=self.max_size,
+            sample_uniques=self.sample_uniques,
+            special_uniques=self.special_uniques,
+            msu_by_size=_by_size(self.msu_by_size.sum(axis=0, dtype=np.int64)),
+            max_score=self.max_score,
+            dis_fraction=self.dis_fraction,
+            dis=self.dis,
+            contribution=dict(zip(self.key, self.contribution.tolist(), strict=True)),
+            worst=[self._described(cell) for cell in self.worst(top)],
+        )
 
-    def _described(self, cell: int) -> dict[str, Any]:
+    def to_dict(self, top: int = 10) -> dict[str, Any]:
+        """Return the same as plain Python values."""
+        return self.summary(top).to_dict()
+
+    def _described(self, cell: int) -> SpecialUnique:
         minimal = self.minimal_uniques(cell)
         columns = zip(self.counts.columns, self.counts.codes, strict=True)
-        return {
-            "values": {column.name: jsonable(column.values[int(codes[cell])]) for column, codes in columns},
-            "score": self.exact_score(cell),
-            "dis_score": float(self.dis_score[cell]),
-            "msu_by_size": _by_size(self.msu_by_size[cell]),
-            "smallest_msu": [list(subset) for subset in minimal if len(subset) == len(minimal[0])],
-        }
+        return SpecialUnique(
+            held={column.name: jsonable(column.values[int(codes[cell])]) for column, codes in columns},
+            score=self.exact_score(cell),
+            dis_score=float(self.dis_score[cell]),
+            msu_by_size=_by_size(self.msu_by_size[cell]),
+            smallest_msu=[list(subset) for subset in minimal if len(subset) == len(minimal[0])],
+        )
 
 
 @in_run

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+
+from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,8 +63,8 @@ _NO_CONVERGENCE = "the likelihood has no maximum inside the model's parameter sp
 _TOO_MANY = "the estimated number of classes is larger than the population"
 
 
-@dataclass(frozen=True, slots=True)
-class UniquesEstimate:
+@dataclass(frozen=True, slots=True, eq=False)
+class UniquesEstimate(Figures):
     """The population uniques that one model sees.
 
     Attributes
@@ -95,18 +97,9 @@ class UniquesEstimate:
     cut: bool = False
     reason: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
-        return {
-            "model": self.model,
-            "value": self.value,
-            "share": self.share,
-            "sample_value": self.sample_value,
-            "sample_share": self.sample_share,
-            "parameters": dict(self.parameters),
-            "cut": self.cut,
-            "reason": self.reason,
-        }
+    def _reported(self) -> Collection[str]:
+        """Return what is reported in any case: whether the value was cut, and the reason, if only that there is none."""
+        return ("cut", "reason")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.measures.individual import UNDERSTATES
 from unveil.measures.units import noun
@@ -13,8 +13,10 @@ from unveil.results.masking import MASK, DecidingClass
 from unveil.results.numbers import counted
 
 if TYPE_CHECKING:
+    from unveil.measures.loglinear import ModelFit
     from unveil.models.base import Measured
     from unveil.models.measure import Measurement
+    from unveil.models.risk_sections import MatchRisk, UniqueByModel
 
 __all__ = ["view_of"]
 
@@ -132,44 +134,41 @@ def _notes(measured: Measurement) -> list[str]:
         notes.append(f"{counted(measured.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
     if "individual_exact" in measured.risk:
         notes.append(f"Risk of a record: read the log-linear figure. Individual risk from weights {UNDERSTATES}.")
-        notes.append(_fit_of_matches(measured.risk["loglinear"]))
-    if "special" in measured.uniqueness:
-        special = measured.uniqueness["special"]
+        if measured.risk.loglinear is not None:
+            notes.append(_fit_of_matches(measured.risk.loglinear))
+    special, simple = measured.uniqueness.special, measured.uniqueness.simple
+    model, estimated = measured.uniqueness.loglinear, measured.uniqueness.population
+    if special is not None:
         notes.append(
-            f"SUDA: {special['special_uniques']:,} special uniques, highest score {special['max_score']:,}; "
-            "the whole answer has all."
+            f"SUDA: {special.special_uniques:,} special uniques, highest score {special.max_score:,}; the whole answer has all."
         )
-    if "simple" in measured.uniqueness:
-        simple = measured.uniqueness["simple"]
-        notes.append(
-            f"{simple['population_uniques']:,} of {simple['sample_uniques']:,} sample uniques are unique in the population."
-        )
-    if "loglinear" in measured.uniqueness:
-        notes.append(_loglinear(measured.uniqueness["loglinear"]))
-    if "population" in measured.uniqueness:
-        chosen = measured.uniqueness["population"]["dankar"]
-        if chosen["value"] is not None:
-            notes.append(f"Population uniques: about {chosen['value']:,.0f} ({chosen['model']}, by Dankar's rule).")
+    if simple is not None:
+        notes.append(f"{simple.population_uniques:,} of {simple.sample_uniques:,} sample uniques are unique in the population.")
+    if model is not None:
+        notes.append(_loglinear(model))
+    if estimated is not None and estimated.dankar.value is not None:
+        chosen = estimated.dankar
+        notes.append(f"Population uniques: about {chosen.value:,.0f} ({chosen.model}, by Dankar's rule).")
     return notes
 
 
-def _loglinear(model: dict[str, Any]) -> str:
+def _loglinear(model: UniqueByModel) -> str:
     """Say how many sample uniques are population uniques, within which bounds, and whether the model fits."""
-    words = f"Log-linear model: {model['population_uniques']:,.1f} of the sample uniques are unique in the population"
-    if model["interval"] is not None:
-        inside = model["interval"]
-        words += f", {100.0 * inside['confidence']:.4g} % interval {inside['low']:,.0f} to {inside['high']:,.0f}"
+    words = f"Log-linear model: {model.population_uniques:,.1f} of the sample uniques are unique in the population"
+    inside = model.interval
+    if inside is not None:
+        words += f", {100.0 * inside.confidence:.4g} % interval {inside.low:,.0f} to {inside.high:,.0f}"
     else:
-        words += f"; no interval: {model['interval_reason']}"
-    return f"{words}. {_verdict(model['fit'], model['fit_reason'], 'uniques_z')}"
+        words += f"; no interval: {model.interval_reason}"
+    return f"{words}. {_verdict(model.fit, model.fit_reason, 'uniques_z')}"
 
 
-def _fit_of_matches(model: dict[str, Any]) -> str:
-    words = f"Log-linear model: {model['expected']:,.1f} correct matches expected, {model['sampling_fraction']:.2%} being sampled"
-    return f"{words}. {_verdict(model['fit'], model['fit_reason'], 'matches_z')}"
+def _fit_of_matches(model: MatchRisk) -> str:
+    words = f"Log-linear model: {model.expected:,.1f} correct matches expected, {model.sampling_fraction:.2%} being sampled"
+    return f"{words}. {_verdict(model.fit, model.fit_reason, 'matches_z')}"
 
 
-def _verdict(fit: dict[str, Any] | None, reason: str | None, z: str) -> str:
+def _verdict(fit: ModelFit | None, reason: str | None, z: Literal["uniques_z", "matches_z"]) -> str:
     if fit is None:
         return f"Its fit was not checked: {reason}."
-    return f"Its fit: {_VERDICTS[fit['verdict']]} (z = {fit[z]:,.1f})."
+    return f"Its fit: {_VERDICTS[fit.verdict]} (z = {fit[z]:,.1f})."

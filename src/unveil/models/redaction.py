@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from unveil.results.masking import MASK, DecidingClass, is_masked, masked_class, without_values
+from unveil.results.masking import DecidingClass, is_masked, masked_class, without_values
 
 if TYPE_CHECKING:
     from unveil.models.measure import Measurement
@@ -50,8 +50,7 @@ def _without_singles(uniqueness: Uniqueness) -> Uniqueness:
     """Return the uniqueness without the values of the special uniques, each of which is one person."""
     if uniqueness.special is None:
         return uniqueness
-    worst = [{**one, "values": dict.fromkeys(one["values"], MASK)} for one in uniqueness.special["worst"]]
-    return replace(uniqueness, special={**uniqueness.special, "worst": worst})
+    return replace(uniqueness, special=uniqueness.special.without_values())
 
 
 def _names_hidden(shown: DecidingClass, hidden: Mapping[str, frozenset[Any]]) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from unveil.models.measure_options import MeasureOptions
 from unveil.models.population import Population
 from unveil.results.figures import Figures
 from unveil.results.masking import DecidingClass
+
+if TYPE_CHECKING:
+    from unveil.measures.interval import Interval
+    from unveil.measures.loglinear import ModelFit
+    from unveil.measures.population import PopulationUniqueness
+    from unveil.measures.special_uniqueness import SpecialSummary
 
 __all__ = [
     "MatchRisk",
@@ -44,7 +50,7 @@ class MatchRisk(Figures):
     rate: float
     expected: float
     sampling_fraction: float
-    fit: Mapping[str, Any] | None
+    fit: ModelFit | None
     fit_reason: str | None
 
 
@@ -118,10 +124,10 @@ class UniqueByModel(Figures):
     interactions: Sequence[Any]
     sample_uniques: int
     population_uniques: float
-    interval: Mapping[str, Any] | None
+    interval: Interval | None
     interval_reason: str | None
     correct_matches: float
-    fit: Mapping[str, Any] | None
+    fit: ModelFit | None
     fit_reason: str | None
     converged: bool
 
@@ -132,9 +138,9 @@ class Uniqueness(Figures):
 
     sample: UniqueInSample
     simple: UniqueInBoth | None = None
-    population: Mapping[str, Any] | None = None
+    population: PopulationUniqueness | None = None
     loglinear: UniqueByModel | None = None
-    special: Mapping[str, Any] | None = None
+    special: SpecialSummary | None = None
 
 
 def risks(
@@ -159,9 +165,8 @@ def _matches(cells: Counts) -> MatchRisk:
     sizes = [len(column.values) for column in cells.columns]
     weights = CellWeights(cells.mass)
     fitted = loglinear_uniqueness(cells.codes, sizes, cells.n, sampling_fraction=fraction, weights=weights)
-    fit = None if fitted.fit is None else fitted.fit.to_dict()
     return MatchRisk(
-        fitted.highest, fitted.expected / fitted.records, fitted.expected, fraction, fit, fit_reason=fitted.fit_reason
+        fitted.highest, fitted.expected / fitted.records, fitted.expected, fraction, fitted.fit, fit_reason=fitted.fit_reason
     )
 
 
@@ -196,15 +201,14 @@ def uniqueness(
     if sampling_fraction is not None:
         from unveil.measures.population import population_uniqueness
 
-        estimated = population_uniqueness(classes.own, sampling_fraction=sampling_fraction).to_dict()
-        section = replace(section, population=estimated)
+        section = replace(section, population=population_uniqueness(classes.own, sampling_fraction=sampling_fraction))
     if options.loglinear is not None:
         section = replace(section, loglinear=_loglinear(counts.over(keys), sampling_fraction, options.loglinear))
     if options.special:
         from unveil.measures.special_uniqueness import special_uniqueness
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
-        section = replace(section, special=special_uniqueness(counts, keys, dis_fraction=fraction).to_dict())
+        section = replace(section, special=special_uniqueness(counts, keys, dis_fraction=fraction).summary())
     return section
 
 
@@ -222,10 +226,10 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str)
         interactions=terms,
         sample_uniques=fitted.sample_uniques,
         population_uniques=fitted.population_uniques,
-        interval=None if fitted.interval is None else fitted.interval.to_dict(),
+        interval=fitted.interval,
         interval_reason=fitted.interval_reason,
         correct_matches=fitted.correct_matches,
-        fit=None if fitted.fit is None else fitted.fit.to_dict(),
+        fit=fitted.fit,
         fit_reason=fitted.fit_reason,
         converged=fitted.converged,
     )

@@ -14,7 +14,8 @@ class Figures(Mapping[str, Any]):
 
     A field with a default, such as the reason why a figure is undefined, is left out as long as it has that default. A field
     named in `flat` is a section itself, whose figures stand among those of this one. If a field's name in JSON means something
-    else here (`values`), the field has another name, and that of the JSON in its metadata.
+    else here (`values`), the field has another name, and that of the JSON in its metadata; if that name is None, the field is not
+    reported.
 
     Examples
     --------
@@ -73,9 +74,9 @@ class Figures(Mapping[str, Any]):
         reported = self._reported()
         figures: dict[str, Any] = {}
         for one in fields(own):
-            value = getattr(self, one.name)
-            if one.default is MISSING or value != one.default or one.name in reported:
-                figures |= value.items() if one.name in self.flat else {one.metadata.get("name", one.name): value}
+            value, name = getattr(self, one.name), one.metadata.get("name", one.name)
+            if name is not None and (one.default is MISSING or value != one.default or one.name in reported):
+                figures |= value.items() if one.name in self.flat else {name: value}
         return figures
 
 
