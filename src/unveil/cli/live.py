@@ -113,7 +113,7 @@ class LiveView:
             return Group(Text(repr(window), style="bold"), head, *alarms, Text(_NO_CLASSES, style="dim"))
         riskiest = Table("riskiest classes", "size", "posterior", box=box.SIMPLE_HEAD)
         for row in window.riskiest(_CLASSES):
-            riskiest.add_row(Text(row["class"]), "-" if row["size"] is None else f"{row['size']:,}", number(row["posterior"]))
+            riskiest.add_row(Text(row.shown), "-" if row.size is None else f"{row.size:,}", number(row.posterior))
         return Group(Text(repr(window), style="bold"), head, *alarms, riskiest)
 
 

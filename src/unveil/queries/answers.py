@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from unveil.queries.inquiry import Statistic
 from unveil.queries.policies.base import REASONS, Decision
 from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results.figures import Figures
 from unveil.results.numbers import number
 
-__all__ = ["Answer", "Explanation", "Number"]
+__all__ = ["Answer", "BudgetUse", "Explanation", "Number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,19 @@ def _shown(decision: Decision) -> str:
     return f"{number(decision.value)}{error}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BudgetUse(Figures):
+    """What an analyst and all together have spent by one policy, the limits, and what these guarantee, in its own terms."""
+
+    flat: ClassVar[tuple[str, ...]] = ("guarantee",)
+    unit: str
+    spent: float
+    limit: float | None
+    all_spent: float
+    all_limit: float | None
+    guarantee: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Explanation(Result):
     """What a question would cost, before anything is spent. It reveals nothing about the data.
@@ -163,7 +177,7 @@ class Explanation(Result):
     """
 
     rows: tuple[Mapping[str, Any], ...]
-    budget: Mapping[str, Mapping[str, Any]]
+    budget: Mapping[str, BudgetUse]
     notes: tuple[str, ...] = ()
 
     @property

@@ -15,7 +15,7 @@ from unveil.errors import ArgumentError, listed, shown
 from unveil.ledger import Book, Entry, Ledger
 from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
 from unveil.mechanisms.differential_privacy.ledger import Account, BudgetSpentError, PrivacyLedger
-from unveil.queries.answers import Answer, Explanation, Number
+from unveil.queries.answers import Answer, BudgetUse, Explanation, Number
 from unveil.queries.disclosure import LedgerDisclosure, disclosed
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.inquiry import Inquiry, Statistic
@@ -416,10 +416,10 @@ def _check_analyst(analyst: str) -> None:
         raise ArgumentError(f"an analyst's name must be a printable text of up to {_LONGEST_NAME} characters.")
 
 
-def _budget(book: Book, policy: GatePolicy, analyst: str) -> dict[str, Any]:
+def _budget(book: Book, policy: GatePolicy, analyst: str) -> BudgetUse:
     own, whole = (None if limit is None else policy.spent(limit) for limit in policy.limits)
     spent, all_spent = (policy.spent(book.spent(policy.name, who)) for who in (analyst, None))
-    return {"unit": policy.unit, "spent": spent, "limit": own, "all_spent": all_spent, "all_limit": whole, **policy.guarantee()}
+    return BudgetUse(policy.unit, spent, own, all_spent, whole, policy.guarantee())
 
 
 def _remembered(entry: Entry) -> Decision:

@@ -21,6 +21,7 @@ from unveil.measures.discrimination import DiscriminationRate, rate_of
 from unveil.measures.kinds import IdentifierKind
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
+from unveil.results.figures import Figures
 from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import number
 
@@ -30,6 +31,7 @@ __all__ = [
     "KeySet",
     "NeedFigure",
     "NeedSet",
+    "RiskyClass",
     "WindowFigures",
     "class_sizes",
     "key_figures",
@@ -291,7 +293,16 @@ def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
     return NeedFigure(one.need.name, rate.value, rate.adjusted, met)
 
 
-def riskiest(counts: Counts, one: KeySet, most: int) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskyClass(Figures):
+    """A class that discloses much: its values as they may be shown, its size if it may be, and its posterior rate."""
+
+    shown: str = field(metadata={"name": "class"})
+    size: int | None
+    posterior: float
+
+
+def riskiest(counts: Counts, one: KeySet, most: int) -> list[RiskyClass]:
     """Return the classes that disclose most, masked as in reports: values of small or disclosing classes are not shown."""
     try:
         table = _rate(counts, one).table
@@ -302,7 +313,5 @@ def riskiest(counts: Counts, one: KeySet, most: int) -> list[dict[str, Any]]:
         size, masked = int(table.classes.n[at]), bool(table.telling[at]) or int(table.classes.n[at]) < SMALL
         values = [column.values[int(codes[at])] for column, codes in zip(table.classes.columns, table.classes.codes, strict=True)]
         shown = MASK if masked else ", ".join("-" if value is None else str(value) for value in values)
-        rows.append(
-            {"class": shown, "size": size if not masked or size < SMALL else None, "posterior": float(table.posterior[at])}
-        )
+        rows.append(RiskyClass(shown, size if not masked or size < SMALL else None, float(table.posterior[at])))
     return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +13,7 @@ from unveil.errors import CountsError, UndefinedMeasureError
 from unveil.measures.kinds import IdentifierKind
 from unveil.sources.objects import column_of_objects
 from unveil.stream.approximate import estimated_key, unknown_need
-from unveil.stream.figures import KeyFigures, KeySet, NeedFigure, NeedSet, key_figures, need_figure, riskiest
+from unveil.stream.figures import KeyFigures, KeySet, NeedFigure, NeedSet, RiskyClass, key_figures, need_figure, riskiest
 
 __all__ = ["Measures"]
 
@@ -71,7 +70,7 @@ class Measures:
             return {one.need.name: unknown_need(one) for one in self._needs}
         return {one.need.name: need_figure(self.table(), one) for one in self._needs}
 
-    def riskiest(self, most: int) -> list[dict[str, Any]]:
+    def riskiest(self, most: int) -> list[RiskyClass]:
         """Return the classes of the first key that disclose most, masked; none if figures are estimates."""
         return riskiest(self.table(), self._sets[0], most) if self.share == 1.0 else []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import counted, number
-from unveil.stream.figures import WindowFigures
+from unveil.stream.figures import RiskyClass, WindowFigures
 
 __all__ = ["Series", "Undecided", "WatchRun"]
 
@@ -97,7 +97,7 @@ class WatchRun(Result):
     figures: int
     left_out: Mapping[str, int]
     alarms: Sequence[str]
-    riskiest: Sequence[Mapping[str, Any]]
+    riskiest: Sequence[RiskyClass]
     undecided: Sequence[Undecided] = ()
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class WatchRun(Result):
             "left_out": dict(self.left_out),
             "alarms": list(self.alarms),
             "undecided": [asdict(one) for one in self.undecided],
-            "riskiest": [dict(row) for row in self.riskiest],
+            "riskiest": [row.to_dict() for row in self.riskiest],
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -165,7 +165,7 @@ class WatchRun(Result):
             for point in self.points[-_SHOWN:]
         )  # fmt: skip
         last = Table(("window", "to", "records", "rate", "k", "uniques", "alarms"), rows, title="The last windows")
-        risk = tuple((row["class"], "-" if row["size"] is None else row["size"], row["posterior"]) for row in self.riskiest)
+        risk = tuple((row.shown, "-" if row.size is None else row.size, row.posterior) for row in self.riskiest)
         shown = Table(("class", "size", "posterior"), risk, title="Classes of the last window that disclose most")
         rules = tuple((one.rule, one.windows, one.reason) for one in self.undecided)
         undecided = Table(("rule", "windows", "why"), rules, title="Rules of the policy that were not judged, and so are not met")

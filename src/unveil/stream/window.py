@@ -25,7 +25,7 @@ from unveil.sources import Data
 from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived import Derived
 from unveil.stream.fields import Fields
-from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
+from unveil.stream.figures import KeyFigures, NeedFigure, RiskyClass, WindowFigures
 from unveil.stream.measuring import Measures
 from unveil.stream.reading import Reader, Reading
 from unveil.stream.settings import check_extent, checked_step, expiry_of, key_sets, need_sets, sampling
@@ -218,7 +218,7 @@ class Window:
         """What each key discloses."""
         return self._measures.keys()
 
-    def riskiest(self, most: int = 5) -> list[dict[str, Any]]:
+    def riskiest(self, most: int = 5) -> list[RiskyClass]:
         """Return the classes of the first key that disclose most, masked as in reports."""
         return self._measures.riskiest(most) if self.records else []
 
