@@ -84,5 +84,10 @@ def test_a_limit_within_another_ends_with_it() -> None:
 
 
 def test_a_limit_must_be_some_time() -> None:
-    with pytest.raises(ArgumentError, match="time_limit"):
-        table().suppress("threshold=3", time_limit=-1)
+    for work in (
+        lambda: table().suppress("threshold=3", time_limit=-1),
+        lambda: unveil.tables.adjust(table(), "threshold=3", time_limit=-1),
+        lambda: unveil.tables.round_table(table(), base=3, time_limit=-1),
+    ):
+        with pytest.raises(ArgumentError, match="time_limit is -1; it must be at least 0"):
+            work()
