@@ -162,14 +162,10 @@ def test_no_room_reaches_past_the_front_door_of_another(room: str) -> None:
 
 
 ON_PURPOSE = {
-    ("results", "results._altair", "results.cells", "results.displayed", "results.html_view", "results.terminal"): (
-        "a result shows itself, in forms that are loaded when they are asked for"
+    ("tables.crosstable", "tables.suppression.suppress"): (
+        "a table has the method that suppresses its cells, and that takes a table of costs, too: the method is one call, while a "
+        "base class without it would be what every rule, attack and perturbation is typed with"
     ),
-    (
-        "tables.classification",
-        "tables.files.hierarchies",
-    ): "a classification may be given as a file, which is made of classifications",
-    ("tables.crosstable", "tables.suppression.suppress"): "a table has the method that protects it",
 }
 """Modules that import each other inside functions, and why."""
 

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from unveil.results import Figure, Result, Table, View, _of_one_type
+from unveil.results import Figure, Result, Table, View
 from unveil.results.cells import risk_colour, visible
 from unveil.results.html_view import html_parts, to_html
 from unveil.results.numbers import number
 from unveil.results.terminal import to_rich
+from unveil.results.values import of_one_type
 
 SUBSETS = Table(
     columns=("key", "size", "DR", "kind"),
@@ -375,6 +376,6 @@ def test_a_result_shows_itself() -> None:
 
 
 def test_values_that_no_library_holds_are_text_in_a_frame() -> None:
-    assert _of_one_type([Path("x"), None]) == ["x", None]
-    assert _of_one_type([Decimal("1.50")]) == ["1.50"]
-    assert _of_one_type([np.int64(3)]) == [3]
+    assert of_one_type([Path("x"), None]) == ["x", None]
+    assert of_one_type([Decimal("1.50")]) == ["1.50"]
+    assert of_one_type([np.int64(3)]) == [3]

@@ -32,8 +32,7 @@ from unveil.models.redaction import redacted
 from unveil.models.requirements import parse_models
 from unveil.partitions import Partition
 from unveil.project import Project
-from unveil.results import Provenance, Result, View
-from unveil.results.displayed import Displayed
+from unveil.results import Displayed, Provenance, Result, View
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run

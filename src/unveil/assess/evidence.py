@@ -20,9 +20,8 @@ from unveil import __version__
 from unveil.credentials import without_credentials
 from unveil.project import Policy, Project
 from unveil.randomness import read_key
-from unveil.results import Table, View, jsonable
+from unveil.results import Displayed, Table, View, jsonable
 from unveil.results.dates import moment
-from unveil.results.displayed import Displayed
 from unveil.sources import Data, Source, open_source
 from unveil.sources.files.globs import files_at
 from unveil.sources.files.inputs import locate

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli import requirements
 from unveil.cli.completion import preset_names
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import (
@@ -87,8 +88,6 @@ class TrialOptions:
 
     def meanings(self, inputs: Inputs) -> dict[str, Any]:
         """Return the column of persons, which may be the original's, and the hierarchies and orders of sensitive attributes."""
-        from unveil.cli import requirements
-
         sensitive = inputs.sensitive or ()
         return {
             "person": self.person,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.options import Json, Key, Missing, NullPolicy, Out, PartitionFile, ProjectFile, Sensitive, pair_of
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 
 if TYPE_CHECKING:
@@ -318,8 +319,6 @@ def client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str
 
 def _fingerprint(source: str, settings: Mapping[str, Any], alarms: AlarmOptions, kept: KeepingOptions) -> dict[str, Any]:
     """Return what makes a command this one: options that change what is counted, or what becomes of it."""
-    from unveil.credentials import without_credentials
-
     plain = {name: value for name, value in settings.items() if name not in ("partitions", "derived", "needs")}
     plain["partitions"] = {column: block.to_dict() for column, block in settings["partitions"].items()}
     plain["derived"] = {name: repr(rule) for name, rule in settings["derived"].items()}

@@ -17,6 +17,7 @@ from unveil.errors import ArgumentError, PartitionError, shown
 from unveil.partitions import Partition
 from unveil.partitions.files import PathLike
 from unveil.project._table import TomlTable, read_table
+from unveil.project.presets import PRESETS
 from unveil.project.rules import DISTANCE_WORDS, RULES, Rule
 from unveil.project.toml_text import written
 
@@ -64,8 +65,6 @@ class Policy:
 
     def in_force(self) -> tuple[Rule, ...]:
         """Return the rules of the presets and the policy's own, each once."""
-        from unveil.project.presets import PRESETS
-
         rules = {rule.place: rule for name in self.presets for rule in PRESETS[name].rules}
         for rule in self.rules:
             rules[rule.place] = replace(rule, question=rules[rule.place].question) if rule.place in rules else rule
@@ -81,8 +80,6 @@ class Policy:
     @checked_arguments
     def preset(cls, name: str) -> Policy:
         """Return the policy that consists of one preset."""
-        from unveil.project.presets import PRESETS
-
         if name not in PRESETS:
             raise ArgumentError.not_one_of("preset", name, tuple(PRESETS))
         return cls(name, (name,))
@@ -128,8 +125,6 @@ def write_policy(policy: Policy, relative: Callable[[Path], str]) -> Iterator[st
 
 
 def _read_presets(table: TomlTable) -> tuple[str, ...]:
-    from unveil.project.presets import PRESETS
-
     several = isinstance(table.fields.get("preset"), list)
     named = table.elements("preset", (str,), "text") if several else (table.text("preset"),)
     presets = tuple(name for name in named or () if name is not None)

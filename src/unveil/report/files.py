@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.output import atomic_write, check_replaceable
-from unveil.results import View
+from unveil.results import Mark, View, jsonable
+from unveil.results.dates import today
 from unveil.results.masking import SMALL
 
 if TYPE_CHECKING:
@@ -148,8 +149,6 @@ def _xlsx(result: Result) -> bytes:
 
 def _plain(cell: Any) -> Any:
     """Return what a cell of a workbook holds: a number, a text, or a list as JSON."""
-    from unveil.results import Mark, jsonable
-
     if isinstance(cell, Mark):
         return cell.text
     if isinstance(cell, list | tuple | dict):
@@ -159,7 +158,6 @@ def _plain(cell: Any) -> Any:
 
 def _html(shown: Result | View, made_from: Sequence[str] = ()) -> bytes:
     from unveil.report.page import page
-    from unveil.results.dates import today
 
     return page(shown, made_on=today(), made_from=made_from).encode()
 
@@ -184,8 +182,6 @@ def _frame(result: Result) -> Any:
 def _as_json(column: Any) -> Any:
     """Return a column of lists as one of text: CSV has no lists."""
     import narwhals as nw
-
-    from unveil.results import jsonable
 
     values = [None if value is None else json.dumps(jsonable(value), ensure_ascii=False) for value in column.to_list()]
     return nw.new_series(column.name, values, nw.String, backend=column.implementation)

@@ -6,10 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import MissingExtraError
-from unveil.results import jsonable
+from unveil.results.values import jsonable
 
 if TYPE_CHECKING:
-    from unveil.results import Chart
+    from unveil.results.views import Chart
 
 __all__ = ["altair_chart"]
 

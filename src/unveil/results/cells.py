@@ -9,13 +9,13 @@ from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
-from unveil.results import Mark
 from unveil.results.numbers import number
+from unveil.results.views import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unveil.results import Figure, Table
+    from unveil.results.views import Figure, Table
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 

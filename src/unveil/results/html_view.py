@@ -19,7 +19,7 @@ from unveil.results.terminal import HEADER, WORD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unveil.results import Chart, Figure, Table, View
+    from unveil.results.views import Chart, Figure, Table, View
 
 __all__ = ["html_parts", "html_table", "style_sheet", "to_html"]
 

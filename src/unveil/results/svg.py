@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.results.numbers import number
 
 if TYPE_CHECKING:
-    from unveil.results import Chart
+    from unveil.results.views import Chart
 
 __all__ = ["svg"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from unveil.results import Figure, Table, View
+    from unveil.results.views import Figure, Table, View
 
 _GAP = 2
 

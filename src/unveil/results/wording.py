@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unveil.results import View
+    from unveil.results.views import View
 
 __all__ = ["in_python", "in_words", "reworded"]
 

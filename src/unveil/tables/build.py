@@ -21,8 +21,9 @@ from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, amounts, holdings
 from unveil.study import stated
 from unveil.tables.cells import alone_in, largest, rolled_up, shape_of
-from unveil.tables.classification import TOTAL, Classification, chosen
+from unveil.tables.classification import TOTAL, Classification
 from unveil.tables.crosstable import CrossTable
+from unveil.tables.hierarchies import chosen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

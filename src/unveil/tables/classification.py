@@ -6,21 +6,22 @@ values, whose groups need not be nested in one another; each of them gives equat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.errors import HierarchyError, TableError, listed, shown
+from unveil.errors import HierarchyError, TableError, shown
 from unveil.partitions import Hierarchy
 from unveil.partitions.levels import rows_of
+from unveil.partitions.matching import text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MISSING", "TOTAL", "Classification"]
+__all__ = ["MISSING", "TOTAL", "Classification", "of_levels"]
 
 TOTAL = "Total"
 """The code of the margin, if no hierarchy names it."""
@@ -127,8 +128,6 @@ class Classification:
 
 
 def _code(value: Any) -> str:
-    from unveil.partitions.matching import text_of
-
     if isinstance(value, float):
         value += 0.0  # -0.0 is 0.0
     return MISSING if value is None else text_of(value)
@@ -230,25 +229,3 @@ def of_levels(name: str, levels: Sequence[tuple[int, str]]) -> Hierarchy:
             chains.append(path[::-1])
     height = max(map(len, chains))
     return Hierarchy(name, ([*[chain[0]] * (height - len(chain)), *chain] for chain in chains))
-
-
-def chosen(hierarchies: Mapping[str, Any], names: Sequence[str]) -> dict[str, tuple[Hierarchy, ...]]:
-    """Return the hierarchies of each dimension; a hierarchy of anything else is refused."""
-    if strange := [name for name in hierarchies if name not in names]:
-        raise TableError(f"there is a hierarchy for {listed(strange)}, but the dimensions are: {listed(names)}.")
-    return {name: _several(name, one) for name, one in hierarchies.items()}
-
-
-def _several(name: str, spec: Any) -> tuple[Hierarchy, ...]:
-    """Return one or several hierarchies, given as such, by their file, or as a list of levels and codes."""
-    if isinstance(spec, Hierarchy):
-        return (spec,)
-    if isinstance(spec, list | tuple) and spec and not isinstance(spec[0], list | tuple):
-        return tuple(one for part in spec for one in _several(name, part))
-    if isinstance(spec, list | tuple) and spec and len(spec[0]) == 2 and isinstance(spec[0][0], int):  # noqa: PLR2004 - a level, a code
-        return (of_levels(name, [(int(level), str(code)) for level, code in spec]),)
-    if isinstance(spec, list | tuple):
-        return (Hierarchy(name, spec),)
-    from unveil.tables.files.hierarchies import read_hierarchy
-
-    return (read_hierarchy(spec, name),)

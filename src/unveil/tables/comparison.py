@@ -23,6 +23,7 @@ from unveil.tables.files.published import PublishedTable
 from unveil.tables.findings import audited
 from unveil.tables.perturbation.result import PerturbedTable
 from unveil.tables.problem import NARROW, Aim, posed
+from unveil.tables.propagation import propagated
 from unveil.tables.rates import rate_interval
 from unveil.tables.rules import TableRule, rules_of
 from unveil.tables.suppression.result import SuppressedTable
@@ -232,8 +233,6 @@ def _ranks(true: NDArray[np.float64], figure: NDArray[np.float64]) -> float | No
 
 def _rate(table: CrossTable, figure: NDArray[np.float64], hidden: NDArray[np.bool_], aim: Aim) -> tuple[float, float] | None:
     """Return bounds of the rate of what is published; suppressed cells have their outer bounds from single equations."""
-    from unveil.tables.propagation import propagated
-
     lower, upper = np.maximum(figure, 0.0), np.maximum(figure, 0.0)
     if hidden.any():
         problem = posed(table, (), replace(aim, insiders="none"))

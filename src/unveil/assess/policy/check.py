@@ -26,6 +26,7 @@ from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.presets import PRESETS
 from unveil.project.rules import Rule
+from unveil.project.sections import SECTIONS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Provenance
@@ -317,8 +318,6 @@ def policy_of(policy: AnyPolicy) -> tuple[Policy, Project | None]:
 def _is_project(place: Path) -> bool:
     """Whether a file is a project: it has one of a project's sections, whose names no rule has."""
     import tomllib
-
-    from unveil.project.sections import SECTIONS
 
     try:
         return bool(set(tomllib.loads(place.read_text("utf-8-sig"))) & set(SECTIONS))

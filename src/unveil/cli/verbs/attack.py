@@ -12,6 +12,7 @@ from unveil.cli.groups import grouped
 from unveil.cli.inputs import ReadingOptions, gather_two
 from unveil.cli.options import Key, NullPolicy, Person, showing_progress
 from unveil.cli.pair_options import MatchOptions
+from unveil.cli.requirements import attackers, named_hierarchies, planned_attackers
 from unveil.cli.steps import settings_of
 from unveil.cli.study_options import AnswerOptions
 from unveil.errors import ArgumentError
@@ -42,7 +43,6 @@ class _AttackedOptions:
 
     def pair(self) -> Pair:
         """Open both tables as a pair."""
-        from unveil.cli.requirements import named_hierarchies
         from unveil.study import Pair
 
         one, other = gather_two(self.original, self.release, self.reading)
@@ -54,7 +54,6 @@ class _AttackedOptions:
 
     def with_earlier(self, earlier: str) -> Result:
         """Attack the release together with an earlier one about the same people."""
-        from unveil.cli.requirements import named_hierarchies
         from unveil.stream.sequential import intersect_releases
 
         one, other = gather_two(self.original, self.release, self.reading)
@@ -125,8 +124,6 @@ class _KnowledgeOptions:
 
     def arguments(self, pair: Pair, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
-        from unveil.cli.requirements import attackers, planned_attackers
-
         if self.settings and self.method is None:
             raise ArgumentError("--set goes with a --method; name one.")
         planned = planned_attackers(pair.original.project, pair.sensitive)

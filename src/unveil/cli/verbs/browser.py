@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app as program
+from unveil.errors import DataNotFoundError, reason_of, shown
 
 
 @program.command("app", epilog="Example: unveil app adult --no-browser")
@@ -43,8 +44,6 @@ def app(
 def _password(path: Path | None) -> str:
     """Read the password from a file, or ask for it; it is never a word of the command."""
     from getpass import getpass
-
-    from unveil.errors import DataNotFoundError, reason_of, shown
 
     if path is None:
         return getpass("Password for the app: ")

@@ -13,6 +13,7 @@ from unveil.cli.application import app
 from unveil.cli.options import Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
 from unveil.errors import shown
+from unveil.output import check_replaceable
 
 if TYPE_CHECKING:
     from unveil.assess.init import Start
@@ -39,7 +40,6 @@ def init(
 ) -> None:
     """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence. Or convert a project of ARX."""
     from unveil.assess.init import start_project
-    from unveil.output import check_replaceable
 
     check_replaceable(out)
     if data.lower().endswith(".deid"):

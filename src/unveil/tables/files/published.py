@@ -13,9 +13,10 @@ from unveil.partitions import Hierarchy
 from unveil.results import Provenance
 from unveil.sources import Data, open_source
 from unveil.tables.cells import equations, shape_of
-from unveil.tables.classification import Classification, chosen
+from unveil.tables.classification import Classification
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.files.crosstabs import crosstab_cells, is_crosstab
+from unveil.tables.hierarchies import chosen
 from unveil.tables.propagation import propagated
 
 if TYPE_CHECKING:

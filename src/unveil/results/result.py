@@ -1,0 +1,209 @@
+"""The base of every answer, how an answer was made, and an answer as it is given to a reader.
+
+A result holds data only. The forms in which it shows itself are imported when something is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from unveil.arguments import checked_arguments, checked_count
+from unveil.errors import ArgumentError, MissingExtraError
+from unveil.results.dates import today
+from unveil.results.masking import SMALL, UNMASKED
+from unveil.results.values import jsonable, of_one_type, whole
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from unveil.results.views import View
+
+__all__ = ["Displayed", "Provenance", "Result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a result was made: enough to repeat it."""
+
+    records: int
+    nulls: str
+    dropped: int = 0
+    key: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    partitions: Mapping[str, Any] = field(default_factory=dict)
+    weights: str | None = None
+    person: str | None = None
+    household: str | None = None
+    seed: int | None = None
+    version: str = ""
+    date: str = field(default_factory=today)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {
+            "key": list(self.key),
+            "sensitive": list(self.sensitive),
+            "partitions": {name: jsonable(value) for name, value in self.partitions.items()},
+            "nulls": self.nulls,
+            "dropped": self.dropped,
+            "weights": self.weights,
+            **{name: getattr(self, name) for name in ("person", "household") if getattr(self, name) is not None},
+            "seed": self.seed,
+            "version": self.version,
+            "date": self.date,
+        }
+
+
+class Result:
+    """The base of every answer; a subclass is a frozen dataclass that gives `to_dict`, `columns` and `view`.
+
+    It holds true figures, including values of single people. What it shows of itself is for others, so it is masked: `masked`
+    takes the values out, and a subclass that holds any says how.
+    """
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values, ready for JSON."""
+        raise NotImplementedError
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the answer's table, column by column."""
+        raise NotImplementedError
+
+    def view(self) -> View:
+        """Return what a person should see."""
+        raise NotImplementedError
+
+    def terminal_view(self) -> View:
+        """Return what a person should see in a terminal."""
+        return self.view()
+
+    def terminal_form(self, view: View) -> RenderableType:
+        """Return what a terminal prints of a view."""
+        from unveil.results.terminal import to_rich
+
+        return to_rich(view)
+
+    def masked(self, small: int = SMALL) -> Result:  # noqa: ARG002 - one that names nobody is as it is
+        """Return the answer without the values of classes of fewer than `small` records, and of those that disclose."""
+        return self
+
+    @checked_arguments
+    def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:
+        """Return the answer as it is shown, printed and written.
+
+        Parameters
+        ----------
+        unmasked
+            As it is, and marked as such in every form: for the steward's own eyes.
+        small
+            Else classes of fewer records are masked, and those that give a sensitive value away.
+
+        Examples
+        --------
+        >>> import unveil
+        >>> rate = unveil.discrimination_rate("paper-4", key="Age", sensitive="Disease")
+        >>> rate.displayed().to_dict()["by_value"][0]["Age"]
+        '(masked)'
+        >>> rate.displayed(unmasked=True).to_dict()["unmasked"]
+        True
+        """
+        checked_count("small", small, least=1)
+        return Displayed(self, unmasked=True) if unmasked else Displayed(self.masked(small))
+
+    @checked_arguments
+    def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
+        """Return the answer's table as a data frame of the library named.
+
+        Values of several types in one column, and numbers that not every library holds, become text.
+        """
+        import narwhals as nw
+
+        columns = {whole(name): of_one_type(values) for name, values in self.columns().items()}
+        numbered = {str(at): values for at, values in enumerate(columns.values())}  # some names are patterns to Polars
+        try:
+            frame = nw.from_dict(numbered, backend=backend)
+        except ModuleNotFoundError:
+            raise MissingExtraError.library(backend) from None
+        except UnicodeEncodeError:  # halves of surrogate pairs, which few libraries hold
+            frame = nw.from_dict({at: list(map(whole, values)) for at, values in numbered.items()}, backend=backend)
+        return frame.rename(dict(zip(numbered, columns, strict=True))).to_native()
+
+    @checked_arguments
+    def chart(self, name: str) -> Any:
+        """Return one of the answer's charts as an `altair.Chart`, to be changed or stored (extra `charts`).
+
+        Parameters
+        ----------
+        name
+            Which chart; an unknown name is refused with a list of those there are.
+        """
+        known = self.displayed().view().every_chart()
+        if name not in known:
+            raise ArgumentError.not_one_of("chart", name, tuple(known)) if known else ArgumentError("this answer has no charts.")
+        from unveil.results._altair import altair_chart
+
+        return altair_chart(known[name])
+
+    def __rich__(self) -> RenderableType:
+        """Show the answer in a terminal, masked."""
+        return self.terminal_form(self.displayed().terminal_view())
+
+    def python_calls(self) -> Mapping[str, str]:
+        """Return, for each command that the view names, the Python call that does the same; a notebook shows these."""
+        return {}
+
+    def _repr_html_(self) -> str:
+        """Show the answer in a notebook, masked and in the words of Python."""
+        from unveil.results.html_view import to_html
+        from unveil.results.wording import in_python
+
+        return to_html(in_python(self.displayed().view(), self.python_calls()))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Displayed(Result):
+    """An answer that is masked, or marked: by a banner when it is shown, by `unmasked` in JSON and in a table's last column."""
+
+    result: Result
+    unmasked: bool = False
+
+    def __repr__(self) -> str:
+        """Return the answer's own line."""
+        return repr(self.result)
+
+    def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002
+        """Return the answer itself: whether it is masked has been decided."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole answer as plain Python values, and the mark."""
+        return {**self.result.to_dict(), "unmasked": True} if self.unmasked else self.result.to_dict()
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the answer's table, and the mark."""
+        columns = self.result.columns()
+        rows = len(next(iter(columns.values()), ()))
+        return {**columns, "unmasked": [True] * rows} if self.unmasked else columns
+
+    def view(self) -> View:
+        """Return what a person should see, under a banner if it is marked."""
+        return self._marked(self.result.view())
+
+    def terminal_view(self) -> View:
+        """Return what a person should see in a terminal, under a banner if it is marked."""
+        return self._marked(self.result.terminal_view())
+
+    def terminal_form(self, view: View) -> RenderableType:
+        """Return the answer's own form."""
+        return self.result.terminal_form(view)
+
+    def python_calls(self) -> Mapping[str, str]:
+        """Return the Python calls that the answer names."""
+        return self.result.python_calls()
+
+    def _marked(self, view: View) -> View:
+        return replace(view, banner=UNMASKED) if self.unmasked else view

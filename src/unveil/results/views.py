@@ -1,0 +1,113 @@
+"""What a person should see of a result: figures, tables and charts, which `terminal` and `html_view` turn into text and HTML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Chart", "Figure", "Mark", "Table", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One value that a person should see first, with what it means in a few words; the renderer formats a number.
+
+    A definition, be it of a figure, a table or a chart, says exactly what was computed; a page keeps it one click away.
+    """
+
+    label: str
+    value: Any
+    meaning: str = ""
+    definition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows to show; the renderer formats and aligns numbers, and draws the columns named in `bars`, from 0 to 1."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    title: str = ""
+    note: str = ""
+    bars: frozenset[str] = frozenset()
+    definition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An entry of a table that says more than a value; it is aligned as a number.
+
+    Attributes
+    ----------
+    text
+        What is shown.
+    hint
+        What a page shows when the pointer rests on it.
+    shade
+        How risky it is, from 0 to 1; None: no shade.
+    """
+
+    text: str
+    hint: str = ""
+    shade: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture of some figures, drawn in a page and in a notebook; a terminal shows tables only.
+
+    Attributes
+    ----------
+    name
+        The word by which it is requested.
+    kind
+        What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
+        an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
+        row, a column and a share. "points": a label, its places across and upwards, and whether it is marked (None: it is what
+        the others are compared with). "lines": which line, and the places across and upwards of a point of it.
+        "spark": as "columns", small and without labels.
+    title, note, definition
+        What it shows, how to read it, and what exactly was computed.
+    columns
+        What each entry of a row is.
+    rows
+        The figures, in the order drawn.
+    rules
+        Of points: what is required, each with its axis ("across" or "up"), its words and its place; drawn as lines.
+    better
+        Of points: whether "higher" or "lower" is better, across and upwards; the ends of the axes say so.
+    """
+
+    name: str
+    kind: Literal["bars", "columns", "dots", "heat", "lines", "points", "spark"]
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+    definition: str = ""
+    rules: tuple[tuple[str, str, float], ...] = ()
+    better: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What to show of a result, in order: its title, what it comes to, its first figures, charts, tables, remarks, its parts.
+
+    A banner comes before all of it: what the reader must know before anything else.
+    """
+
+    title: str
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    lead: str = ""
+    parts: tuple[View, ...] = ()
+    banner: str = ""
+
+    def every_chart(self) -> dict[str, Chart]:
+        """Return the charts by name, including those of the parts."""
+        charts = {chart.name: chart for chart in self.charts}
+        for part in self.parts:
+            charts |= part.every_chart()
+        return charts
