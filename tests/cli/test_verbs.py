@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
-import shlex
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -15,7 +13,7 @@ import pytest
 import typer
 
 import unveil
-from unveil.cli import main, run
+from unveil.cli import run
 from unveil.cli.application import Program
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import closed_at_end
@@ -107,44 +105,6 @@ def test_groups_of_options_may_hold_groups() -> None:
     verb.__annotations__ = {"outer": Outer, "flag": Annotated[bool, typer.Option("--flag")]}
     _run(grouped(verb), "--width", "3", "--depth", "7", "--flag")
     assert seen == [(Outer(3, Inner(7), "none"), True)]
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("unveil me", ["measure", "mechanisms"]),
-        ("unveil hierarchy ch", ["check"]),
-        ("unveil dr --sens", ["--sensitive"]),
-        ("unveil attack --same", ["--same-order"]),
-        ("unveil dr ad", ["adult", "adult-raw"]),
-        ("unveil dr adult --key ra", ["race"]),
-        ("unveil dr adult --nulls d", ["drop"]),
-        ("unveil measure adult --nulls w", ["wildcard"]),
-        ("unveil anonymize adult --mechanism microa", ["microaggregate"]),
-        ("unveil check adult --policy cell", ["cell-size-3", "cell-size-5", "cell-size-11", "cell-size-20"]),
-        ("unveil dr nowhere.csv --key a", []),
-    ],
-)
-def test_a_shell_completes_verbs_and_options(
-    typed: str, offered: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("_UNVEIL_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", typed)
-    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
-    with pytest.raises(SystemExit) as ended:
-        main([])
-    assert ended.value.code == 0
-    assert capsys.readouterr().out.split() == offered
-
-
-def test_completion_is_installed_where_the_home_is(tmp_path: Path) -> None:
-    """In a process of its own: the shell is told by the process around it."""
-    words = [sys.executable, "-c", "from unveil.cli import main; main()", "--install-completion"]
-    script = shlex.join(words) + "; echo ended with $?"
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=True, timeout=120)
-    assert "ended with 0" in done.stdout, done.stderr
-    assert "complete" in (tmp_path / ".bash_completions" / "unveil.sh").read_text()
 
 
 def test_a_verb_loads_no_other() -> None:

@@ -28,6 +28,7 @@ OPEN_MODULES = (
     "comparison",
     "composition",
     "evidence",
+    "figures",
     "init",
     "policy.check",
     "policy.junit",

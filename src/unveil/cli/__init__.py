@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = ["main"]
 
@@ -25,7 +25,7 @@ _COMPLETING = "_UNVEIL_COMPLETE"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     if os.environ.get(_COMPLETING):
-        _program(None).main(args=[], prog_name="unveil")
+        _complete()
     from unveil.cli.process import flushed, listening, own_streams, supervised
 
     words, debug = _words(arguments)
@@ -35,6 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return flushed(_ended(words, debug=debug))
 
     sys.exit(supervised(work))
+
+
+def _complete() -> NoReturn:
+    """Say how the words typed so far may be completed, and leave; what goes wrong, an interrupt too, completes nothing."""
+    try:
+        _program(None).main(args=[], prog_name="unveil")
+    except BaseException as error:  # noqa: BLE001 - a shell would show it amid the words that somebody types
+        sys.exit(error.code if isinstance(error, SystemExit) else 1)
+    sys.exit(0)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from unveil.cli.completion import completing
 from unveil.cli.inputs import closed_at_end
 from unveil.cli.overwrite import check_parameters
 from unveil.cli.words import remember_options
@@ -48,8 +49,14 @@ class Program(typer.Typer):
     """A program whose verbs are such commands."""
 
     def command(self, *names: Any, **settings: Any) -> Callable[[_Function], _Function]:
-        """Register a function as a verb."""
-        return super().command(*names, **{"cls": _Verb, **settings})
+        """Register a function as a verb, whose options a shell completes."""
+        register = super().command(*names, **{"cls": _Verb, **settings})
+
+        def registered(verb: _Function) -> _Function:
+            completing(verb)
+            return register(verb)
+
+        return registered
 
 
 app = Program(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli import requirements
-from unveil.cli.completion import preset_names
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import (
     ClassNullPolicy,
@@ -60,7 +59,6 @@ class TrialOptions:
             "--policy",
             metavar="FILE|PRESET",
             help="A policy file, a project file, or a preset.",
-            autocompletion=preset_names,
         ),
     ] = None
     key: Key = None
@@ -101,11 +99,11 @@ class OriginalOptions:
     """The original of the release, for rules about attacks, and which record belongs to which."""
 
     original: Annotated[
-        str | None, typer.Option("--original", metavar="FILE", help="The original table, for rules about attacks.")
+        str | None, typer.Option("--original", metavar="DATA", help="The original table, for rules about attacks.")
     ] = None
     control: Annotated[
         str | None,
-        typer.Option("--control", metavar="FILE", help="People whose records were not used, for rules about synthetic data."),
+        typer.Option("--control", metavar="DATA", help="People whose records were not used, for rules about synthetic data."),
     ] = None
     match: MatchOptions = field(default_factory=MatchOptions)
 

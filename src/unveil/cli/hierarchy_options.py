@@ -34,14 +34,14 @@ class RuleOptions:
     order: Annotated[str | None, typer.Option(metavar="V1,V2,...", help="The values in order; default: their natural order.")] = (
         None
     )
-    redact: Annotated[str | None, typer.Option(metavar="SIDE", help="Mask codes from the right or the left.")] = None
+    redact: Annotated[str | None, typer.Option(metavar="right|left", help="The side from which codes are masked.")] = None
     characters: Annotated[
         str | None, typer.Option(metavar="N1,N2,...", help="Characters masked at each level; default: one more per level.")
     ] = None
     mask: Annotated[str | None, typer.Option(metavar="CHAR", help="The mask; default: *.")] = None
     pad: Annotated[str | None, typer.Option(metavar="CHAR", help="Pads shorter codes; default: the mask.")] = None
     pad_side: Annotated[
-        str | None, typer.Option("--pad-side", metavar="SIDE", help="Which side to pad; default: the side that is masked.")
+        str | None, typer.Option("--pad-side", metavar="right|left", help="Which side to pad; default: the side that is masked.")
     ] = None
     postal: Annotated[
         str | None,
@@ -50,7 +50,7 @@ class RuleOptions:
         ),
     ] = None
     dates: Annotated[
-        str | None, typer.Option(metavar="U1,U2,...", help="Periods: day, week, month, quarter, year, 5-years, decade.")
+        str | None, typer.Option(metavar="PERIOD,...", help="Periods: day, week, month, quarter, year, 5-years, decade.")
     ] = None
     rare: Annotated[
         str | None, typer.Option(metavar="N1,N2,...", help="Merge values with fewer records than this, from few to many.")
@@ -60,7 +60,7 @@ class RuleOptions:
         str | None, typer.Option("--arx-rule", metavar="FILE", help="The rule that ARX saved as an .ahs file.")
     ] = None
     similar: Annotated[
-        str | None, typer.Option(metavar="C1,C2,...", help="Group values whose records look alike in these columns.")
+        str | None, typer.Option(metavar="COLUMN,...", help="Group values whose records look alike in these columns.")
     ] = None
 
     def report(self, inputs: Inputs, column: str | None) -> HierarchyReport:

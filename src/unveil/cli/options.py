@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unveil.cli.completion import class_null_words, column_names, data_names, null_words
+from unveil.cli.completion import offering
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 from unveil.output import cannot_write
@@ -29,6 +29,8 @@ __all__ = [
     "note_read", "pair_of", "read_here", "showing_progress",
 ]  # fmt: skip
 
+
+_NULLS = ("category", "drop", "error")
 
 read_here: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("read_here", default=())
 """What a verb has read, for the foot of a page and for hashes: the role and the place of each, the data first."""
@@ -70,23 +72,15 @@ Data = Annotated[
         metavar="DATA",
         help="A file (CSV, Parquet, ...), '-', a built-in data set, or a database table such as postgresql://host/db?table=t.",
         show_default=False,
-        autocompletion=data_names,
     ),
 ]
 Key = Annotated[
     list[str] | None,
-    typer.Option(
-        "--key", metavar="COLUMN", help="A column an intruder may know; repeat it for more.", autocompletion=column_names
-    ),
+    typer.Option("--key", metavar="COLUMN", help="A column an intruder may know; repeat it for more."),
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option(
-        "--sensitive",
-        metavar="COLUMN",
-        help="The column to protect; default: the identity of the record.",
-        autocompletion=column_names,
-    ),
+    typer.Option("--sensitive", metavar="COLUMN", help="The column to protect; default: the identity of the record."),
 ]
 PartitionFile = Annotated[
     list[str] | None,
@@ -102,7 +96,7 @@ NullPolicy = Annotated[
         "--nulls",
         metavar="POLICY",
         help="category (a null is a value; default), drop or error.",
-        autocompletion=null_words,
+        autocompletion=offering(*_NULLS),
     ),
 ]
 ClassNullPolicy = Annotated[
@@ -111,7 +105,7 @@ ClassNullPolicy = Annotated[
         "--nulls",
         metavar="POLICY",
         help="category (a null is a value; default), drop, error or wildcard (matches any).",
-        autocompletion=class_null_words,
+        autocompletion=offering(*_NULLS, "wildcard"),
     ),
 ]
 Identity = Annotated[bool, typer.Option("--identity", help="Measure against record identity, whatever the project says.")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.completion import beginning
 from unveil.cli.inputs import Inputs
 from unveil.cli.options import note_read, pair_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
@@ -41,7 +42,10 @@ P = Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="
 LDiversity = Annotated[
     list[str] | None,
     typer.Option(
-        "--l", metavar="KIND:L[:COLUMN]", help="Require distinct:L, entropy:L, grassberger:L or recursive:C:L diversity."
+        "--l",
+        metavar="KIND:L[:COLUMN]",
+        help="Require distinct:L, entropy:L, grassberger:L or recursive:C:L diversity.",
+        autocompletion=beginning("distinct:L", "entropy:L", "grassberger:L", "recursive:C:L"),
     ),
 ]
 TCloseness = Annotated[
@@ -57,12 +61,21 @@ Alpha = Annotated[
     typer.Option("--alpha", metavar="A[:COLUMN]", help="Require that no value exceeds this share of a class."),
 ]
 Beta = Annotated[
-    list[str] | None, typer.Option("--beta", metavar="[KIND:]B[:COLUMN]", help="Require basic or enhanced beta-likeness.")
+    list[str] | None,
+    typer.Option(
+        "--beta",
+        metavar="[KIND:]B[:COLUMN]",
+        help="Require basic or enhanced beta-likeness.",
+        autocompletion=beginning("basic:B", "enhanced:B"),
+    ),
 ]
 Delta = Annotated[
     list[str] | None,
     typer.Option(
-        "--delta", metavar="[present:]D[:COLUMN]", help="Require delta-disclosure privacy, of all values or of those present."
+        "--delta",
+        metavar="[present:]D[:COLUMN]",
+        help="Require delta-disclosure privacy, of all values or of those present.",
+        autocompletion=beginning("present:D"),
     ),
 ]
 Km = Annotated[
@@ -80,6 +93,7 @@ Uniqueness = Annotated[
         "--uniqueness",
         metavar="KIND:SHARE",
         help="Require that at most sample:SHARE of the records, or population:SHARE:FRACTION of the people, are unique.",
+        autocompletion=beginning("sample:SHARE", "population:SHARE:FRACTION"),
     ),
 ]
 NoAttack = Annotated[
@@ -183,7 +197,7 @@ class ModelOptions(ClassModelOptions):
 
     k_map: KMap = None
     presence: Presence = None
-    population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data is part of.")] = None
+    population: Annotated[str | None, typer.Option(metavar="DATA", help="The table that the data is part of.")] = None
 
     def of_population(self) -> dict[str, Any]:
         """Return the words of models that compare with a population."""

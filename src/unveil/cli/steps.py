@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.completion import mechanism_names
+from unveil.cli.completion import offering
 from unveil.cli.inputs import Inputs
 from unveil.cli.options import give
 from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, told_written
@@ -34,9 +34,8 @@ class MechanismOptions:
         str | None,
         typer.Option(
             "--mechanism",
-            metavar="NAME",
+            metavar="MECHANISM|any",
             help="Protect by this instead of generalisation: microaggregate, pram, ...; any: the best.",
-            autocompletion=mechanism_names,
         ),
     ] = None
     need: Annotated[
@@ -56,7 +55,12 @@ class MechanismOptions:
     budget: Annotated[str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The budget of a new ledger.")] = None
     neighbours: Annotated[
         str | None,
-        typer.Option("--neighbours", metavar="WORDS", help="For a new ledger: 'add or remove' (default) or 'change one'."),
+        typer.Option(
+            "--neighbours",
+            metavar="WORDS",
+            help="For a new ledger: 'add or remove' (default) or 'change one'.",
+            autocompletion=offering("add or remove", "change one"),
+        ),
     ] = None
     pseudonymize: Annotated[
         list[str] | None,

@@ -43,7 +43,10 @@ class StreamingOptions:
         typer.Option("--delay", metavar="N|TIME", help="With --stream: how long a record may wait, such as 1000 or 10s."),
     ] = None
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="With --stream: clusters (CASTLE), or windows by the optimal search.")
+        str,
+        typer.Option(
+            "--method", metavar="clusters|windows", help="With --stream: clusters (CASTLE), or windows by the optimal search."
+        ),
     ] = "clusters"
     reuse: Annotated[
         bool, typer.Option("--reuse", help="With --stream: a record on its own may reuse an earlier label (weaker).")

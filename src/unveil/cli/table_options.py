@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.completion import beginning, offering
 from unveil.cli.options import ReleaseKeyFile, Seed
-from unveil.cli.tables import hierarchies_of, level_of, perturbed, read_foreign
+from unveil.cli.tables import RULE_FORMS, hierarchies_of, level_of, perturbed, read_foreign
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class TabulationOptions:
     margins: Annotated[bool, typer.Option("--margins/--no-margins", help="Whether totals are part of the table.")] = True
     linked: Annotated[
         list[str] | None,
-        typer.Option("--linked", metavar="A,B", help="A published table, by its dimensions; repeat it for linked ones."),
+        typer.Option("--linked", metavar="COLUMN,...", help="A published table, by its dimensions; repeat it for linked ones."),
     ] = None
     total: Annotated[str, typer.Option(metavar="CODE", help="The code of a total that no hierarchy names.")] = "Total"
     signed: Annotated[bool, typer.Option("--signed", help="Values may be negative.")] = False
@@ -136,7 +137,8 @@ class RecordProtectionOptions:
     """What is done to the records before they are tabulated, and where the chance of a protection comes from."""
 
     mechanism: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Protect the records by this before they are tabulated: pram, swap, ...")
+        str | None,
+        typer.Option(metavar="MECHANISM", help="Protect the records by this before they are tabulated: pram, swap, ..."),
     ] = None
     attribute: Annotated[
         list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
@@ -189,20 +191,33 @@ class ProtectionOptions:
         typer.Option(
             "--rule",
             metavar="RULE",
+            autocompletion=beginning(*RULE_FORMS),
             help="Which cells are sensitive: threshold=K, p=P, pq=P:Q, dominance=N:K, group or request; repeat it for more.",
         ),
     ] = None
     protect: Annotated[
         str | None,
-        typer.Option(metavar="WAY", help="suppress, round, adjust, cell-key or small-counts; default: only look."),
+        typer.Option(
+            metavar="WAY",
+            help="suppress, round, adjust, cell-key or small-counts; default: only look.",
+            autocompletion=offering("suppress", "round", "adjust", "cell-key", "small-counts"),
+        ),
     ] = None
     method: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="suppress: lp, optimal or gauss; round: controlled, conventional or random."),
+        typer.Option(
+            metavar="NAME",
+            help="suppress: lp, optimal or gauss; round: controlled, conventional or random.",
+            autocompletion=offering("lp", "optimal", "gauss", "controlled", "conventional", "random"),
+        ),
     ] = None
-    cost: Annotated[str, typer.Option(metavar="NAME", help="What a suppressed cell costs: cells, count, value or a column.")] = (
-        "cells"
-    )
+    cost: Annotated[
+        str,
+        typer.Option(
+            metavar="cells|count|value|COLUMN",
+            help="What a suppressed cell costs: 1, its records, its value, or its sum of a column.",
+        ),
+    ] = "cells"
     base: Annotated[float, typer.Option(metavar="B", help="The base of a rounding.")] = 5
     time_limit: Annotated[
         float | None,

@@ -15,6 +15,7 @@ from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown
 
 __all__ = [
+    "RULE_FORMS",
     "TableAnswer",
     "checked_out",
     "compared",
@@ -25,6 +26,8 @@ __all__ = [
     "written",
 ]
 
+RULE_FORMS = ("threshold=K", "p=P", "pq=P:Q", "dominance=N:K", "group", "request")
+"""The rules that say which cells are sensitive."""
 _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
 

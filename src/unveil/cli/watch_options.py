@@ -49,7 +49,7 @@ class WindowOptions:
     key: Key = None
     key_set: Annotated[
         list[str] | None,
-        typer.Option("--key-set", metavar="A,B", help="Another key, measured in addition to the first; repeat it."),
+        typer.Option("--key-set", metavar="COLUMN,...", help="Another key, measured in addition to the first; repeat it."),
     ] = None
     sensitive: Sensitive = None
     window: Annotated[
@@ -62,7 +62,7 @@ class WindowOptions:
         str | None, typer.Option("--time", metavar="COLUMN", help="The records' own times; a window by time needs it.")
     ] = None
     lateness: Annotated[str, typer.Option(metavar="TIME", help="How late a record may come and still count.")] = "0s"
-    late: Annotated[str, typer.Option(metavar="RULE", help="What happens to later ones: drop, or add from then on.")] = "drop"
+    late: Annotated[str, typer.Option(metavar="drop|add", help="What happens to later ones: drop, or add from then on.")] = "drop"
     person: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of persons: figures then count persons.")] = (
         None
     )

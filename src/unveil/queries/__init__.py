@@ -54,6 +54,7 @@ OPEN_MODULES = (
     "gate",
     "inquiry",
     "opening",
+    "parsing",
     "policies.base",
     "predicates",
     "problems",

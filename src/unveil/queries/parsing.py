@@ -16,11 +16,20 @@ from unveil.queries.inquiry import Aggregate, Function, Inquiry
 from unveil.queries.predicates import All, AnyOf, Compared, Missing, Negated, Predicate
 from unveil.queries.problems import QuestionError
 
-__all__ = ["condition_of_sql", "inquiry_of_sql"]
+__all__ = ["condition_of_sql", "dialects", "inquiry_of_sql"]
 
 _LONGEST = 10_000
 _MOST_DIGITS = 30
 _DEEPEST = 100
+
+
+def dialects() -> list[str]:
+    """Return the dialects that sqlglot reads; none without the extra that has it."""
+    try:
+        from sqlglot.dialects.dialect import Dialects
+    except ImportError:
+        return []
+    return [one.value for one in Dialects if one.value]
 
 
 def inquiry_of_sql(text: str, names: Sequence[str], dialect: str | None = None) -> Inquiry:

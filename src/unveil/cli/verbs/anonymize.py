@@ -36,7 +36,9 @@ class LatticeOptions(SearchOptions):
 
     objective: Annotated[
         str,
-        typer.Option(metavar="NAME", help="What to minimise: loss, loss-max, precision, entropy, classification:COLUMN, ..."),
+        typer.Option(
+            metavar="OBJECTIVE", help="What to minimise: loss, loss-max, precision, entropy, classification:COLUMN, ..."
+        ),
     ] = "loss"
     level: Annotated[
         list[str] | None, typer.Option("--level", metavar="COLUMN=LOW:HIGH", help="The levels that a key column may have.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.completion import beginning, offering
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import ReadingOptions, gather_two
 from unveil.cli.options import Key, NullPolicy, Person, showing_progress
@@ -75,13 +76,13 @@ class _KnowledgeOptions:
         typer.Option("--partition", metavar="NAME:COLUMN=FILE", help="An attacker's model: a semantic partition of a column."),
     ] = None
     external: Annotated[
-        str | None, typer.Option("--external", metavar="FILE", help="Other data with common columns (grey box).")
+        str | None, typer.Option("--external", metavar="DATA", help="Other data with common columns (grey box).")
     ] = None
     control: Annotated[
         str | None,
         typer.Option(
             "--control",
-            metavar="FILE",
+            metavar="DATA",
             help="A hold-out: people like those of the original, but not used; for synthetic data and linkage by chance.",
         ),
     ] = None
@@ -91,14 +92,23 @@ class _KnowledgeOptions:
             "--method",
             metavar="NAME",
             help="How the release was made, if it is known: rank_swap, add_noise, pram, microaggregate, generalize.",
+            autocompletion=offering("rank_swap", "add_noise", "pram", "microaggregate", "generalize"),
         ),
     ] = None
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="A setting of the --method, such as window=5.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="OPTION=VALUE",
+            help="A setting of the --method, such as window=5.",
+            autocompletion=beginning(
+                "alpha=A", "amount=A", "k=K", "l=L", "matrix=FILE", "method=NAME", "retention=P", "together=true", "window=W"
+            ),
+        ),
     ] = None
     earlier: Annotated[
         str | None,
-        typer.Option("--earlier", metavar="FILE", help="An earlier release about the same people: what both give away together."),
+        typer.Option("--earlier", metavar="DATA", help="An earlier release about the same people: what both give away together."),
     ] = None
     linkage: Annotated[bool, typer.Option("--linkage/--no-linkage", help="Whether to link records.")] = True
     missing_is_sensitive: Annotated[

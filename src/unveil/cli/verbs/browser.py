@@ -22,7 +22,10 @@ def app(
     ] = False,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0: a free one.")] = 0,
     host: Annotated[
-        str, typer.Option("--host", help="The name to listen on; other machines may connect only with TLS and a password.")
+        str,
+        typer.Option(
+            "--host", metavar="ADDRESS", help="The name to listen on; other machines may connect only with TLS and a password."
+        ),
     ] = "127.0.0.1",
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="The certificate (--host).")] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (--host).")] = None,

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.completion import beginning
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Key, note_read, showing_progress
 from unveil.cli.requirements import SensitiveColumns
 from unveil.cli.study_options import AnswerOptions
+from unveil.cli.tables import RULE_FORMS
 from unveil.errors import ArgumentError, shown
 
 if TYPE_CHECKING:
@@ -107,7 +109,13 @@ class _TablesOptions:
     ] = None
     value: Annotated[str | None, typer.Option(metavar="COLUMN", help="With --by: the column whose sums the tables hold.")] = None
     rule: Annotated[
-        list[str] | None, typer.Option("--rule", metavar="RULE", help="With --by: which cells are sensitive, as for table.")
+        list[str] | None,
+        typer.Option(
+            "--rule",
+            metavar="RULE",
+            help="With --by: which cells are sensitive, as for table.",
+            autocompletion=beginning(*RULE_FORMS),
+        ),
     ] = None
     hierarchy: Annotated[
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="With --by: the groups of a dimension.")

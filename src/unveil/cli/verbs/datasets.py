@@ -13,7 +13,7 @@ from unveil.cli.options import Json, Out, SpreadsheetSafe, give
 @app.command(epilog="Example: unveil datasets paper-2 --out paper-2.csv")
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(help="The data set to show or write; default: list them.", show_default=False)
+        str | None, typer.Argument(metavar="DATA", help="The data set to show or write; default: list them.", show_default=False)
     ] = None,
     as_json: Json = False,
     out: Out = None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.completion import offering
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
@@ -68,8 +69,8 @@ class _ModelOptions(RequestedModels):
 class _RiskOptions:
     """What the table is compared with, and which risks are estimated."""
 
-    population: Annotated[str | None, typer.Option(metavar="FILE", help="The table that the data was drawn from.")] = None
-    reference: Annotated[str | None, typer.Option(metavar="FILE", help="Compare classes with this table's distribution.")] = None
+    population: Annotated[str | None, typer.Option(metavar="DATA", help="The table that the data was drawn from.")] = None
+    reference: Annotated[str | None, typer.Option(metavar="DATA", help="Compare classes with this table's distribution.")] = None
     sampling_fraction: Annotated[
         float | None, typer.Option("--sampling-fraction", help="The share of the population that is in the data.")
     ] = None
@@ -80,6 +81,7 @@ class _RiskOptions:
             "--loglinear",
             metavar="MODEL",
             help="Log-linear population uniqueness: 1, 2, search or a formula 'a * b + c'; pml: or ce: before it: by --weights.",
+            autocompletion=offering("1", "2", "search"),
         ),
     ] = None
     threshold: Annotated[float, typer.Option("--threshold", help="Records with a higher risk are at risk.")] = 0.2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.bounds import Bounds, bounds_of
+from unveil.cli.completion import beginning, offering
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, Key, Sensitive
@@ -22,6 +23,24 @@ from unveil.errors import ArgumentError, DataNotFoundError, shown
 if TYPE_CHECKING:
     from unveil.mechanisms.differential_privacy.ledger import PrivacyLedger
     from unveil.queries import Gate
+
+
+def _policies() -> Iterable[str]:
+    from unveil.queries import POLICIES
+
+    return POLICIES
+
+
+def _policy_settings() -> Iterable[str]:
+    from unveil.queries import POLICIES
+
+    return (f"{one.name}=VALUE" for policy in POLICIES.values() for one in fields(policy))
+
+
+def _dialects() -> Iterable[str]:
+    from unveil.queries.parsing import dialects
+
+    return dialects()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +90,44 @@ class _PolicyOptions:
 
     policy: Annotated[
         str | None,
-        typer.Option("--policy", help="restriction (default), differential, sticky, records, camouflage or open."),
+        typer.Option(
+            "--policy",
+            metavar="POLICY",
+            help="restriction (default), differential, sticky, records, camouflage or open.",
+            autocompletion=offering(_policies),
+        ),
     ] = None
     k: Annotated[int | None, typer.Option("--k", help="The least size of a set and of its complement.")] = None
     epsilon: Annotated[float | None, typer.Option("--epsilon", help="The loss of privacy of one number.")] = None
     setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another setting of the policy; repeat it for more.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another setting of the policy; repeat it for more.",
+            autocompletion=beginning(_policy_settings),
+        ),
     ] = None
     bounds: Bounds = None
     release: Annotated[
-        str | None, typer.Option("--release", metavar="FILE", help="Protected records to answer from (--policy records).")
+        str | None, typer.Option("--release", metavar="DATA", help="Protected records to answer from (--policy records).")
     ] = None
     person: Annotated[
         str | None, typer.Option("--person", metavar="COLUMN", help="The column of persons (--policy differential).")
     ] = None
     contribution: Annotated[int | None, typer.Option("--contribution", help="How many records of one person count.")] = None
     nulls: Annotated[
-        str | None, typer.Option("--nulls", metavar="POLICY", help="error (default) or drop: nulls in sensitive columns.")
+        str | None, typer.Option("--nulls", metavar="error|drop", help="Nulls in sensitive columns; default: error.")
     ] = None
-    dialect: Annotated[str | None, typer.Option("--dialect", help="The SQL dialect of the question, such as postgres.")] = None
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="DIALECT",
+            help="The SQL dialect of the question, such as postgres.",
+            autocompletion=offering(_dialects),
+        ),
+    ] = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call."""
@@ -175,7 +213,7 @@ class _ServingOptions:
     """How the gate is served."""
 
     serve: Annotated[bool, typer.Option("--serve", help="Serve the gate over HTTP, on this machine.")] = False
-    host: Annotated[str, typer.Option("--host", help="The address to serve on.")] = "127.0.0.1"
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to serve on.")] = "127.0.0.1"
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to serve on; 0: a free one.")] = 8787
     tokens: Annotated[
         Path | None,
