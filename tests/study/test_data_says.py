@@ -177,3 +177,25 @@ def test_a_release_is_data() -> None:
     assert unveil.loss(PEOPLE, release, same_order=True).made.records == 60
     with pytest.raises(UnveilError):
         unveil.measure(release, "name")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"weights": "who"}, "without weights"),
+        ({"partitions": {"ill": [["flu", "cold"]]}}, "without partitions, but 'ill' has one"),
+    ],
+)
+def test_a_rate_is_not_estimated_from_a_study_that_means_more(said: dict[str, Any], message: str) -> None:
+    study = unveil.Study(PEOPLE.drop_nulls(), ["age"], "ill", **said)
+    with pytest.raises(ArgumentError, match=message):
+        unveil.approximate_rate(study, "age", "ill", max_distinct=5)
+    assert unveil.approximate_rate(unveil.Study(PEOPLE), "age", "sex", max_distinct=5).value < 1
+
+
+def test_loss_heeds_the_orders_of_a_study() -> None:
+    study = unveil.Study(PEOPLE, orders={"sex": ["m", "f"], "ill": ["cold", "flu"]})
+    release = PEOPLE.drop("ill").with_columns(sex=pl.lit("f"))
+    by_study = unveil.loss(study, release, same_order=True)
+    assert by_study.categorical == unveil.loss(PEOPLE, release, same_order=True, orders={"sex": ["m", "f"]}).categorical
+    assert by_study.categorical != unveil.loss(PEOPLE, release, same_order=True).categorical

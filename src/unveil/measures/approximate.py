@@ -19,7 +19,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, require_columns, sides_of
 from unveil.counts.grouping import summed
-from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Provenance, Result, View
@@ -30,7 +30,7 @@ from unveil.sources.batches.counting import StreamSource
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import TallySource
 from unveil.sources.sampling import Sampled, sample
-from unveil.study import count, stated
+from unveil.study import Study, count, study_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,9 +198,9 @@ def approximate_rate(
     checked_count("max_distinct", max_distinct, least=1)
     checked_seed(seed)
     keys, sensitive_names = sides_of(key, sensitive)
-    source, policy = open_source(data), stated(data, keys).nulls
-    if policy != "category":
-        raise ArgumentError(f"a rate is estimated with nulls as values, but the study says nulls={policy!r}; measure it exactly.")
+    source, study = open_source(data), study_of(data)
+    if study is not None:
+        _refuse_what_is_not_sampled(study, (*keys, *sensitive_names))
     if not isinstance(source, StreamSource | EngineSource):
         return discrimination_rate(source, keys, sensitive_names or None)
     require_columns([*keys, *sensitive_names], source.names)
@@ -209,6 +209,18 @@ def approximate_rate(
         return discrimination_rate(TallySource("the data", sampled.cells), keys, sensitive_names or None)
     made = Provenance(sampled.records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     return _estimated(sampled, made, max_distinct)
+
+
+def _refuse_what_is_not_sampled(study: Study, columns: Sequence[str]) -> None:
+    """Refuse a study that means more by its data than columns of values."""
+    if study.policy != "category":
+        raise ArgumentError(
+            f"a rate is estimated with nulls as values, but the study says nulls={study.policy!r}; measure it exactly."
+        )
+    if study.weights is not None:
+        raise ArgumentError("a rate is estimated without weights, but the study has some; measure it exactly.")
+    if blocks := [name for name in columns if name in study.partitions]:
+        raise ArgumentError(f"a rate is estimated without partitions, but {shown(blocks[0])} has one; measure it exactly.")
 
 
 def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:

@@ -171,7 +171,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
         Attributes to be taken as numbers, or as categories. By default, those that are numbers in both tables (suppressed cells
         apart) and have neither order nor hierarchy are continuous, all others categorical.
     orders
-        The categories of ordinal attributes, from lowest to highest.
+        The categories of ordinal attributes, from lowest to highest, beside those of the study or project that is compared.
     hierarchies
         The generalisation hierarchies that released labels come from.
     ways
@@ -220,7 +220,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     one, other, pairs = _read(original, release, mapping, id)
     correspondence = {"id": id, "link": link, "same_order": same_order}
     alignment = _aligned(one, other, id, link, same_order=same_order)
-    by_column, ranks = dict(hierarchies or {}), dict(orders or {})
+    by_column, ranks = dict(hierarchies or {}), _ranks(orders, original, pairs)
     keys, words = _keys(key, original, pairs), (*names_of(categorical), *by_column, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
@@ -247,6 +247,13 @@ def _keys(key: Names | None, original: Data, pairs: Mapping[str, str]) -> tuple[
     if key is None and (study := study_of(original)) is not None:
         key = [name for name in study.key if name in pairs]
     return names_of(key) or tuple(pairs)
+
+
+def _ranks(orders: Mapping[str, Sequence[Any]] | None, original: Data, pairs: Mapping[str, str]) -> dict[str, Sequence[Any]]:
+    """Return the orders of attributes: a study or project's for those compared, and what the call says."""
+    study = study_of(original)
+    known = {} if study is None else {name: order for name, order in study.orders.items() if name in pairs}
+    return {**known, **(orders or {})}
 
 
 def _read(

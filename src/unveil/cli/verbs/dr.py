@@ -43,13 +43,11 @@ class _EstimateOptions:
             from unveil.measures.discrimination import discrimination_rate
 
             return discrimination_rate(study, sensitive=sensitive, interval=self.interval, confidence=self.confidence)
-        if study.partitions or study.weights or self.interval or study.nulls != "category":
-            raise ArgumentError(
-                "--max-distinct does not go with --partition, --weights, --interval or a --nulls other than category."
-            )
+        if self.interval:
+            raise ArgumentError("--max-distinct does not go with --interval: an estimate has an error of its own.")
         from unveil.measures.approximate import approximate_rate
 
-        return approximate_rate(study.source, study.key, sensitive, max_distinct=self.max_distinct, seed=self.seed)
+        return approximate_rate(study, study.key, sensitive, max_distinct=self.max_distinct, seed=self.seed)
 
 
 @app.command(epilog="Example: unveil dr adult --key age --key sex --sensitive occupation")

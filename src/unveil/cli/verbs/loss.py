@@ -51,16 +51,15 @@ class _KindOptions:
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A column's hierarchy (ARX CSV).")
     ] = None
 
-    def arguments(self, original: Study, held: set[str], identity: str | None) -> dict[str, Any]:
-        """Return the arguments of the call that say so; the project's hold for columns that both tables have."""
+    def arguments(self, original: Study) -> dict[str, Any]:
+        """Return the arguments of the call that say so."""
         from unveil.cli import requirements
 
-        paired = [name for name in original.names if name in held and name != identity]
         return {
-            "key": self.key or [name for name in original.key if name in held] or None,
+            "key": self.key,
             "continuous": self.continuous,
             "categorical": self.categorical,
-            "orders": requirements.orders(None, original.project, paired) | requirements.orders(self.order, None, original.names),
+            "orders": requirements.orders(self.order, None, original.names),
             "hierarchies": requirements.named_hierarchies(self.hierarchy, original.names),
         }
 
@@ -85,7 +84,7 @@ class _ComparisonOptions:
         return {"ways": self.ways, "pmse": self.pmse, "tasks": [*(self.task or ()), *clustering], "seed": self.seed}
 
 
-@app.command(epilog="Example: unveil loss paper-4 paper-3 --map ZIP=ZIP* --map Age=Age* --same-order")
+@app.command(epilog="Example: unveil loss paper-4 paper-3 --map 'ZIP=ZIP*' --map 'Age=Age*' --same-order")
 @grouped
 def loss(pair: _PairOptions, kinds: _KindOptions, comparison: _ComparisonOptions, answer: AnswerOptions) -> None:
     """How much has the release lost against its original? In numbers, categories, classes, and on request tasks."""
@@ -93,9 +92,8 @@ def loss(pair: _PairOptions, kinds: _KindOptions, comparison: _ComparisonOptions
 
     one, other = pair.studies()
     matched = pair.match.arguments(one.names)
-    held = {*other.names, *dict(matched["mapping"])}
     with showing_progress():
-        result = lost(one, other, **matched, **kinds.arguments(one, held, pair.match.identity), **comparison.arguments())
+        result = lost(one, other, **matched, **kinds.arguments(one), **comparison.arguments())
     answer.give(result)
     for line in result.failed:
         sys.stderr.write(f"unveil: {line}\n")
