@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
 
 from unveil.cli.completion import completing
+from unveil.cli.helping import WIDEST, HelpfulCommand, HelpfulGroup
 from unveil.cli.inputs import closed_at_end
 from unveil.cli.overwrite import check_parameters
 from unveil.cli.words import remember_options
@@ -20,7 +20,7 @@ __all__ = ["Program", "app"]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class _Verb(TyperCommand):
+class _Verb(HelpfulCommand):
     """A verb that refuses an option given twice (the last would win otherwise), and refuses to overwrite what it reads."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -48,6 +48,10 @@ class _Verb(TyperCommand):
 class Program(typer.Typer):
     """A program whose verbs are such commands."""
 
+    def __init__(self, **settings: Any) -> None:
+        """Make a program, or a part of one."""
+        super().__init__(**{"cls": HelpfulGroup, **settings})
+
     def command(self, *names: Any, **settings: Any) -> Callable[[_Function], _Function]:
         """Register a function as a verb, whose options a shell completes."""
         register = super().command(*names, **{"cls": _Verb, **settings})
@@ -63,10 +67,10 @@ app = Program(
     help="See what a table of personal data gives away before you publish it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     epilog="Exit codes: 0 done; 1 a policy or a model is not met, and nothing else; 2 bad usage or bad input, out of memory or "
     "disk space; 3 an unexpected failure; 130 interrupted; 143 terminated.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
 )
 
 

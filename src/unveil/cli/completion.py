@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, get_type_hints
 
 import typer
-from typer.models import ParameterInfo
+from typer.models import ArgumentInfo, ParameterInfo
 
 __all__ = ["beginning", "completing", "offering"]
 
@@ -42,7 +42,11 @@ def completing(verb: Callable[..., Any]) -> None:
     hints = verb.__annotations__ = get_type_hints(verb, include_extras=True)  # resolved once, so that the program reads these
     for name in inspect.signature(verb).parameters:
         for info in getattr(hints.get(name), "__metadata__", ()):
-            if isinstance(info, ParameterInfo) and info.autocompletion is None:
+            if not isinstance(info, ParameterInfo):
+                continue
+            if isinstance(info, ArgumentInfo):
+                info.metavar = info.metavar or name.upper()
+            if info.autocompletion is None:
                 info.autocompletion = _by_metavar(info.metavar or name.upper())
 
 

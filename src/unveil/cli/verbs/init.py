@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unveil.cli.application import app
+from unveil.cli.groups import grouped
 from unveil.cli.options import Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
 from unveil.errors import shown
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from unveil.assess.init import Start
 
 
-@app.command(epilog="Example: unveil init adult --out adult.toml")
-def init(
+@dataclass(frozen=True, slots=True)
+class _StartOptions:
+    """What the project is about, and how its data is read."""
+
     data: Annotated[
         str,
         typer.Argument(
@@ -28,28 +32,40 @@ def init(
             help="A file (CSV, Parquet, ...), a built-in data set, or a project of ARX (.deid).",
             show_default=False,
         ),
-    ],
+    ]
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+    text: TextColumns = None
+
+    def started(self, out: Path) -> Start:
+        """Propose a project."""
+        from unveil.assess.init import start_project
+
+        return start_project(
+            self.data, out, separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()),
+            text=tuple(self.text or ()),
+        )  # fmt: skip
+
+
+@app.command(epilog="Example: unveil init adult --out adult.toml")
+@grouped
+def init(
+    about: _StartOptions,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The project file to write.")] = Path("unveil.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing in a terminal; take what is proposed.")] = False,
-    separator: Separator = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    text: TextColumns = None,
     as_json: Json = False,
 ) -> None:
     """Propose a project file for a table: roles, kinds and hierarchies, each with its evidence. Or convert a project of ARX."""
-    from unveil.assess.init import start_project
-
     check_replaceable(out)
-    if data.lower().endswith(".deid"):
-        _taken_over(data, out, force=force, as_json=as_json)
-        return
-    start = start_project(data, out, separator=separator, encoding=encoding, missing=tuple(missing or ()), text=tuple(text or ()))
+    if about.data.lower().endswith(".deid"):
+        return _taken_over(about.data, out, force=force, as_json=as_json)
+    start = about.started(out)
     asking = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     start = _answered(start) if asking else start
     _write(start, force=force, hint=bool(start.questions) and not (asking or yes))
-    give(start, as_json=as_json, out=None)
+    return give(start, as_json=as_json, out=None)
 
 
 def _write(start: Start, *, force: bool, hint: bool) -> None:
