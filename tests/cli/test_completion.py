@@ -31,11 +31,11 @@ FILES = {"DIR", "FILE", "NAME=FILE", "PEM", "SCHEMA", "SINK"}
 """What the shell completes by itself, the last with a topic as well."""
 NUMBERS = {
     "A[:COLUMN]", "B", "BENEFIT:LOSS:GAIN:COST", "EPSILON[:DELTA]", "GAIN:COST", "K:M:COLUMN", "K[:FRACTION]", "LO:HI", "LOW:HIGH",
-    "N", "N1,N2,...", "N|TIME", "PORT", "P[:COLUMN]", "S", "SECONDS", "SHARE", "TIME", "T[:DISTANCE][:COLUMN]", "W1,W2,...", "X",
+    "K", "N", "N1,N2,...", "N|TIME", "PORT", "P[:COLUMN]", "S", "SECONDS", "SHARE", "TIME", "T[:DISTANCE][:COLUMN]", "W1,W2,...", "X",
 }  # fmt: skip
 """What begins with a number."""
 TEXTS = {
-    "ADDRESS", "ANALYST", "CHAR", "CODE", "COMMAND", "HEX", "LABEL", "NAME:COLUMN=FILE", "NAME=RELEASE...", "NAME=RULE(...)", "NEED",
+    "ADDRESS", "ANALYST", "CHAR", "CODE", "COMMAND", "HEX", "LABEL", "NAME:COLUMN=FILE", "NAME=RELEASE", "NAME=RULE(...)", "NEED",
     "QUESTION", "TEXT", "V1,V2,...",
 }  # fmt: skip
 """What begins with a word that only the user knows."""

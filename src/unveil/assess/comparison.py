@@ -14,7 +14,7 @@ from unveil.assess.evidence import InputFile, file_table, table_files
 from unveil.assess.figures import Pairing
 from unveil.assess.policy.check import AnyPolicy, policy_of
 from unveil.assess.tradeoff import TradeOff, trade_off
-from unveil.attributes import Names, names_of, sides_of
+from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.project import Need
@@ -247,6 +247,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     if (tables := _protected(releases, original)) is not None:
         return compare_tables(*tables)
     wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
+    planned = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
     made = {name: data for name, data in releases.items() if name != original}
     ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(made) if same_order else ()
     Pairing(id, dict(link or {}), ordered).check(releases[original], made)
@@ -255,9 +256,10 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         rules = None if policy is None else policy_of(policy)[0]
         files = table_files(releases, original, before.project, rules, key_file)
         keys, sensitive_names = sides_of(before.key, before.sensitive or None)
+        require_columns([one.target for one in planned if one.target is not None], before.names)
         others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
         trade = trade_off(
-            before, others, keys, sensitive_names or None, privacy=privacy, needs=wanted, tasks=tasks, losses=losses,
+            before, others, keys, sensitive_names or None, privacy=privacy, needs=wanted, tasks=planned, losses=losses,
             id=id, link=link, same_order=ordered, seed=seed, policy=policy, progress=active_run(),
         )  # fmt: skip
         columns = tuple(dict.fromkeys([*keys, *sensitive_names, *(name for need in wanted for name in need.given)]))

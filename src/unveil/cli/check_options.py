@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli import requirements
+from unveil.cli.groups import refuse_without
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import (
     ClassNullPolicy,
@@ -111,6 +112,7 @@ class OriginalOptions:
         """Return the arguments that pair the release with its original, read as the release is; none without an original."""
         held_out = {} if self.control is None else {"control": trial.reading.source(self.control, "control")}
         if self.original is None:
+            refuse_without("--original", self.match, "mapping", "identity", "link", "same_order")
             return held_out
         first = trial.reading.source(self.original, "original")
         return {"original": first, **held_out, **self.match.arguments(first.names)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import traceback
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,14 @@ from unveil.output import placed
 __all__ = ["explained"]
 
 _NOT_MET, _BAD_INPUT, _UNEXPECTED, _CANCELLED = 1, 2, 3, 130
+_WRONG_VALUE = re.compile(r"Invalid value for '([^']+)': (?:Value error, )?(.*)", re.DOTALL)
+_TAKES = {
+    "Input should be a valid integer, unable to parse string as an integer": "a whole number",
+    "Input should be a valid number, unable to parse string as a number": "a number",
+    "Input should be greater than or equal to ": "a number of at least ",
+    "Input should be less than or equal to ": "a number of at most ",
+}
+"""How a value that is no number, or out of range, is refused, and what the option takes."""
 _SCARCE = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -65,8 +74,22 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
 
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)  # of the verb that was being read
-        return f"{error.format_message()} (try: {context.command_path if context else 'unveil'} --help)", _BAD_INPUT
+        return (
+            f"{_plain(error.format_message()).removesuffix('.')} (try: {context.command_path if context else 'unveil'} --help)",
+            _BAD_INPUT,
+        )
     return ("", 0) if _reader_has_gone(error) else None
+
+
+def _plain(message: str) -> str:
+    """Return what is wrong with a value in the words of the other messages."""
+    named = _WRONG_VALUE.fullmatch(message)
+    if named is None:
+        return message
+    option, why = named[1], named[2]
+    return next(
+        (f"{option} takes {words}{why.removeprefix(begun)}" for begun, words in _TAKES.items() if why.startswith(begun)), why
+    )
 
 
 def _scarce(error: BaseException) -> tuple[str, int] | None:

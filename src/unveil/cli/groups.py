@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_type_hints
 
-__all__ = ["grouped"]
+from unveil.errors import ArgumentError
+
+__all__ = ["grouped", "refuse_without"]
 
 
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,6 +38,15 @@ def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
     return spread
 
 
+def refuse_without(option: str, group: Any, *names: str) -> None:
+    """Refuse options of a group that mean nothing without another one, so that nobody takes them to have had an effect."""
+    for one in fields(group):
+        if one.name in names and getattr(group, one.name) not in (None, one.default):
+            raise ArgumentError(f"--{_NAMES.get(one.name, one.name.replace('_', '-'))} goes with {option}.")
+
+
+_NAMES = {"identity": "id", "mapping": "map", "record_id": "id"}
+"""Options whose names differ from those of their fields."""
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 

@@ -37,7 +37,9 @@ __all__ = [
 SensitiveColumns = Annotated[
     list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column; repeat it for more.")
 ]
-K = Annotated[int | None, typer.Option("--k", min=1, help="Require k-anonymity: every class holds K records.")]
+K = Annotated[
+    int | None, typer.Option("--k", min=1, metavar="K", help="Require k-anonymity: every class holds at least K records.")
+]
 P = Annotated[list[str] | None, typer.Option("--p", metavar="P[:COLUMN]", help="Require p-sensitivity.")]
 LDiversity = Annotated[
     list[str] | None,
@@ -222,6 +224,7 @@ def orders(texts: Sequence[str] | None, project: Project | None, sensitive: Sequ
         if attribute is not None and attribute.order:
             by_column[name] = attribute.order
     for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in texts or ()):
+        _require_column("--order", column, sensitive)
         by_column[column] = [value.strip() for value in values.split(",")]
     return by_column
 
@@ -260,6 +263,13 @@ def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict
     return models
 
 
+def _require_column(option: str, column: str, columns: Sequence[str]) -> None:
+    """Refuse a column that an option cannot be about."""
+    if column not in columns:
+        place = f"one of: {listed(columns)}.{near_miss(column, columns)}" if columns else "none here."
+        raise ColumnNotFoundError(f"{option} names column {shown(column)}; it takes {place}")
+
+
 def named_hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
     """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
     from unveil.partitions import Hierarchy
@@ -268,9 +278,7 @@ def named_hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> di
     pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in texts or ()]
     named = [column for column, _ in pairs]
     for column in named:
-        if column not in columns:
-            place = f"one of: {listed(columns)}.{near_miss(column, columns)}" if columns else "none here."
-            raise ColumnNotFoundError(f"--hierarchy names column {shown(column)}; it takes {place}")
+        _require_column("--hierarchy", column, columns)
         if named.count(column) > 1:
             raise ArgumentError(f"--hierarchy names column {shown(column)} twice; a column has one hierarchy.")
     return {

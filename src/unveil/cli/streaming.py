@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.groups import refuse_without
 from unveil.cli.options import give
 from unveil.cli.watch_options import Setting, SettingsFile, client_settings
 from unveil.credentials import without_credentials
@@ -60,6 +61,14 @@ class StreamingOptions:
     follow: Annotated[bool, typer.Option("--follow", help="With --stream: wait for more at the end of the source.")] = False
     setting: Setting = None
     settings_file: SettingsFile = None
+
+    def wanted(self) -> bool:
+        """Return whether a stream is released; if not, refuse the options that only a stream has."""
+        if not self.stream:
+            refuse_without(
+                "--stream", self, "delay", "method", "reuse", "time", "checkpoint", "follow", "setting", "settings_file"
+            )
+        return self.stream
 
     def released(
         self, table: TableOptions, models: ModelOptions, draws: DrawOptions, to: ReleaseOptions, *, as_json: bool

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.completion import beginning, offering
+from unveil.cli.groups import refuse_without
 from unveil.cli.options import ReleaseKeyFile, Seed
 from unveil.cli.tables import RULE_FORMS, hierarchies_of, level_of, perturbed, read_foreign
 from unveil.errors import ArgumentError
@@ -262,6 +263,7 @@ class ProtectionOptions:
         records: Any = before.protected(inputs.source)
         if self.protect == "cell-key":
             return before.keyed(records, tabulation, inputs)
+        refuse_without("--protect cell-key", before, "record_id")
         return self._applied(tabulation, records, inputs, aims.aim(), before)
 
     def _of_foreign(self, made: CrossTable, decided: Apriori, aims: AimOptions, before: RecordProtectionOptions) -> Any:

@@ -137,8 +137,10 @@ def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Seq
 
 def written(result: Any, answer: TableAnswer) -> None:
     """Show an answer; a table that is not safe is not written for publication, and the exit code is 1."""
+    from unveil.arguments import checked_word
     from unveil.tables.crosstable import CrossTable
 
+    checked_word("--form", answer.form, ("long", "crosstab"))
     exposed = not getattr(result, "safe", True)
     out = answer.out
     to_publish = out is not None and out.suffix.lower() in _TO_PUBLISH and hasattr(result, "table") and hasattr(result, "entries")
@@ -158,14 +160,12 @@ def written(result: Any, answer: TableAnswer) -> None:
 
 def _publish(result: Any, answer: TableAnswer) -> None:
     """Write the table to publish."""
-    from unveil.arguments import checked_word
     from unveil.tables.crosstab import crosstab_rows
     from unveil.tables.files.writing import write_crosstab, write_long
 
     out = answer.out
     if out is None:
         return
-    checked_word("--form", answer.form, ("long", "crosstab"))
     if answer.publish_intervals and not hasattr(result, "with_intervals"):
         raise ArgumentError("--publish-intervals goes with --protect suppress: no other table has blanks.")
     if answer.form == "crosstab":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ __all__ = ["in_options", "remember_options", "said_in_options"]
 _options: ContextVar[dict[str, str]] = ContextVar("_options", default={})  # noqa: B039 - it is replaced, never changed
 """The options of the verb that runs, by the arguments that they stand for."""
 
+_NAMED_FIRST = re.compile(r"^[a-z_]+(?= '.*' is unknown; | is [^;]*; it must )", re.DOTALL)
+"""The argument with which a refusal begins."""
 _ENDINGS = (("y", "ies"), ("", "s"))
 """How an argument that takes several values is named after the option that is repeated for it."""
 _WHOLE = "the whole answer has"
@@ -36,7 +39,8 @@ def said_in_options(text: str) -> str:
     """Return a text of the library with an option for each argument that the verb has one for."""
     from unveil.results.wording import reworded
 
-    return reworded(text, *_words())
+    phrases, options = _words()
+    return reworded(_NAMED_FIRST.sub(lambda named: options.get(named[0], named[0]), text), phrases, options)
 
 
 def in_options(view: View) -> View:

@@ -73,7 +73,7 @@ def anonymize(
     as_json: Json = False,
 ) -> None:
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
-    if streaming.stream:
+    if streaming.wanted():
         return streaming.released(table, models, draws, to, as_json=as_json)
     to.check()
     inputs = table.gathered()

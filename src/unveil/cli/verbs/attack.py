@@ -32,7 +32,7 @@ class _AttackedOptions:
     key: Key = None
     sensitive: Annotated[
         list[str] | None,
-        typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column of the release; repeat for more."),
+        typer.Option("--sensitive", metavar="COLUMN", help="A sensitive column of the release; repeat it for more."),
     ] = None
     match: MatchOptions = field(default_factory=MatchOptions)
     hierarchy: Annotated[
@@ -148,7 +148,7 @@ class _KnowledgeOptions:
         }
 
 
-@app.command(epilog="Example: unveil attack thesis-4.2 thesis-4.3 --map ZIP=ZIP* --map Age=Age* --sensitive 'location 1'")
+@app.command(epilog="Example: unveil attack thesis-4.2 thesis-4.3 --map 'ZIP=ZIP*' --map 'Age=Age*' --sensitive 'location 1'")
 @grouped
 def attack(attacked: _AttackedOptions, knowledge: _KnowledgeOptions, answer: AnswerOptions) -> None:
     """How much does an intruder gain? Identity, homogeneity, background knowledge, skewness, similarity and linkage.

@@ -10,7 +10,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.completion import beginning
-from unveil.cli.groups import grouped
+from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Key, note_read, showing_progress
 from unveil.cli.requirements import SensitiveColumns
@@ -29,7 +29,7 @@ class _ReleasesOptions:
 
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original table.", show_default=False)]
     releases: Annotated[
-        list[str], typer.Argument(metavar="NAME=RELEASE...", help="Its releases, each with a name.", show_default=False)
+        list[str], typer.Argument(metavar="NAME=RELEASE", help="Its releases, each with a name.", show_default=False)
     ]
     key: Key = None
     sensitive: SensitiveColumns = None
@@ -148,7 +148,9 @@ def compare(compared: _ReleasesOptions, scale: _ScaleOptions, tables: _TablesOpt
     from unveil.assess.comparison import compare as compare_releases
 
     inputs = compared.gathered()
-    if tables.by:
+    if not tables.by:
+        refuse_without("--by", tables, "value", "rule", "hierarchy", "holding", "signed", "total")
+    else:
         return answer.give(tables.compared(inputs, compared.releases))
     keys, named = inputs.required_key(), {"original": inputs.study, **compared.tables(inputs)}
     with showing_progress():

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from unveil.cli.application import Program, app
-from unveil.cli.groups import grouped
+from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.hierarchy_options import RuleOptions
 from unveil.cli.inputs import ReadingOptions, gather, gather_two
 from unveil.cli.options import Data, Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
+from unveil.errors import ArgumentError
 from unveil.output import check_replaceable
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ class _FileOptions:
     missing: Missing = None
 
     def source(self, place: str | None, text: list[str] | None = None) -> Source | None:
-        """Open a table, if one is named."""
+        """Open a table, if one is named; how it is read means nothing without one."""
+        if place is None:
+            refuse_without("--data", self, "separator", "encoding", "missing")
+            if text:
+                raise ArgumentError("--text goes with --data.")
         return ReadingOptions(None, self.separator, self.encoding, self.missing, text).source_if_named(place, "data")
 
 

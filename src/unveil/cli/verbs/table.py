@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.options import showing_progress
 from unveil.cli.study_options import SourceOptions
 from unveil.cli.table_options import AimOptions, ProtectionOptions, PublishedOptions, RecordProtectionOptions, TabulationOptions
@@ -34,7 +34,9 @@ def table(
     from unveil.tables import attack_table
 
     with showing_progress():
-        if published.audit is not None:
+        if published.audit is None:
+            refuse_without("--audit", published, "original", "figures")
+        else:
             return written(tabulation.audited(published, source, protection, aims), answer)
         result = protection.made(source, tabulation, aims, before)
         return written(attack_table(result) if attack else result, answer)

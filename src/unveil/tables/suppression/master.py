@@ -215,7 +215,7 @@ def _scip() -> Any:
 
 def master_of(solver: str) -> Any:
     """Return the solver of a name."""
-    checked_word("solver", solver, ("auto", *_SOLVERS))
+    checked_word("solver", solver, SOLVERS)
     if solver == "scip":
         _scip()
     if solver != "auto":
@@ -228,3 +228,5 @@ def master_of(solver: str) -> Any:
 
 
 _SOLVERS = {"highs": HighsMaster, "scip": ScipMaster}
+SOLVERS = ("auto", *_SOLVERS)
+"""What a solver may be named."""

@@ -17,6 +17,7 @@ from unveil.tables.findings import Depth
 from unveil.tables.problem import Aim, CellProblem, Insiders, Zeros, posed
 from unveil.tables.rules import On, TableRule, rules_of
 from unveil.tables.suppression.failure import Unprotectable
+from unveil.tables.suppression.master import SOLVERS
 from unveil.tables.suppression.methods import EVERYTHING, METHODS, ChosenPattern, Effort, chosen
 from unveil.tables.suppression.result import SuppressedTable
 
@@ -95,6 +96,7 @@ def suppress(  # noqa: PLR0913 - a public door
         If a cell cannot be protected even with everything suppressed, or if no pattern passes the audit in time.
     """
     checked_word("method", method, tuple(one for one in METHODS if one != EVERYTHING))
+    checked_word("solver", solver, SOLVERS)
     checked_time_limit(time_limit)
     required = rules_of(rules)
     aim = Aim(on, attacker, zeros, insiders, level, width)
