@@ -382,7 +382,7 @@ def test_levels_that_fail_by_themselves_are_told_whatever_the_limit(capsys: pyte
         ("--k 2 --factor 1.5", "factor is 1.5; it must be from 0 to 1"),
         ("--k 2 --objective kl --factor 0.1", "takes no attribute weights"),
         ("--k 2 --seed -1", "--seed takes a number of at least 0"),
-        ("--k 2 --time-limit -1", "--time-limit is -1; it must be "),
+        ("--k 2 --time-limit -1", "--time-limit is -1.0; it must be "),
         ("--k 2 --time-limit nan", "--time-limit is nan; it must be "),
         ("--k 2 --node-limit 0", "--node-limit takes a number of at least 1"),
         ("--k 2 --nulls wildcard", "nulls 'wildcard' is unknown"),

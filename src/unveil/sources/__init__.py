@@ -48,6 +48,7 @@ OPEN_MODULES = (
     "known_values",
     "microdata",
     "objects",
+    "one_form",
     "opening",
     "sampling",
     "streams",

@@ -17,6 +17,7 @@ from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
+from unveil.sources.one_form import finer_than_python, time_texts
 from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
-    "as_counted",
     "coded_table",
     "counted_column",
     "encode",
@@ -33,7 +33,6 @@ __all__ = [
     "labelled",
     "require_countable",
     "smallest_unsigned",
-    "time_texts",
     "wanted_columns",
     "without_nan",
 ]
@@ -176,18 +175,6 @@ def require_countable(name: str, series: pl.Series) -> None:
         raise UnsupportedDataError.uncountable(name, series.dtype.base_type())
 
 
-def as_counted(column: pl.Series) -> pl.Series:
-    """Return a column of numbers with one form per value, as they are counted: a NaN is a null, and -0.0 is 0.0.
-
-    Records that are released must have this form, or they would be told apart although they were counted together.
-    """
-    if not column.dtype.is_float():
-        return column
-    plain = column.alias("values")  # some names are patterns to Polars
-    several = plain.is_nan().any() or bool(np.signbit(plain.filter(plain == 0.0).to_numpy()).any())
-    return plain.fill_nan(None).set(plain == 0.0, 0.0).alias(column.name) if several else column
-
-
 def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the frame with every NaN as a null."""
     nan = {name: frame[name].fill_nan(None) for name, dtype in frame.schema.items() if dtype.is_float()}
@@ -199,23 +186,7 @@ def _countable(series: pl.Series) -> pl.Series:
         return series.fill_nan(None)
     if series.dtype == pl.Null:
         return series.cast(pl.String)
-    return time_texts(series) if _finer_than_python(series) else series
-
-
-def time_texts(series: pl.Series) -> pl.Series:
-    """Return times as texts that tell all of them apart."""
-    return series.alias("values").dt.to_string("iso").alias(series.name)  # some names are patterns to Polars
-
-
-def _finer_than_python(series: pl.Series) -> bool:
-    """Whether times differ that Python's would not: by nanoseconds, or by the hour that is repeated when summer time ends."""
-    plain, dtype = series.alias("values"), series.dtype  # some names are patterns to Polars
-    by_nanoseconds = dtype == pl.Time or (isinstance(dtype, pl.Datetime | pl.Duration) and dtype.time_unit == "ns")
-    if by_nanoseconds and (plain.to_physical() % 1000 != 0).any():
-        return True
-    if not isinstance(dtype, pl.Datetime) or dtype.time_zone in (None, "UTC"):
-        return False
-    return plain.dt.replace_time_zone(None).n_unique() < plain.n_unique()
+    return time_texts(series) if finer_than_python(series) else series
 
 
 def _coded(column: pl.Series) -> _Dictionary:
