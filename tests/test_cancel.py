@@ -6,6 +6,8 @@ call ends within a second is tested by how often it looks at its run: at least o
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +21,7 @@ import pytest
 import unveil
 from unveil.errors import CancelledError
 from unveil.models import KAnonymity
-from unveil.run import Limits, Run
+from unveil.run import Limits, Run, is_left_behind
 
 SOON = 20.0
 """Seconds within which a cancelled call has ended; it ends within one where the machine has nothing else to do."""
@@ -330,3 +332,69 @@ def test_a_call_past_its_time_ends(tmp_path: Path) -> None:
     function, values, options = JOBS["scan"](tmp_path)
     with pytest.raises(CancelledError, match="time limit"), Run(limits=Limits(time=0.5)):
         function(*values, **options)
+
+
+@pytest.mark.parametrize(
+    "task", [unveil.Task("c", "c0"), unveil.Task("k", kind="clustering", clusters=3)], ids=["tree", "k-means"]
+)
+def test_nobody_waits_for_a_fit_of_a_cancelled_run(task: unveil.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklearn.cluster import KMeans
+    from sklearn.tree import DecisionTreeClassifier
+    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+
+    run, go_on, ended = Run(), threading.Event(), threading.Event()
+
+    def endless(model: Any, *_: Any) -> Any:
+        run.cancel()
+        go_on.wait(60.0)
+        ended.set()
+        return model
+
+    for model in (DecisionTreeClassifier, KMeans):
+        monkeypatch.setattr(model, "fit", endless)
+    before = [library["num_threads"] for library in threadpool_info()]
+    with pytest.raises(CancelledError), run:
+        unveil.tasks(numbers(60, 3, 4), numbers(60, 3, 4), task, same_order=True, folds=2)
+    assert not ended.is_set()
+    go_on.set()
+    end = time.monotonic() + SOON
+    while is_left_behind() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert [library["num_threads"] for library in threadpool_info()] == before
+
+
+def test_a_tree_of_synthesis_is_left_behind_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    run, go_on, ended = Run(), threading.Event(), threading.Event()
+
+    def endless(_model: Any, *_: Any) -> None:
+        run.cancel()
+        go_on.wait(60.0)
+        ended.set()
+
+    for model in (DecisionTreeClassifier, DecisionTreeRegressor):
+        monkeypatch.setattr(model, "fit", endless)
+    with pytest.raises(CancelledError), run:
+        unveil.mechanisms.synthesize(numbers(60, 3, 4), ["c0", "c1"])
+    assert not ended.is_set()
+    go_on.set()
+
+
+LEFT = """
+import time
+from unveil.cli.process import leave
+from unveil.errors import CancelledError
+from unveil.run import Run
+
+run = Run()
+try:
+    run.watching(lambda: (run.cancel(), time.sleep(600)))
+except CancelledError:
+    leave(130)
+"""
+
+
+def test_the_command_line_does_not_wait_for_what_was_left_behind() -> None:
+    ended = subprocess.run([sys.executable, "-c", LEFT], timeout=120, capture_output=True, check=False)
+    assert ended.returncode == 130, ended.stderr

@@ -11,7 +11,8 @@ import pytest
 import unveil
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, CancelledError, UnveilError
-from unveil.run import Limits, OutOfTime, Progress, Run, active_run, check_time, in_run, limited, time_left
+from unveil.run import Limits, Progress, Run, active_run, in_run, is_left_behind, stepped, watched
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 LONG = 60.0
 
@@ -203,3 +204,39 @@ def test_a_run_shows_whether_it_is_cancelled() -> None:
     assert repr(run).startswith("Run(not cancelled, ")
     run.cancel()
     assert repr(run).startswith("Run(cancelled, ")
+
+
+def test_work_that_is_watched_gives_its_answer_or_its_error_under_the_same_run() -> None:
+    with Run() as run:
+        assert run.watching(lambda: active_run() is run)
+        with pytest.raises(ZeroDivisionError):
+            run.watching(lambda: 1 // 0)
+    assert not is_left_behind()
+
+
+def test_nobody_waits_for_work_whose_run_is_cancelled() -> None:
+    run, go_on, ended = Run(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        run.cancel()
+        go_on.wait(LONG)
+        ended.set()
+
+    with pytest.raises(CancelledError), run:
+        run.watching(work)
+    assert not ended.is_set()
+    assert is_left_behind()
+    go_on.set()
+    assert ended.wait(LONG)
+
+
+def test_work_on_few_rows_is_done_at_once_and_tells_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    with Run(lambda stage, *_: told.append(stage)):
+        assert watched(5, threading.current_thread) is threading.current_thread()
+        assert list(stepped(5, "items", "ab")) == ["a", "b"]
+        assert told == []
+        monkeypatch.setattr("unveil.run._MANY", 5)
+        assert watched(5, threading.current_thread) is not threading.current_thread()
+        assert list(stepped(5, "items", "ab")) == ["a", "b"]
+    assert told == ["items"] * 3

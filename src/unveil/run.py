@@ -20,14 +20,7 @@ Anyone who writes a loop that lasts asks for the run that is active, and looks a
     run.check()                                      # where there are no steps to report
     kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
     run.check()                                      # so the half-done answer is never used
-
-A time after which the best answer so far counts belongs to the run as well. Whoever sets it decides what happens then::
-
-    with limited(seconds) as clock:
-        ...                  # `check_time()` in every long loop raises `OutOfTime` once the time is up
-    clock.expired            # whether anything was cut short
-    with limited(seconds, stop=True):
-        ...                  # here work that does not look at the time is stopped too, as if its run were cancelled
+    model = run.watching(lambda: fit(records))       # a call into a library that cannot look: nobody waits for it once cancelled
 
 `active_run()` returns the run of the thread that calls it: a loop with threads of its own calls it before it starts them. A
 public function with a `progress` argument is decorated with `in_run`. `run.limits` says how much memory and time and how many
@@ -36,13 +29,12 @@ threads the work may use. `unveil.run_in_process` runs a call in a process of it
 
 from __future__ import annotations
 
-import math
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from functools import wraps
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -55,9 +47,18 @@ from unveil.errors import ArgumentError, CancelledError
 from unveil.fitting import kind_of
 
 __all__ = [
-    "Clock", "Limits", "OutOfTime", "Progress", "Run", "Stages", "Steps",
-    "active_run", "check_time", "expire", "in_run", "limited", "time_left",
-]  # fmt: skip
+    "Clock",
+    "Limits",
+    "Progress",
+    "Run",
+    "Stages",
+    "Steps",
+    "active_run",
+    "in_run",
+    "is_left_behind",
+    "stepped",
+    "watched",
+]
 
 Steps: TypeAlias = Callable[[int, int], None]
 """Called with the number of steps done, and of all steps."""
@@ -74,8 +75,12 @@ _GOING, _CANCELLED, _LATE = 0, 1, 2
 _MEMORY = 2 << 30
 _TOLD = 100
 """How often a stage of many small steps is told about."""
-_MOMENT = 0.05
-"""Seconds between two looks at whether the run around another one is cancelled."""
+_WATCHED = "unveil-watched"
+"""The name of a thread that nobody waits for once its run is cancelled."""
+_MANY = 1 << 18
+"""Rows from which a single array operation may last."""
+MOMENT = 0.05
+"""Seconds between two looks at whether a run is cancelled, while something works that cannot look itself."""
 
 
 @checked_arguments
@@ -223,6 +228,25 @@ class Run:
         if self.flag[0]:
             raise CancelledError.late(self.limits.time) if self.flag[0] == _LATE else CancelledError.on_request()
 
+    def watching(self, work: Callable[[], _Item]) -> _Item:
+        """Return what work returns; once the run is cancelled, nobody waits for it any longer.
+
+        This is for a long call into a library that cannot look at the run. It is made in a thread of its own, which goes on until
+        the call is done and then ends: so it must change nothing that others see. A process that ends waits for it.
+        """
+        context, answer = copy_context(), Future[_Item]()
+
+        def working() -> None:
+            try:
+                answer.set_result(context.run(work))
+            except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+                answer.set_exception(error)
+
+        threading.Thread(target=working, name=_WATCHED).start()
+        while wait([answer], timeout=MOMENT).not_done:
+            self.check()
+        return answer.result()
+
     # Progress ---------------------------------------------------------------------------------------------------------
 
     def at(self, stage: str, done: int, total: int) -> None:
@@ -333,80 +357,19 @@ def active_run() -> Run:
     return runs[-1][0] if runs else Run()
 
 
-# Time limits ----------------------------------------------------------------------------------------------------------
+def watched(rows: int, work: Callable[[], _Item]) -> _Item:
+    """Return what work on this many rows returns; if they are many, `Run.watching` it."""
+    return active_run().watching(work) if rows >= _MANY else work()
 
 
-class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best result so far is used
-    """The time is up."""
+def stepped(rows: int, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
+    """Yield items one by one; if each is about many rows, it is a step of a stage of the active run."""
+    return active_run().each(stage, items) if rows >= _MANY else iter(items)
 
 
-@contextmanager
-def limited(seconds: float | None, *, stop: bool = False) -> Iterator[Clock]:
-    """Limit the time of the block, in seconds; None for no limit of its own. One within another ends no later than that.
-
-    Work that looks at the time (`check_time`) ends with the best found so far. With `stop`, all other work ends as well, and the
-    block raises `OutOfTime`.
-    """
-    around = active_run()
-    clock = Clock(math.inf if seconds is None else time.monotonic() + seconds, around.clock)
-    stop = stop and clock.end < math.inf
-    run = _stopped_by(clock, around) if stop else around.telling(around.at)
-    run.clock = clock
-    try:
-        with _followed(around, run) if stop else nullcontext(), run:
-            yield clock
-            run.check()  # a part that was stopped may have been taken for one that failed
-    except CancelledError:
-        if not stop or not run.cancelled:
-            raise
-        around.check()
-        clock.expire()
-        raise OutOfTime from None
-
-
-def _stopped_by(clock: Clock, around: Run) -> Run:
-    """Return a run with a flag of its own, which ends at a time."""
-    seconds = max(clock.end - time.monotonic(), _MOMENT)
-    return Run(around.at, notice=around.notify, limits=replace(around.limits, time=seconds))
-
-
-@contextmanager
-def _followed(around: Run, run: Run) -> Iterator[None]:
-    """Cancel a run with the one around it, which may be cancelled from any thread or process."""
-    over = threading.Event()
-
-    def follow() -> None:
-        while not over.wait(_MOMENT):
-            run.flag[0] = run.flag[0] or around.flag[0]
-
-    threading.Thread(target=follow, daemon=True).start()
-    try:
-        yield
-    finally:
-        over.set()
-
-
-def time_left() -> float:
-    """Return the seconds that are left; infinity if there is no limit."""
-    clock = active_run().clock
-    return math.inf if clock is None or clock.end == math.inf else clock.end - time.monotonic()
-
-
-def check_time() -> None:
-    """Stop if the run is cancelled; raise `OutOfTime` if the time is up."""
-    run = active_run()
-    run.check()
-    clock = run.clock
-    if clock is not None and clock.end != math.inf and time.monotonic() > clock.end:
-        expire()
-
-
-def expire() -> None:
-    """Note that the time is up, and raise `OutOfTime`."""
-    clock = active_run().clock
-    if clock is not None:
-        clock.expire()
-    raise OutOfTime
+def is_left_behind() -> bool:
+    """Whether a call into a library still goes on that nobody waits for any more."""
+    return any(thread.name == _WATCHED for thread in threading.enumerate())
 
 
 def in_run(door: _Door) -> _Door:

@@ -12,7 +12,7 @@ import pytest
 
 import unveil
 from unveil.errors import ArgumentError, TableError
-from unveil.run import OutOfTime, check_time, limited, time_left
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 METHODS = ("lp", "gauss", "optimal")
 

@@ -26,9 +26,10 @@ from unveil.randomness import chance_of
 from unveil.releases import ColumnScreen, screen
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
-from unveil.run import Clock, OutOfTime, Progress, active_run, check_time, in_run, limited, time_left
+from unveil.run import Clock, Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
     import os

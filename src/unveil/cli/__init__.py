@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     if os.environ.get(_COMPLETING):
         _complete()
-    from unveil.cli.process import flushed, listening, own_streams, supervised
+    from unveil.cli.process import flushed, leave, listening, own_streams, supervised
 
     words, debug = _words(arguments)
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with own_streams(native=debug), listening(debug=debug):
             return flushed(_ended(words, debug=debug))
 
-    sys.exit(supervised(work))
+    leave(supervised(work))
 
 
 def _complete() -> NoReturn:

@@ -17,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from unveil.errors import reason_of
 from unveil.output import placed, remove_hidden, taking_place
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from unveil.run import Run
 
 __all__ = ["StoppedError",
-    "ending", "flushed", "interrupting", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
+    "ending", "flushed", "interrupting", "leave", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
     "was_heard",
 ]  # fmt: skip
 
@@ -213,6 +213,17 @@ def flushed(code: int) -> int:
             say(f"cannot write to standard output: {reason_of(error)}.")
         return code or 2
     return code
+
+
+def leave(code: int) -> NoReturn:
+    """End the process with an exit code, at once if there is work that nobody waits for any more."""
+    if "unveil.run" in sys.modules:  # else there is no work, and loading it takes time
+        from unveil.run import is_left_behind
+
+        if is_left_behind():
+            remove_hidden()
+            os._exit(code)
+    sys.exit(code)
 
 
 def turned_away() -> None:

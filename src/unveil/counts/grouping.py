@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.compilation import Pace, compiled
+from unveil.run import watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,10 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
         counts = np.bincount(codes[0].astype(np.intp, copy=False))
         used = np.flatnonzero(counts)
         return [used.astype(_smallest(sizes[0]))], counts[used].astype(np.int64, copy=False)
-    keys = _Keys.packed(codes, sizes)
+    return watched(_rows(codes), lambda: _tallied(_Keys.packed(codes, sizes)))
+
+
+def _tallied(keys: _Keys) -> tuple[list[Codes], NDArray[np.int64]]:
     if keys.is_dense():
         counts = _counted(keys.key, keys.domain)
         used = np.flatnonzero(counts != 0)
@@ -84,9 +88,16 @@ def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int6
     tuple
         For each row the number of its combination, and the codes of the combinations, column by column.
     """
-    keys = _Keys.packed(codes, sizes)
+    return watched(_rows(codes), lambda: _grouped(_Keys.packed(codes, sizes)))
+
+
+def _grouped(keys: _Keys) -> tuple[NDArray[np.int64], list[Codes]]:
     ids, used = keys.ranked()
     return ids, keys.codes_of(used)
+
+
+def _rows(codes: Sequence[Codes]) -> int:
+    return len(codes[0]) if codes else 0
 
 
 def rows_alone(

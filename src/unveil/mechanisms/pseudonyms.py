@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from unveil.mechanisms.columns import choose
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import KEY_VARIABLE, chance_of, read_key
 from unveil.releases import Release
-from unveil.run import active_run
+from unveil.run import active_run, watched
 from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def pseudonymize(
         require_countable(name, column)
         coded = encode(column)
         active_run().check()
-        values = [value for value in coded.values if value is not None]
+        values = watched(len(coded.values), partial(_present, coded.values))
         names = _hashes(name, values, key, digits) if method == "hmac" else (random.permutation(len(values)) + 1).tolist()
         active_run().check()
         columns[name], distinct[name] = _named(column, names, coded.codes), len(values)
@@ -122,10 +123,17 @@ def pseudonymize(
     return treated("pseudonymisation", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=(_LABEL,))
 
 
+def _present(values: Sequence[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
 def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[str]:
-    run = active_run()
-    hashes = [hmac.digest(key, _text(value).encode(), "sha256").hex()[:digits] for value in run.through("pseudonyms", values)]
-    if len(set(hashes)) < len({_text(value) for value in values}):
+    hashes, texts = [], set()
+    for value in active_run().through("pseudonyms", values):
+        text = _text(value)
+        texts.add(text)
+        hashes.append(hmac.digest(key, text.encode(), "sha256").hex()[:digits])
+    if len(set(hashes)) < len(texts):
         raise UnsupportedDataError(f"two values of {shown(name)} share a pseudonym of {digits} digits; use a greater length.")
     return hashes
 

@@ -35,15 +35,15 @@ class _Leaves:
     """A tree that was grown, and the records in each of its leaves."""
 
     def __init__(self, known: NDArray[np.float32], target: LearntAttribute, leaf: int, random: np.random.Generator) -> None:
-        self.tree = _grown(known, target, leaf=leaf, seed=int(random.integers(1 << 31)))
-        own = self.tree.apply(known)
+        seed = int(random.integers(1 << 31))
+        self.tree, own = active_run().watching(lambda: _grown(known, target, leaf=leaf, seed=seed))
         self.order = np.argsort(own, kind="stable")
         self.size = np.bincount(own)
         self.start = np.cumsum(self.size) - self.size
 
     def donors(self, made: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.int64]:
         """Return for each synthetic record a random original record of the leaf that it falls into."""
-        falls = self.tree.apply(made)
+        falls = active_run().watching(lambda: self.tree.apply(made))
         place = (random.random(len(made)) * self.size[falls]).astype(np.int64)
         return np.asarray(self.order[self.start[falls] + place], dtype=np.int64)
 
@@ -79,8 +79,11 @@ class SequentialTrees:
         return rows
 
 
-def _grown(known: NDArray[np.float32], target: LearntAttribute, *, leaf: int, seed: int) -> Any:
-    """Grow a tree on codes: those of names are classified, those of numbers and dates predicted by their rank."""
+def _grown(known: NDArray[np.float32], target: LearntAttribute, *, leaf: int, seed: int) -> tuple[Any, Any]:
+    """Grow a tree on codes: those of names are classified, those of numbers and dates predicted by their rank.
+
+    Return it with the leaf of each record.
+    """
     try:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     except ImportError:
@@ -88,4 +91,5 @@ def _grown(known: NDArray[np.float32], target: LearntAttribute, *, leaf: int, se
     kind = DecisionTreeRegressor if target.ordered else DecisionTreeClassifier
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # names may be many
-        return kind(min_samples_leaf=min(leaf, len(known)), random_state=seed).fit(known, target.codes.astype(np.float64))
+        tree = kind(min_samples_leaf=min(leaf, len(known)), random_state=seed).fit(known, target.codes.astype(np.float64))
+    return tree, tree.apply(known)

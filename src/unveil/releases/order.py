@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable, weakest
 from unveil.releases.record import inherited
+from unveil.run import watched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,8 @@ __all__ = ["drawn_order", "marked", "repeatable_of"]
 def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any]) -> NDArray[np.int64]:
     """Return the rows of protected records in random order; with a key file, it is derived from the settings and the records."""
     fingerprint = records.fingerprint() if chance.keyed else b""
-    return chance.draws("row order", settings, fingerprint).permutation(records.records)
+    random = chance.draws("row order", settings, fingerprint)
+    return watched(records.records, lambda: random.permutation(records.records))
 
 
 def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:

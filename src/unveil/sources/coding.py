@@ -15,6 +15,7 @@ import polars as pl
 
 from unveil.attributes import Nulls, checked_nulls
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
+from unveil.run import stepped, watched
 from unveil.sources.base import Tally
 from unveil.sources.objects import column_of_objects, require_plain
 from unveil.sources.one_form import finer_than_python, time_texts
@@ -119,14 +120,18 @@ def encode(series: pl.Series) -> Coded:
     require_countable(series.name, series)
     if series.dtype == pl.Object:
         return _encode_objects(series)
-    present, codes = _coded(_countable(series.alias("")))  # some names are patterns to Polars
+    column = _countable(series.alias(""))  # some names are patterns to Polars
+    present, codes = watched(len(column), lambda: _coded(column))
     return Coded(series.name, _values(present), codes)
 
 
 def counted_column(name: str, series: pl.Series) -> CodedTable:
     """Count the values of a column that holds no Python objects: one row per value, in order; a null is a value."""
     require_countable(name, series)
-    column = _countable(series.alias(""))  # some names are patterns to Polars
+    return watched(len(series), lambda: _counted_column(name, _countable(series.alias(""))))  # some names are patterns to Polars
+
+
+def _counted_column(name: str, column: pl.Series) -> CodedTable:
     if column.dtype == pl.String and _at_once(column) and not column.null_count():
         first, rows_of = counted_texts(column)
         if len(first) <= _FEW:
@@ -389,7 +394,8 @@ def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, we
     if not left:
         raise EmptyDataError.no_records(place, dropped=records)
     shares = None if weights is None else _checked_weights(numbered[str(len(columns))], n, weights)
-    coded = tuple(replace(encode(numbered[str(at)]), name=name) for at, name in enumerate(columns))
+    names = enumerate(stepped(numbered.height, "columns", columns))
+    coded = tuple(replace(encode(numbered[str(at)]), name=name) for at, name in names)
     return CodedTable(coded, left, records - left, shares, n)
 
 

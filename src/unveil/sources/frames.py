@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import polars as pl
 
 from unveil.errors import DuplicateColumnError, UnsupportedDataError
+from unveil.run import active_run, watched
 from unveil.sources.base import Data, Source, Tally, text_names
 from unveil.sources.coding import CodedTable, counted_column
 from unveil.sources.objects import column_of_objects
@@ -30,14 +32,15 @@ class FrameSource(Source):
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         if isinstance(self.frame, nw.LazyFrame):
-            return _collected(self.frame, columns)
+            reading = partial(_collected, self.frame, columns)
+            watching = isinstance(self.frame.to_native(), pl.LazyFrame)  # others may belong to the thread that made them
+            return active_run().watching(reading) if watching else reading()
         native = self.frame.to_native()
         if isinstance(native, pl.DataFrame):
             if list(columns) == native.columns and pl.Object not in native.dtypes:
                 return native
             return pl.DataFrame({column: _typed(native.get_column(column)) for column in columns})
-        frame = self.frame
-        return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})
+        return watched(len(self.frame), partial(_in_polars, self.frame, columns))
 
 
 class CountedFrame(Source):
@@ -62,7 +65,7 @@ class CountedFrame(Source):
         if not self._frame.height or any(one.dtype == pl.Object or one.dtype.is_nested() for one in series):
             return Tally(self._read(columns))
         numbered = [one.alias(str(at)) for at, one in enumerate(series)]  # some names are patterns to Polars
-        together = pl.DataFrame(numbered).group_by(pl.all()).len("n")
+        together = watched(self._frame.height, lambda: pl.DataFrame(numbered).group_by(pl.all()).len("n"))
         values = {one.name: together.get_column(str(at)) for at, one in enumerate(series)}
         return Tally(pl.DataFrame(values), together.get_column("n").cast(pl.Int64).to_numpy())
 
@@ -150,6 +153,10 @@ def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame
     pattern = any(column == "*" or column.startswith("^") for column in columns)
     eager = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
     return pl.DataFrame({column: _typed(eager[column]) for column in columns})
+
+
+def _in_polars(frame: nw.DataFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})
 
 
 def _typed(column: pl.Series) -> pl.Series:

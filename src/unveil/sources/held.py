@@ -12,6 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from unveil.errors import EmptyDataError, UnsupportedDataError
+from unveil.run import stepped
 from unveil.sources.allowance import Allowance
 from unveil.sources.base import Source, Tally
 from unveil.sources.coding import Coded, CodedTable, coded_table, encode, require_countable, wanted_columns
@@ -60,7 +61,7 @@ class HeldSource(Source):
             coded = {name: self._coded[name] for name in columns if name in self._coded}
             missing = [name for name in dict.fromkeys(columns) if name not in coded]
             frame = self.collect(missing) if missing else pl.DataFrame()
-            for name in missing:
+            for name in stepped(frame.height, "columns", missing):
                 try:
                     coded[name] = _encoded(name, frame.get_column(name))
                 except UnsupportedDataError:

@@ -17,6 +17,7 @@ from unveil.attributes import Standing, require_columns
 from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.output import atomic_write
 from unveil.project import Project
+from unveil.run import watched
 from unveil.sources.base import Countable, Data
 from unveil.sources.coding import encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
@@ -114,7 +115,8 @@ class Microdata:
 
     def taken(self, rows: NDArray[np.int64]) -> Microdata:
         """Return the records at these rows, in this order."""
-        return replace(self, frame=self.frame.rechunk()[rows])  # in one piece they are found three times as fast
+        frame = watched(self.records, lambda: self.frame.rechunk()[rows])  # in one piece they are found three times as fast
+        return replace(self, frame=frame)
 
     def naming(self, *names: str) -> Microdata:
         """Return the records with a role for some columns: they stay in a release."""

@@ -17,6 +17,7 @@ from unveil.counts.grouping import group, tally
 from unveil.errors import ArgumentError, DataChangedError, TableError, shown
 from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
+from unveil.run import watched
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, amounts, holdings
 from unveil.study import stated
@@ -110,7 +111,8 @@ def table(  # noqa: PLR0913 - a public door
             dimension.leaf_of(one.values, by_dimension[one.name][0] if one.name in by_dimension else None)[one.codes]
             for dimension, one in zip(dimensions, spans, strict=True)
         ]
-        rows = _Rows.read(counted, dimensions, leaves, None if there is not None else (value, holding, request))
+        named = None if there is not None else (value, holding, request)
+        rows = watched(len(leaves[0]), lambda: _Rows.read(counted, dimensions, leaves, named))
         below = rows.x is not None and bool((rows.x < 0).any()) if there is None else value is not None and there.negative
         if below and not signed:
             raise TableError(
@@ -119,7 +121,8 @@ def table(  # noqa: PLR0913 - a public door
         made = Provenance(counted.records, policy, counted.dropped, key=names, sensitive=names_of(value), weights=weights)
         shown_cells = _published(dimensions, tables)
         n = rolled_up(dimensions, rows.summed(rows.n.astype(np.int64))).ravel()
-        return rows.amounts(there, top).table(dimensions, n, shown_cells, made, signed=signed)
+        amounts = watched(0 if isinstance(there, Holdings) else len(leaves[0]), lambda: rows.amounts(there, top))
+        return amounts.table(dimensions, n, shown_cells, made, signed=signed)
 
 
 def _amounts_at_source(
@@ -173,10 +176,14 @@ def leaves_of(
         for dimension, one in zip(dimensions, spans, strict=True)
     ]
     times = np.ones(len(names.codes), dtype=np.int64) if counted.n is None else counted.n
-    of_row = [names.values[code] for code in names.codes.tolist()]
-    return [name for name, n in zip(of_row, times.tolist(), strict=True) for _ in range(n)], [
-        np.repeat(one, times) for one in leaves
-    ]
+    by_record = watched(len(times), lambda: _each_named(names, times))
+    return by_record, [np.repeat(one, times) for one in leaves]
+
+
+def _each_named(column: Coded, times: NDArray[np.int64]) -> list[Any]:
+    values = list(column.values)
+    rows = zip(column.codes.tolist(), times.tolist(), strict=True)
+    return [values[code] for code, n in rows for _ in range(n)]
 
 
 def _columns(names: Sequence[str], value: str | None, holding: str | None, request: str | None, weights: str | None) -> list[str]:

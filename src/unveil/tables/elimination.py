@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import check_time
+from unveil.time_limit import check_time
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

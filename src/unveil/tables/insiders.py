@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import check_time
 from unveil.tables.disclosure import given_away
 from unveil.tables.intervals import Unknowns, components
 from unveil.tables.solver import LinearProgram
+from unveil.time_limit import check_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from unveil.errors import MissingExtraError, TableError
-from unveil.run import active_run, check_time, expire, time_left
+from unveil.run import active_run
+from unveil.time_limit import check_time, expire, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +20,6 @@ _PRECISE = 1e-7
 """How far an interior point may violate an equation or a bound."""
 _PRIMAL = 4
 """HiGHS's number for the primal simplex method."""
-_MOMENT = 0.05
-"""Seconds between two looks at whether the run is cancelled."""
 MOST_UNKNOWNS = 1_000_000
 """A larger program is refused: it would take too long."""
 
@@ -116,11 +114,7 @@ class LinearProgram:
         run = active_run()
         self._watched[0] = run.flag
         if self._whole:
-            working = threading.Thread(target=self.solver.run, daemon=True)
-            working.start()
-            while working.is_alive():
-                run.check()
-                working.join(_MOMENT)
+            run.watching(self.solver.run)
         else:
             self.solver.run()
         run.check()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from unveil.run import active_run
 from unveil.utility.encoding import learners_seed
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["agreed_heights", "fuzzy_memberships", "fuzzy_rand", "k_means", "ward"]
 
+_FIRST = 1 << 10
 _LEAVES = 500
 """The most records that a dendrogram is made of: it takes time quadratic in their number."""
 _PAIRED = 400
@@ -37,8 +39,16 @@ def k_means(train: Numbers, test: Numbers, clusters: int, seed: int) -> Labels:
     """Return the cluster of each test record, by k-means on the training records; no more clusters than distinct records."""
     from sklearn.cluster import KMeans
 
-    most = min(clusters, len(np.unique(train, axis=0)))
+    most = _distinct(train, clusters)
     return np.asarray(KMeans(most, n_init=4, random_state=learners_seed(seed)).fit(train).predict(test), dtype=np.int64)
+
+
+def _distinct(records: Numbers, most: int) -> int:
+    """Return how many distinct records there are, if they are not more than that; mostly a few rows are enough to see it."""
+    rows = _FIRST
+    while (found := len(np.unique(records[:rows], axis=0))) < most and rows < len(records):
+        rows *= 4
+    return min(found, most)
 
 
 def fuzzy_memberships(train: Numbers, test: Numbers, clusters: int, seed: int) -> Numbers:
@@ -53,10 +63,12 @@ def fuzzy_memberships(train: Numbers, test: Numbers, clusters: int, seed: int) -
     """
     from sklearn.cluster import kmeans_plusplus
 
-    most = min(clusters, len(np.unique(train, axis=0)))
+    most = _distinct(train, clusters)
     centres, _ = kmeans_plusplus(train, most, random_state=learners_seed(seed))
     still = _STILL * float(np.sqrt(train.var(axis=0).sum()))
+    run = active_run()
     for _ in range(_ROUNDS):
+        run.check()
         weight = _memberships(train, centres) ** 2
         moved = (weight.T @ train) / weight.sum(axis=0)[:, None]
         settled = float(np.abs(moved - centres).max()) <= still

@@ -12,10 +12,10 @@ that training records of that category most often became, as for somebody who re
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from unveil.arguments import checked_count, checked_seed
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, listed, shown
 from unveil.partitions.generalised import parse_generalised
+from unveil.run import active_run
 from unveil.sources import Source
 from unveil.sources.alignment import common_codes
 from unveil.sources.coding import encode, require_countable
@@ -31,10 +32,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "MOST_SQUARED", "Encoded", "check_draw", "encoded", "in_common", "learners_seed", "middle", "need_sklearn", "one_thread",
+    "MOST_SQUARED", "Encoded", "check_draw", "encoded", "in_common", "in_one_thread", "learners_seed", "middle", "need_sklearn",
     "recoded", "transformer",
 ]  # fmt: skip
 
+_Answer = TypeVar("_Answer")
+
+_TURN = threading.Lock()
+"""Held by whoever sets the number of threads of numerical libraries."""
 _MOST_CATEGORIES = 50
 """A column of more categories has an indicator for each of the most frequent ones; the others share one."""
 _LEARNERS_SEEDS = 2**32
@@ -69,7 +74,7 @@ class Encoded:
 
     def within_reach(self) -> Encoded:
         """Return numbers in a larger unit, a power of two, if sums of their squares would overflow."""
-        largest = self.largest()
+        largest = active_run().watching(self.largest)
         units = np.ldexp(1.0, -np.where(largest > MOST_SQUARED, np.frexp(largest)[1], 0))
         return self if (units == 1.0).all() else replace(self, original=self.original * units, release=self.release * units)
 
@@ -163,11 +168,20 @@ def need_sklearn(what: str) -> None:
         raise MissingExtraError.needed(what, extra="tasks") from None
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """Let numerical libraries work in one thread: sums come in one order, and small problems are not slowed down by waiting."""
+def in_one_thread(work: Callable[[], _Answer]) -> _Answer:
+    """Return what work returns, while numerical libraries use one thread; once the run is cancelled, nobody waits for it.
+
+    So sums come in one order, and small problems are not slowed down by waiting. How many threads these libraries use is one
+    setting of the process: such work takes turns, also with a fit that nobody waits for any more.
+    """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    return threadpool_limits(limits=1)  # type: ignore[no-any-return]
+    def working() -> _Answer:
+        with _TURN, threadpool_limits(limits=1):
+            active_run().check()
+            return work()
+
+    return active_run().watching(working)
 
 
 def learners_seed(seed: int) -> int:

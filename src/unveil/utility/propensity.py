@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
-from unveil.run import active_run
+from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source
-from unveil.utility.encoding import check_draw, encoded, in_common, learners_seed, need_sklearn, one_thread, transformer
+from unveil.utility.encoding import check_draw, encoded, in_common, in_one_thread, learners_seed, need_sklearn, transformer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,6 +120,7 @@ class Propensity(Result):
 
 
 @checked_arguments
+@in_run
 def pmse(
     original: Data,
     release: Data,
@@ -127,6 +129,7 @@ def pmse(
     model: str = "logistic",
     sample: int | None = 20_000,
     seed: int = 0,
+    progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Propensity:
     r"""Measure how well a model distinguishes release records from original ones.
 
@@ -144,6 +147,8 @@ def pmse(
         copy of the original, the same records are drawn.
     seed
         The seed of the samples and of the tree.
+    progress
+        A run, or a function called with the name of a stage ("models"), the number of models fitted, and of all.
 
     Returns
     -------
@@ -188,15 +193,15 @@ def pmse(
     for what, rows in (("the original", table.original), ("the release", table.release)):
         if not len(rows):
             raise EmptyDataError.no_records(what)
-    before, after = _in_order(table.original), _in_order(table.release)
+    before, after = (active_run().watching(partial(_in_order, rows)) for rows in (table.original, table.release))
     copied = np.array_equal(before, after, equal_nan=True)
     parts = [_drawn(before, sample, [seed, 0]), _drawn(after, sample, [seed, 0 if copied else 1])]
     parameters: int | None = None
-    with one_thread():
-        if model == "logistic":
-            value, expected, parameters = _by_regression(parts, table.numeric, len(before))
-        else:
-            value, expected = _by_tree(parts, table.numeric, before, seed)
+    if model == "logistic":
+        with active_run().stage("models"):
+            value, expected, parameters = in_one_thread(lambda: _by_regression(parts, table.numeric, len(before)))
+    else:
+        value, expected = _by_tree(parts, table.numeric, before, seed)
     seen, drawn = map(len, parts)
     c = drawn / (seen + drawn)
     provenance = Provenance(seen + drawn, "category", seed=seed, version=__version__)
@@ -241,18 +246,20 @@ def _by_tree(
     from sklearn.tree import DecisionTreeClassifier
 
     def error(parts: Sequence[NDArray[np.float64]]) -> float:
-        active_run().check()
         design, member = _stacked(parts, numeric)
         tree = DecisionTreeClassifier(min_samples_leaf=_LEAF, random_state=learners_seed(seed)).fit(design, member)
         return _error(tree.predict_proba(design)[:, 1], member.mean())
 
     original, release = map(len, parts)
     random = np.random.default_rng([seed, 2])
-    redrawn = [
-        [whole[random.permutation(len(whole))[:original]], whole[random.integers(0, len(whole), release)]]
-        for _ in range(_REDRAWS)
-    ]
-    return error(parts), float(np.mean(list(map(error, redrawn))))
+
+    def redrawn(at: int) -> float:
+        if not at:
+            return error(parts)
+        return error([whole[random.permutation(len(whole))[:original]], whole[random.integers(0, len(whole), release)]])
+
+    first, *others = [in_one_thread(partial(redrawn, at)) for at in active_run().each("models", range(1 + _REDRAWS))]
+    return first, float(np.mean(others))
 
 
 def _stacked(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

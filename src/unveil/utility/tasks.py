@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, open_source
 from unveil.sources.alignment import Alignment, align
-from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn, one_thread
+from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn
 from unveil.utility.task import CONFIDENCE, FoldEstimate, Score, Solved, Task
 from unveil.utility.trials import Trial
 
@@ -204,12 +203,7 @@ def tasks(
             run.at("tasks", before + fold, len(wanted) * folds)
 
         try:
-            with one_thread(), warnings.catch_warnings():
-                # few records with many classes; the caller has said that they are classes
-                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                # records so near each other that they are one once the mean is taken away: there are fewer clusters then
-                warnings.filterwarnings("ignore", "Number of distinct clusters", UserWarning)
-                solved[task.name] = trials.solved(task, tried)
+            solved[task.name] = trials.solved(task, tried)
         except UnveilError as problem:
             solved[task.name] = Solved(task, reason=str(problem))
             tried(folds)

@@ -7,9 +7,11 @@ model is tried on people it has learnt from, in their original or their protecte
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -18,7 +20,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.results.numbers import counted
 from unveil.run import active_run
 from unveil.utility.clusterings import agreed_heights, fuzzy_memberships, fuzzy_rand, k_means, ward
-from unveil.utility.encoding import Encoded, recoded, transformer
+from unveil.utility.encoding import Encoded, in_one_thread, recoded, transformer
 from unveil.utility.learners import predictors, scored
 
 if TYPE_CHECKING:
@@ -81,15 +83,22 @@ class Trial:
         """
         scores: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         for fold in range(int(self.fold.max()) + 1):
-            original, release = self._original(fold), self._release(fold)
-            if kind == "clustering":
-                figures = _agreement(original, release, clusters, seed)
-            else:
-                figures = _predictions(kind, original, release, self.target[0][self.people[self.fold == fold]], seed)
-            for place, pair in figures:
+            for place, pair in in_one_thread(partial(self._tried, fold, kind, clusters, seed)):
                 scores[place].append(pair)
             tried(fold + 1)
         return dict(scores)
+
+    def _tried(self, fold: int, kind: str, clusters: int, seed: int) -> list[tuple[tuple[str, str], tuple[float, float]]]:
+        """Return the figures of one fold."""
+        original, release = self._original(fold), self._release(fold)
+        with warnings.catch_warnings():
+            # few records with many classes; the caller has said that they are classes
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            # records so near each other that they are one once the mean is taken away: there are fewer clusters then
+            warnings.filterwarnings("ignore", "Number of distinct clusters", UserWarning)
+            if kind == "clustering":
+                return list(_agreement(original, release, clusters, seed))
+            return list(_predictions(kind, original, release, self.target[0][self.people[self.fold == fold]], seed))
 
     def _original(self, fold: int) -> tuple[Numbers, Numbers, Numbers]:
         """Return the original training records, the fold's records as their model sees them, and the training targets."""

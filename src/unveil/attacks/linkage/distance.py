@@ -37,7 +37,7 @@ from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch, slack
 from unveil.attacks.linkage.tables import Records, column_names, column_of, opened, rows_in, stacked
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
-from unveil.run import Progress, in_run
+from unveil.run import Progress, in_run, watched
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -156,7 +156,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
     originals, records = rows_in(original), rows_in(release)
     rows, whose = checked_truth(truth, originals=originals, records=records), checked_persons(persons, originals)
     cells = [cells_of(attribute, mine, theirs, intervals=intervals) for attribute, mine, theirs in columns]
-    search = _search_of(cells, settings)
+    search = watched(records, lambda: _search_of(cells, settings))
     closer, tied = np.zeros(records), np.zeros(records)
     known = np.flatnonzero(rows >= 0)
     true_distance = search.to_records(known, rows[known])

@@ -18,12 +18,15 @@ from unveil.attacks.synthetic.audit_sections import PredicateRisk, SinglingOut, 
 from unveil.attacks.synthetic.risk import SuccessRate, compared
 from unveil.attacks.synthetic.tables import Side, Trio
 from unveil.compilation import compiled
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Predicates", "singling_out"]
 
+_AT_A_TIME = 1 << 24
+"""How often a predicate is compared with a record between two looks at the run."""
 _EQUAL, _AT_MOST, _AT_LEAST = 0, 1, 2
 _TRIES = 20
 """Predicates drawn for each that is wanted."""
@@ -46,7 +49,12 @@ class Predicates:
 
     def counted(self, side: Side) -> NDArray[np.int64]:
         """Return how many records each predicate holds for."""
-        return np.asarray(_counted(self.columns, self.operators, self.codes, side.codes))
+        most, counts = max(_AT_A_TIME // max(len(side), 1), 1), [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(self), most):
+            active_run().check()
+            piece = self.chosen(np.arange(start, min(start + most, len(self))))
+            counts.append(_counted(piece.columns, piece.operators, piece.codes, side.codes))
+        return np.concatenate(counts)
 
     def chosen(self, rows: NDArray[Any]) -> Predicates:
         """Return some of the predicates."""

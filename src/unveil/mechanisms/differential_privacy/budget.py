@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from unveil.arguments import checked_number, checked_word
 from unveil.errors import ArgumentError, MissingExtraError
 from unveil.mechanisms.differential_privacy.staircase import expected_error, staircase, staircase_error
+from unveil.run import watched
 
 __all__ = [
     "FOR_ONE_NUMBER",
@@ -44,6 +45,8 @@ _LARGEST_EPSILON = 100.0
 _UP = 1.0 + 1e-13
 """More than the rounding errors of a normal distribution function."""
 _NEAR = 1e-12
+_SLOW = 6
+"""Noise for one value takes as long as array operations on 2 to the power of this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,8 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
     if budget.mechanism == "gaussian":
         scale = gaussian_scale(float(l2), budget)
         domain = dp.vector_domain(dp.atom_domain(T="f64", nan=False))
-        answer = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)(list(map(float, values)))
+        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
+        answer = watched(len(values) << _SLOW, lambda: measurement(list(map(float, values))))
         return answer, Spent(what, budget.mechanism, float(l2), scale, budget.epsilon, budget.delta)
     if budget.mechanism == "staircase":
         (value,), most = values, math.ceil(l1)
@@ -167,7 +171,7 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
     scale = apart / budget.epsilon
     while (measurement := dp.m.make_laplace(domain, dp.l1_distance(T=kind), scale=scale)).map(apart) > budget.epsilon:
         scale = math.nextafter(scale, math.inf)
-    answer = measurement([int(value) if whole else float(value) for value in values])
+    answer = watched(len(values) << _SLOW, lambda: measurement([int(value) if whole else float(value) for value in values]))
     return answer, Spent(what, budget.mechanism, float(apart), scale, budget.epsilon)
 
 
@@ -193,7 +197,7 @@ def concentrated(values: Sequence[int], rho: float, sensitivity: int) -> tuple[l
     scale = sensitivity / math.sqrt(2.0 * rho)
     while (measurement := dp.m.make_gaussian(domain, apart, scale=scale)).map(sensitivity) > rho:
         scale = math.nextafter(scale, math.inf)
-    return list(map(int, measurement(list(map(int, values))))), scale
+    return list(map(int, watched(len(values) << _SLOW, lambda: measurement(list(map(int, values)))))), scale
 
 
 def noisy_greatest(scores: Sequence[float], rho: float, sensitivity: float) -> int:

@@ -19,6 +19,7 @@ from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_domain, places
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.run import watched
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ class Placed:
 
     def table(self, names: Sequence[str]) -> NDArray[np.int64]:
         """Return the counts of all combinations of some attributes; a record outside a domain counts nowhere."""
+        return watched(len(self.at[names[0]]), lambda: self._table(names))
+
+    def _table(self, names: Sequence[str]) -> NDArray[np.int64]:
         shape = self.shape(names)
         inside = np.logical_and.reduce([self.at[name] >= 0 for name in names])
         cells = np.ravel_multi_index([self.at[name][inside] for name in names], shape)

@@ -13,6 +13,7 @@ from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, shown
 from unveil.mechanisms.columns import Chosen
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of
+from unveil.run import watched
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata, standing_of
 
@@ -85,8 +86,11 @@ class Unit:
         """
         if self.person is None:
             return np.arange(records.records)
-        persons = self._persons(records)
-        shuffled = (chance or chance_of()).draws("records of a person").permutation(len(persons))
+        persons, random = self._persons(records), (chance or chance_of()).draws("records of a person")
+        return watched(len(persons), lambda: self._drawn(persons, random))
+
+    def _drawn(self, persons: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
+        shuffled = random.permutation(len(persons))
         by_person = shuffled[np.argsort(persons[shuffled], kind="stable")]
         sizes = np.bincount(persons)
         place = np.arange(len(persons)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.errors import ArgumentError
-from unveil.run import OutOfTime, active_run, check_time, limited, time_left
+from unveil.run import active_run
 from unveil.search.lattice.applied import SuppressedCells, suppressed_classes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
@@ -34,6 +34,7 @@ from unveil.search.lattice.objectives import Separable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.lattice.undominated import FrontPoint, Thresholds, Undominated, exceeds
 from unveil.search.requirements import NodeRequirements
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

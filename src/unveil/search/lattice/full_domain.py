@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.errors import ArgumentError
-from unveil.run import OutOfTime, active_run, check_time, limited
+from unveil.run import active_run
 from unveil.search.lattice.boxes import Boxes, LookedAt, Sizes
 from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
@@ -30,6 +30,7 @@ from unveil.search.lattice.places import lowest_first, neighbours, node_at, node
 from unveil.search.lattice.space import Node, Space
 from unveil.search.lattice.wandering import LatticeWalk
 from unveil.search.requirements import NodeRequirements
+from unveil.time_limit import OutOfTime, check_time, limited
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.run import watched
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ Words = Sequence["NDArray[np.uint64]"]
 
 def merged(keys: Words, amounts: NDArray[Any]) -> tuple[tuple[NDArray[np.uint64], ...], NDArray[Any]]:
     """Return the distinct keys, and the amounts of equal ones added up."""
-    order, starts, first = _runs(keys)
+    order, starts, first = watched(len(keys[0]), lambda: _runs(keys))
     by_first = np.argsort(first)
     sums = np.add.reduceat(amounts[order], starts, axis=0, dtype=amounts.dtype)
     return tuple(word[first[by_first]] for word in keys), sums[by_first]
@@ -28,7 +30,7 @@ def merged(keys: Words, amounts: NDArray[Any]) -> tuple[tuple[NDArray[np.uint64]
 
 def numbered(keys: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of every row's key, in the order of first occurrence, and the first row of each key."""
-    order, starts, first = _runs(keys)
+    order, starts, first = watched(len(keys[0]), lambda: _runs(keys))
     by_first = np.argsort(first)
     number = np.empty(len(first), dtype=np.int64)
     number[by_first] = np.arange(len(first))

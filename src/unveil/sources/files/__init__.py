@@ -7,10 +7,12 @@ and SAS files through the extra `stats-files`. Each may be in a gzip or zip arch
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataFileError
+from unveil.run import active_run
 from unveil.sources.base import Source
 from unveil.sources.files import columnar, delimited, jsonlines, statistical, workbook
 from unveil.sources.files.inputs import Input, locate
@@ -129,7 +131,10 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
         columns = list(dict.fromkeys(columns))
         if not columns:
             raise ArgumentError("the list of columns to read is empty; name at least one, or give None to read all.")
-    source = locate(path)
+    return active_run().watching(partial(_read, locate(path), columns, options))
+
+
+def _read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
     match format_of(source):
         case "delimited":
             return delimited.read(source, columns, options)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import check_time
 from unveil.tables.disclosure import given_away
 from unveil.tables.flows import FlowProgram, FlowTask
 from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.kernel import thinned_exactly
 from unveil.tables.suppression.rows import EquationRows
+from unveil.time_limit import check_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import OutOfTime, check_time, limited, time_left
 from unveil.tables.disclosure import owners
 from unveil.tables.elimination import eliminated
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import OutOfTime, check_time
 from unveil.tables.findings import Findings, audited
 from unveil.tables.flows import Flow, FlowProgram, FlowTask, likely, tasks_of
 from unveil.tables.pattern import Pattern
@@ -23,6 +22,7 @@ from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.pool import thinned_by_pool
 from unveil.tables.suppression.rows import EquationRows
+from unveil.time_limit import OutOfTime, check_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

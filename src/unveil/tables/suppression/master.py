@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from unveil.arguments import checked_word
 from unveil.errors import MissingExtraError
-from unveil.run import check_time, expire, time_left
 from unveil.tables.solver import LinearProgram, highs
+from unveil.time_limit import check_time, expire, time_left
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import OutOfTime, limited, time_left
 from unveil.tables.findings import Findings, audited
 from unveil.tables.suppression.everything import everything_needed
 from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.lp import attacked_flows, mended
 from unveil.tables.suppression.optimal import optimum
+from unveil.time_limit import OutOfTime, limited, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

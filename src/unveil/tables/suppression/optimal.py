@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import OutOfTime, check_time, limited, time_left
 from unveil.tables.findings import Findings, audited
 from unveil.tables.flows import FlowProgram, tasks_of
 from unveil.tables.insiders import spoiled
@@ -22,6 +21,7 @@ from unveil.tables.suppression.everything import everything_needed
 from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.lp import attacked_flows, completed, thinned
 from unveil.tables.suppression.master import LinearMaster, Master, master_of
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.run import OutOfTime, check_time, limited, time_left
 from unveil.tables.intervals import Unknowns
 from unveil.tables.solver import LinearProgram
 from unveil.tables.suppression.kernel import Kernel, dearest
+from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable

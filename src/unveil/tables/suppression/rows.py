@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from unveil.run import check_time
 from unveil.tables.disclosure import owners
+from unveil.time_limit import check_time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

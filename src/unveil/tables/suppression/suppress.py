@@ -10,7 +10,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_time_limit, checked_word
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError
-from unveil.run import OutOfTime, Progress, active_run, in_run, limited
+from unveil.run import Progress, active_run, in_run
 from unveil.tables.apriori import Apriori
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.findings import Depth
@@ -20,6 +20,7 @@ from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.master import SOLVERS
 from unveil.tables.suppression.methods import EVERYTHING, METHODS, ChosenPattern, Effort, chosen
 from unveil.tables.suppression.result import SuppressedTable
+from unveil.time_limit import OutOfTime, limited
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
