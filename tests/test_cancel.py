@@ -91,6 +91,15 @@ def duckdb(folder: Path) -> Job:
     return unveil.discrimination_rate, (f"{file}?table=pairs", "a"), {}
 
 
+@job
+def duckdb_relation(_: Path) -> Job:
+    import duckdb
+
+    connection = duckdb.connect()
+    pairs = connection.sql("SELECT hash(a.range, b.range) % 1000 AS a FROM range(2000000) a, range(2000000) b")
+    return unveil.discrimination_rate, (pairs, "a"), {}
+
+
 # How often a call looks at its run ----------------------------------------------------------------------------------------
 
 SMALL: dict[str, tuple[Callable[[], Callable[[], object]], int]] = {}
@@ -379,6 +388,12 @@ def test_a_tree_of_synthesis_is_left_behind_too(monkeypatch: pytest.MonkeyPatch)
         unveil.mechanisms.synthesize(numbers(60, 3, 4), ["c0", "c1"])
     assert not ended.is_set()
     go_on.set()
+
+
+def test_a_relation_is_of_use_after_its_query_was_cancelled(tmp_path: Path) -> None:
+    function, values, options = JOBS["duckdb_relation"](tmp_path)
+    cancelled_after(0.5, called(function, *values, **options))
+    assert unveil.count(values[0].limit(10), "a").records == 10
 
 
 LEFT = """

@@ -48,7 +48,7 @@ _SCHEMA = "SELECT 1 FROM information_schema.schemata WHERE catalog_name = curren
 
 
 class RelationSource(EngineSource):
-    """A relation; its queries run on the caller's connection."""
+    """A relation; its queries run on the caller's connection, and are interrupted there."""
 
     def __init__(self, relation: Any, place: str = "the DuckDB relation") -> None:
         _library()
@@ -66,25 +66,34 @@ class RelationSource(EngineSource):
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
         """Return the combinations of columns with their counts, and a table of one column per aggregate."""
-        return _aggregated(self._relation, columns, aggregates, self.place)
+        return self._query(lambda relation: _aggregated(relation, columns, aggregates, self.place))
 
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
         """Return the answer to a query on records with the columns that `engines.contributors` names."""
-        return _answered(self._relation, columns, what, query, self.place)
+        return self._query(lambda relation: _answered(relation, columns, what, query, self.place))
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
-        return _collected(self._relation, columns, self.place)
+        return self._query(lambda relation: _collected(relation, columns, self.place))
 
     def _count(self, columns: Sequence[str]) -> Tally:
-        return _tallied(self._relation, columns, self.place)
+        return self._query(lambda relation: _tallied(relation, columns, self.place))
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        return _tallied(_numbered(self._relation, columns, owners), columns, self.place)
+        return self._query(lambda relation: _tallied(_numbered(relation, columns, owners), columns, self.place))
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        return _batches(self._relation, columns, self.place)
+        answer = _batches(self._relation, columns, self.place)
+        while (batch := self._query(lambda _: next(answer, None))) is not None:
+            yield batch
+
+    def _query(self, question: Callable[[Any], _Answer]) -> _Answer:
+        """Put a question to the relation."""
+        connection = getattr(self._relation, "_con", None)  # DuckDB has no public name for it
+        if connection is None:
+            return active_run().watching(lambda: question(self._relation))
+        return cancellable(lambda: question(self._relation), connection.interrupt)
 
 
 class FileTable(EngineSource):
