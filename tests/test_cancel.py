@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,6 +194,51 @@ def known_items() -> Callable[[], object]:
 def pseudonyms() -> Callable[[], object]:
     table = pl.DataFrame({"who": range(30)})
     return lambda: unveil.mechanisms.pseudonymize(table, "who", method="hmac", key_variable="UNVEIL_TEST_KEY")
+
+
+@small(40)
+def post_randomised() -> Callable[[], object]:
+    table = numbers(400, 1, 4).with_columns(place=pl.int_range(400) % 20)
+    return lambda: unveil.mechanisms.pram(table, "c0", retention=0.9, strata="place")
+
+
+@small(20)
+def agglomerated() -> Callable[[], object]:
+    table = numbers(60, 3, 6)
+    return lambda: unveil.mechanisms.massc(table, table.columns, risk=0.5)
+
+
+@small(50)
+def synthesised_privately() -> Callable[[], object]:
+    table = numbers(60, 3, 4)
+    domains = {name: list(range(8)) for name in table.columns}
+    return lambda: unveil.mechanisms.dp_synthesize(table, table.columns, domains=domains, epsilon=5.0)
+
+
+@small(30)
+def anatomised() -> Callable[[], object]:
+    table = pl.DataFrame({"age": range(90), "ill": ["a", "b", "c"] * 30})
+    return lambda: unveil.mechanisms.anatomize(table, "age", "ill", l=3)
+
+
+@small(40)
+def small_counts_rounded() -> Callable[[], object]:
+    table = unveil.table(numbers(150, 2, 12), ["c0", "c1"])
+    return lambda: unveil.tables.round_small_counts(table)
+
+
+@small(100)
+def window_fed() -> Callable[[], object]:
+    table = numbers(1000, 1, 4)
+    return lambda: list(unveil.Window("c0", size=100, every=10).feed(table))
+
+
+@small(200)
+def cells_perturbed() -> Callable[[], object]:
+    table = numbers(200, 2, 4).with_columns(who=pl.int_range(200))
+    key = Path(tempfile.mkdtemp()) / "key"
+    key.write_text("0123456789abcdef" * 4)
+    return lambda: unveil.tables.perturb_by_cell_keys(table, ["c0", "c1"], record="who", key_file=key)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -413,3 +459,23 @@ except CancelledError:
 def test_the_command_line_does_not_wait_for_what_was_left_behind() -> None:
     ended = subprocess.run([sys.executable, "-c", LEFT], timeout=120, capture_output=True, check=False)
     assert ended.returncode == 130, ended.stderr
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        lambda table: unveil.mechanisms.shuffle(table, "a", given="b", seed=1),
+        lambda table: unveil.mechanisms.pram(table, "c", retention=0.8, seed=1),
+        lambda table: unveil.mechanisms.rank_swap(table, ["a", "b"], seed=1),
+        lambda table: unveil.mechanisms.swap(table, "a", within="c", seed=1),
+        lambda table: unveil.mechanisms.add_noise(table, ["a", "b"], within="c", seed=1),
+        lambda table: unveil.mechanisms.resample(table, "a", seed=1),
+    ],
+    ids=["shuffle", "pram", "rank_swap", "swap", "add_noise", "resample"],
+)
+def test_what_is_drawn_does_not_depend_on_who_waits(mechanism: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({"a": random.normal(size=200), "b": random.normal(size=200), "c": random.integers(0, 3, 200)})
+    before = mechanism(table).data
+    monkeypatch.setattr("unveil.run._MANY", 1)
+    assert mechanism(table).data.equals(before)

@@ -87,6 +87,7 @@ def test_every_stage_rises_to_its_end_and_the_answer_stays(name: str) -> None:
 
 
 NUMBERS = pl.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), schema=["a", "b"])
+LONG = pl.DataFrame({"age": np.arange(200_000) % 7, "at": np.arange(200_000)})
 VISITS = pl.DataFrame({"who": [1, 1, 2, 2, 3], "cell": [1, 2, 1, 3, 1]})
 SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
     "unicity": (
@@ -105,6 +106,38 @@ SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
     "swap_households": (
         lambda: unveil.mechanisms.swap_households(PEOPLE, "town", risk="age", share=0.5),
         {"profiles": 40, "households": 40},
+    ),
+    "shuffle": (lambda: unveil.mechanisms.shuffle(NUMBERS, "a", given="b"), {"ranks": 2, "attributes": 1}),
+    "pram": (lambda: unveil.mechanisms.pram(PEOPLE, ["sex", "ill"], retention=0.8), {"strata": 2}),
+    "massc": (
+        lambda: unveil.mechanisms.massc(PEOPLE[:10], ["town", "sex", "age"], risk=0.5),
+        {"key attributes": 3, "substitution": 3, "calibration": 1},
+    ),
+    "dp_synthesize": (
+        lambda: unveil.mechanisms.dp_synthesize(
+            PEOPLE, ["sex", "ill"], domains={"sex": ["f", "m"], "ill": ["yes", "no"]}, epsilon=1.0
+        ),
+        {"values": 2, "pairs": 1, "tables": 100, "records": 1},
+    ),
+    "add_noise": (lambda: unveil.mechanisms.add_noise(PEOPLE, "age", within="sex"), {"populations": 2}),
+    "resample": (lambda: unveil.mechanisms.resample(NUMBERS, ["a", "b"]), {"attributes": 2}),
+    "round_values": (lambda: unveil.mechanisms.round_values(NUMBERS, ["a", "b"], base=0.5), {"attributes": 2}),
+    "round_small_counts": (
+        lambda: unveil.tables.round_small_counts(unveil.table(PEOPLE[:20], ["age", "sex"])),
+        {"small counts": 7},
+    ),
+    "propose_hierarchy": (lambda: unveil.propose_hierarchy(PEOPLE, "age"), {"hierarchy": 1}),
+    "pmse": (lambda: unveil.pmse(PEOPLE, RELEASE), {"models": 1}),
+    "pmse by trees": (lambda: unveil.pmse(PEOPLE, RELEASE, model="tree"), {"models": 21}),
+    "window, a long batch": (lambda: unveil.Window("age").update(LONG), {"records": LONG.height}),
+    "window, a short batch": (lambda: unveil.Window("age").update(PEOPLE), {}),
+    "window, figures by number": (
+        lambda: list(unveil.Window("age", size=1000, every=50_000).feed(LONG)),
+        {"records": LONG.height},
+    ),
+    "window, figures by time": (
+        lambda: list(unveil.Window("age", duration=1000, time="at", every=50_000).feed(LONG)),
+        {"records": LONG.height},
     ),
 }
 

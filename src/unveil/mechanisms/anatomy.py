@@ -20,6 +20,7 @@ from unveil.randomness import chance_of
 from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
 from unveil.results import Figure, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
@@ -278,7 +279,9 @@ def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArr
     heap = [(-len(bucket), code) for code, bucket in enumerate(buckets) if bucket]
     heapq.heapify(heap)
     members: list[set[int]] = []
+    run = active_run()
     while len(heap) >= least:
+        run.check()
         taken = [heapq.heappop(heap)[1] for _ in range(least)]
         for code in taken:
             of_record[buckets[code].pop()] = len(members)
@@ -287,6 +290,7 @@ def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArr
         members.append(set(taken))
     for _, code in heap:
         for row in buckets[code]:
+            run.check()
             of_record[row] = at = _without(members, code, random)
             members[at].add(code)
     return of_record

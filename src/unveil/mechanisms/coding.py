@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import watched
 
 if TYPE_CHECKING:
     import os
@@ -98,10 +100,10 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     by_option = {what: by_attribute(limit, chosen.names, what) for what, limit in options.items()}
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"top": {}, "top_coded": {}, "bottom": {}, "bottom_coded": {}, "skipped": chosen.skipped}
-    for name in chosen.names:
+    for name in chosen.each():
         column = chosen.column(name)
         values = numbers(column, "top and bottom coding")
-        limits = _limits(name, values, {what: limit.get(name) for what, limit in by_option.items()})
+        limits = watched(len(values), partial(_limits, name, values, {what: by.get(name) for what, by in by_option.items()}))
         beyond = {"top": values > limits["top"], "bottom": values < limits["bottom"]}
         columns[name] = _coded(column, values, limits, beyond, replacement)
         for side, rows in beyond.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from unveil.arguments import checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.randomness import Chance
+from unveil.run import active_run
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata, open_microdata
 
@@ -65,6 +66,10 @@ class Chosen:
     def present(self, name: str) -> NDArray[np.bool_]:
         """Return which records have a value of an attribute."""
         return ~_missing(self.records.column(name))
+
+    def each(self, names: Sequence[str] | None = None) -> Iterator[str]:
+        """Yield the attributes, or some of them, one by one; each is a step of the active run."""
+        return active_run().each("attributes", self.names if names is None else names)
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -136,7 +141,7 @@ def ranks(column: Any, order: Sequence[Any] | None, purpose: str) -> NDArray[np.
             f"{purpose} needs an order, and attribute {shown(column.name)} holds {_kind(column)}; give one, lowest value first."
         )
     coded = encode(column)
-    codes, values = coded.codes.astype(np.int64), list(coded.values)
+    codes, values = coded.codes.astype(np.int64), coded.values
     known = len(values) - (1 if values and values[-1] is None else 0)
     place = np.arange(len(values)) if order is None else _places(values[:known], order, column.name)
     return np.append(place[:known], -1)[np.minimum(codes, known)]

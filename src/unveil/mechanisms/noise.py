@@ -14,6 +14,7 @@ With :math:`X` the attributes, :math:`\mu` their means, :math:`\Sigma` their cov
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
+from unveil.run import active_run, watched
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -151,9 +153,10 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     settings = {"method": method, "amount": amount, "covariance": covariance, "within": list(names_of(within)), "nulls": nulls}
     settings |= {"only_outliers": True} if only_outliers else {}
     random, after = chosen.draws(chance, "noise", settings), before.copy(order="F") if names_of(within) else before
-    for rows in populations:
+    for rows in active_run().through("populations", populations):
         own = before[rows]
-        noisy = _disturbed(own, own if whole == len(before) else own[complete[rows]], method, amount, covariance, random)
+        counting = own if whole == len(before) else own[complete[rows]]
+        noisy = watched(len(own), partial(_disturbed, own, counting, method, amount, covariance, random))
         if names_of(within):
             after[rows] = noisy
         else:
@@ -161,7 +164,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     if only_outliers:
         apart = np.column_stack([_outliers(column) for column in before.T])
         after = np.where(apart, after, before)
-    figures = _moments(chosen.names, before, after, complete=whole == len(before))
+    figures = watched(len(before), lambda: _moments(chosen.names, before, after, complete=whole == len(before)))
     figures |= {"populations": len(populations), "skipped": chosen.skipped}
     if only_outliers:
         figures["outliers"] = dict(zip(chosen.names, apart.sum(axis=0).tolist(), strict=True))
@@ -170,7 +173,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     return treated("noise", chosen, columns, settings, figures, chance, keep_order=keep_order, notes=notes)
 
 
-def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> list[NDArray[np.int64] | slice]:
+def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> Sequence[NDArray[np.int64] | slice]:
     """Return the records of each sub-population, each with two complete records at least; without columns, one of all."""
     if not within:
         return [slice(None)]
@@ -185,13 +188,15 @@ def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.boo
             f"{'has' if small == 1 else 'have'} fewer than two records with all values, so no variation; "
             "name fewer columns, or join their values."
         )
-    return [np.flatnonzero(of_record == at) for at in range(len(sizes))]
+    ends = np.cumsum(np.bincount(of_record, minlength=len(sizes)))[:-1]
+    return np.split(watched(len(of_record), partial(np.argsort, of_record, kind="stable")), ends)
 
 
 def _constant(before: Matrix, populations: Sequence[NDArray[np.int64] | slice]) -> tuple[str, ...]:
     """Say how many values stay as they are, because they do not vary where the noise is in proportion to their variation."""
-    still = 0
+    still, run = 0, active_run()
     for rows in populations:
+        run.check()
         for values in before[rows].T:
             present = values[~np.isnan(values)]
             still += len(present) if len(present) and present.min() == present.max() else 0

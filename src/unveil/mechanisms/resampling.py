@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from unveil.mechanisms.columns import CellNulls, choose, numbers
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.run import active_run
+from unveil.run import active_run, watched
 
 if TYPE_CHECKING:
     import os
@@ -88,9 +89,9 @@ def resample(
     random = chosen.draws(chance, "resampling", settings)
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"changed": {}, "mean_change": {}, "skipped": chosen.skipped}
-    for name in chosen.names:
+    for name in chosen.each():
         before = numbers(chosen.column(name), "resampling")
-        columns[name] = _resampled(before, samples, random)
+        columns[name] = watched(len(before), partial(_resampled, before, samples, random))
         change = np.abs(columns[name] - before)[~np.isnan(before)]
         figures["changed"][name] = float(np.mean(change > 0.0)) if len(change) else 0.0
         figures["mean_change"][name] = float(change.mean()) if len(change) else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import watched
 
 if TYPE_CHECKING:
     import os
@@ -100,15 +102,14 @@ def round_values(
     bases, lists = by_attribute(base, chosen.names, "a base"), by_attribute(values, chosen.names, "a list of values")
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"changed": {}, "distinct": {}, "skipped": chosen.skipped}
-    for name in chosen.names:
+    for name in chosen.each():
         column = chosen.column(name)
         exact = numbers(column, "rounding")
         scale = _scale(name, bases.get(name), lists.get(name), exact)
         chance = random.random(len(exact)) if method == "random" else 0.5
-        rounded = _rounded(exact, scale, chance)
-        present = ~np.isnan(exact)
-        figures["changed"][name] = float(np.mean(rounded[present] != exact[present])) if present.any() else 0.0
-        figures["distinct"][name] = len(np.unique(rounded[present]))
+        rounded, figures["changed"][name], figures["distinct"][name] = watched(
+            len(exact), partial(_rounded_and_counted, exact, scale, chance)
+        )
         columns[name] = _typed(rounded, column, scale)
     return treated("rounding", chosen, columns, settings, figures, source, keep_order=keep_order)
 
@@ -126,6 +127,15 @@ def _scale(name: str, base: Any, values: Any, exact: NDArray[np.float64]) -> tup
     if not len(wanted):
         raise ArgumentError(f"the list of values to round {shown(name)} to is empty.")
     return 0.0, wanted
+
+
+def _rounded_and_counted(
+    exact: NDArray[np.float64], scale: tuple[float, NDArray[np.float64]], chance: NDArray[np.float64] | float
+) -> tuple[NDArray[np.float64], float, int]:
+    """Return the rounded numbers, the share of them that changed, and how many distinct ones there are."""
+    rounded, present = _rounded(exact, scale, chance), ~np.isnan(exact)
+    changed = float(np.mean(rounded[present] != exact[present])) if present.any() else 0.0
+    return rounded, changed, len(np.unique(rounded[present]))
 
 
 def _rounded(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
+from unveil.run import active_run, watched
 
 if TYPE_CHECKING:
     import os
@@ -111,20 +113,19 @@ def shuffle(
         raise EmptyDataError(
             f"shuffling needs at least three records with all values, and there is {counted(len(rows), 'such')}."
         )
-    before = np.column_stack(
-        [_mean_ranks(ranks(chosen.column(name), known.get(name), "shuffling")[rows]) for name in chosen.names]
-    )
+    ranked = active_run().each("ranks", chosen.names)
+    before = np.column_stack([_mean_ranks(ranks(chosen.column(name), known.get(name), "shuffling")[rows]) for name in ranked])
     settings = {"given": list(kept), "nulls": nulls}
     random = chosen.draws(chance, "shuffling", {**settings, "orders": known})
-    scores = _new_scores(before, len(own), random)
+    scores = watched(len(rows), lambda: _new_scores(before, len(own), random))
     after, columns = before.copy(), {}
-    for at, name in enumerate(own):
-        to, source = np.argsort(scores[:, at], kind="stable"), np.argsort(before[:, at], kind="stable")
+    for at, name in enumerate(chosen.each(own)):
+        to, source = (watched(len(rows), partial(np.argsort, by[:, at], kind="stable")) for by in (scores, before))
         after[to, at] = before[source, at]
         places = np.arange(chosen.records.records)
         places[rows[to]] = rows[source]
         columns[name] = chosen.column(name).gather(places)
-    figures = _figures(chosen, own, before, after)
+    figures = watched(len(rows), lambda: _figures(chosen, own, before, after))
     return treated("shuffling", replace(chosen, names=own), columns, settings, figures, chance, keep_order=keep_order)
 
 

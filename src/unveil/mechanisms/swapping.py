@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted
-from unveil.run import active_run
+from unveil.run import active_run, watched
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:
@@ -90,14 +91,15 @@ def swap(
     stratum, number = strata_of(chosen, strata)
     settings = {"share": share, "within": list(strata), "nulls": nulls}
     source = np.arange(chosen.records.records)
-    source[rows] = rows[_pairs(stratum[rows], number, share, chosen.draws(chance, "swapping", settings))]
+    random = chosen.draws(chance, "swapping", settings)
+    source[rows] = watched(len(rows), lambda: rows[_pairs(stratum[rows], number, share, random)])
     figures = {
         "swapped": int(np.count_nonzero(source != np.arange(len(source)))),
         "changed": _changed(chosen, source),
         "strata": number,
         "skipped": chosen.skipped,
     }
-    columns = {name: chosen.column(name).gather(source) for name in chosen.names}
+    columns = {name: chosen.column(name).gather(source) for name in chosen.each()}
     return treated("swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
@@ -169,15 +171,13 @@ def rank_swap(
     random = chosen.draws(chance, "rank swapping", {**settings, "orders": known})
     columns: dict[str, Any] = {}
     figures: dict[str, Any] = {"window": {}, "largest_move": {}, "mean_move": {}, "skipped": chosen.skipped}
-    run = active_run()
-    for name in run.each("columns", chosen.names):
+    for name in active_run().each("columns", chosen.names):
         percent = checked_number(f"the window of {shown(name)}", windows.get(name), above=0.0, most=100.0)
         rows = np.flatnonzero(chosen.present(name))
         reach = _reach(name, percent, len(rows))
-        order = np.lexsort((random.random(len(rows)), _sortable(chosen.column(name), known.get(name))[rows]))
-        run.check()
-        partner = _partners(len(rows), reach, random)
-        run.check()
+        values = _sortable(chosen.column(name), known.get(name))[rows]
+        order = watched(len(rows), partial(np.lexsort, (random.random(len(rows)), values)))
+        partner = watched(len(rows), partial(_partners, len(rows), reach, random))
         columns[name] = _exchanged(chosen.column(name), rows[order], partner)
         moves = np.abs(partner - np.arange(len(rows)))
         figures["window"][name], figures["largest_move"][name] = reach, int(moves.max(initial=0))

@@ -16,6 +16,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
 from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.run import active_run
 from unveil.search.nesting import Nested, is_place, nested_places
 from unveil.search.similarity import Similar, similar_values
 from unveil.sources import Data
@@ -173,12 +174,12 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
     """
     with studied(data) as study:
         values, counts = _counted(study, column)
-        made = _within(study, column) if similar is None else _alike(study, column, names_of(similar))
-    if made is not None:
-        rule, reason = made
-        return _report(rule.build(values, counts, column=column), values, counts, rule=rule, reason=reason)
-    proposal = propose(values, counts, column=column)
-    return _report(proposal.hierarchy, values, counts, rule=proposal.rule, reason=proposal.reason)
+        known = _within(study, column) if similar is None else _alike(study, column, names_of(similar))
+    if known is not None:
+        return _built(known[0], known[1], values, counts, column)
+    with active_run().stage("hierarchy"):
+        proposal = active_run().watching(lambda: propose(values, counts, column=column))
+        return _report(proposal.hierarchy, values, counts, rule=proposal.rule, reason=proposal.reason)
 
 
 @checked_arguments
@@ -213,7 +214,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     """
     with studied(data) as study:
         values, counts = _counted(study, column)
-    return _report(rule.build(values, counts, column=column), values, counts, rule=rule)
+    return _built(rule, None, values, counts, column)
 
 
 @checked_arguments
@@ -280,6 +281,12 @@ def _counted(study: Study, column: str) -> tuple[list[Any], list[int]]:
     counts = study.counts([column], nulls="category", partitions={})
     values = counts.columns[0].values
     return [*values], np.bincount(counts.codes[0], weights=counts.n, minlength=len(values)).astype(np.int64).tolist()
+
+
+def _built(rule: Builder, reason: str | None, values: Sequence[Any], counts: Sequence[int], column: str) -> HierarchyReport:
+    with active_run().stage("hierarchy"):
+        hierarchy = active_run().watching(lambda: rule.build(values, counts, column=column))
+        return _report(hierarchy, values, counts, rule=rule, reason=reason)
 
 
 def _report(hierarchy: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:

@@ -17,6 +17,7 @@ from unveil.attributes import Nulls, require_columns
 from unveil.errors import ArgumentError, NullsError, PartitionError, shown
 from unveil.sources import Coded, Data, open_source
 from unveil.sources.coding import require_countable
+from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived import Derived, with_derived
 from unveil.stream.fields import Field
 from unveil.stream.times import NO_TIME, moments_of
@@ -24,7 +25,9 @@ from unveil.stream.times import NO_TIME, moments_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Reader", "Reading"]
+    from unveil.counts.expiry import Expiry
+
+__all__ = ["Reader", "Reading", "codes_for"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +170,19 @@ def _amounts(frame: pl.DataFrame, counted: str | None) -> NDArray[np.int64] | No
             f"column {shown(counted)} gives the number of records per row; it must contain whole numbers of at least 1."
         )
     return column.cast(pl.Int64).to_numpy()
+
+
+def codes_for(expiry: Expiry, columns: list[Coded], waiting: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """Return records as codes of a window's columns; one that comes in two types holds texts from then on."""
+    counts = expiry.counts
+    for name in counts.in_other_type(columns):
+        at = counts.names.index(name)
+        if not isinstance(next(value for value in columns[at].values if value is not None), str):
+            texts = [text_of_value(value) for value in columns[at].values]
+            columns[at] = replace(columns[at], values=tuple(texts))
+        else:
+            expiry.renumber(counts.as_text(name, waiting))
+    return counts.coded(columns)
 
 
 def _collected(batch: Data, columns: Sequence[str]) -> pl.DataFrame:

@@ -22,12 +22,12 @@ from unveil.errors import ArgumentError
 from unveil.measures.kinds import IdentifierKind
 from unveil.project import Need
 from unveil.sources import Data
-from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived import Derived
 from unveil.stream.fields import Fields
 from unveil.stream.figures import KeyFigures, NeedFigure, RiskyClass, WindowFigures
 from unveil.stream.measuring import Measures
-from unveil.stream.reading import Reader, Reading
+from unveil.stream.pieces import PIECE, telling
+from unveil.stream.reading import Reader, Reading, codes_for
 from unveil.stream.settings import check_extent, checked_step, expiry_of, key_sets, need_sets, sampling
 from unveil.stream.times import Duration, as_text, duration_of, shown_moment
 from unveil.stream.waiting import Part, Waiting
@@ -39,8 +39,6 @@ __all__ = ["Window"]
 
 _BEGINNING = np.iinfo(np.int64).min // 4
 _MOST_RECORDS = 10**9
-_TIDY_EVERY = 1 << 16
-"""The number of records after which a window checks whether there are many old values to forget."""
 
 
 class Window:
@@ -246,6 +244,8 @@ class Window:
     def update(self, batch: Data, counted: str | None = None) -> Window:
         """Add the records of a batch, remove those that are then too old, and return the window.
 
+        If the run is cancelled meanwhile, the window holds the first records of the batch only (`seen` says how many came).
+
         Parameters
         ----------
         batch
@@ -302,27 +302,21 @@ class Window:
         if reading.times is not None:
             self._keep(Part(reading.times, codes, reading.amounts))
             return
-        for start in range(0, len(codes), _TIDY_EVERY):
-            piece = slice(start, start + _TIDY_EVERY)
-            self._let_in(codes[piece], None, None if reading.amounts is None else reading.amounts[piece])
+        told, amounts = telling(len(codes)), reading.amounts
+        for start in range(0, len(codes), PIECE):
+            told(start)
+            piece = slice(start, start + PIECE)
+            self._let_in(codes[piece], None, None if amounts is None else amounts[piece])
+            self.seen += len(codes[piece]) if amounts is None else int(amounts[piece].sum())
             self._fit([codes])
             self._tidy([codes])
-        self.seen += len(codes) if reading.amounts is None else int(reading.amounts.sum())
+        told(len(codes))
 
     def _coded(self, reading: Reading) -> NDArray[np.uint32]:
         """Count the records that were left out, and return the codes of the rest."""
         for name, number in (("dropped", reading.dropped), ("outside", reading.outside), ("timeless", reading.timeless)):
             self.counters[name] += number
-        counts = self._expiry.counts
-        columns = reading.columns
-        for name in counts.in_other_type(columns):
-            at = counts.names.index(name)
-            if not isinstance(next(value for value in columns[at].values if value is not None), str):
-                texts = [text_of_value(value) for value in columns[at].values]
-                columns[at] = replace(columns[at], values=tuple(texts))
-            else:
-                self._expiry.renumber(counts.as_text(name, self._waiting.codes))
-        return counts.coded(columns)
+        return codes_for(self._expiry, reading.columns, self._waiting.codes)
 
     def _keep(self, part: Part) -> None:
         """Separate late records, judging each by those before it, and keep the rest until the window reaches them."""
@@ -371,19 +365,21 @@ class Window:
             raise ArgumentError(
                 "records that were already counted have no order, so figures are due by time; name its column with time=."
             )
-        codes = self._coded(reading)
-        at = 0
+        codes, at = self._coded(reading), 0
+        told = telling(len(codes))
         while at < len(codes):
-            step = min(every - self.seen % every, _TIDY_EVERY - self.seen % _TIDY_EVERY, len(codes) - at)
+            told(at)
+            step = min(every - self.seen % every, PIECE - self.seen % PIECE, len(codes) - at)
             self._let_in(codes[at : at + step])
             self.seen += step
             at += step
-            if self.seen % every == 0 or self.seen % _TIDY_EVERY == 0:  # not at the ends of batches, which differ from run to run
+            if self.seen % every == 0 or self.seen % PIECE == 0:  # not at the ends of batches, which differ from run to run
                 self._fit([codes])
             if self.seen % every == 0:
                 self._shown += 1
                 yield self.figures()
             self._tidy([codes])
+        told(len(codes))
 
     def _feed_by_time(self, reading: Reading) -> Iterator[WindowFigures]:
         """Keep records up to the one that makes figures due, yield these, and continue, as if records arrived one by one."""
@@ -392,7 +388,9 @@ class Window:
             return
         closed = self._closed(np.maximum.accumulate(np.concatenate([[self._latest], times])) - self._lateness)
         starts = [0, *(np.flatnonzero(np.diff(closed)) + 1).tolist(), len(times)]
+        told = telling(len(codes))
         for start, stop in pairwise(starts):
+            told(start)
             self._keep(Part(times, codes, reading.amounts).where(slice(start, stop)))
             while (end := self._end + (self._every or 1)) <= self._latest - self._lateness:
                 self._advance(end, [codes[stop:]])
@@ -401,6 +399,7 @@ class Window:
                     yield self.figures()
                 self._silent = not self.records
                 self._skip_silence()
+        told(len(codes))
 
     def _skip_silence(self) -> None:
         """Skip steps at which the window is empty: a stream may rest for a year."""
@@ -410,7 +409,7 @@ class Window:
         self._end = max(self._end, min(self._waiting.first, self._latest - self._lateness) // every * every)
 
     def _tidy(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
-        if self._untidy >= _TIDY_EVERY:
+        if self._untidy >= PIECE:
             self._untidy = 0
             if self._expiry.counts.is_full_of_old():
                 self._expiry.renumber(self._expiry.counts.forget([*waiting, *self._waiting.codes]))

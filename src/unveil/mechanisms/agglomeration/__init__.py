@@ -17,6 +17,7 @@ from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.results.numbers import counted, number
+from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     columns = {name: records.column(name).gather(taken) for name in names}
     release = records.replaced(columns).taken(kept)
     rows = {name: taken[kept] if name in names else kept for name in targets}
-    calibrated, gap, lost = _calibrated(records, rows, base, (base / phi[strata.stratum])[kept])
+    with active_run().stage("calibration"):
+        calibrated, gap, lost = _calibrated(records, rows, base, (base / phi[strata.stratum])[kept])
     figures = {
         "risk_before": float(strata.records @ strata.weight) / records.records,
         "risk": reached,

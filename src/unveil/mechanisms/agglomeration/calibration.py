@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.run import active_run
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -36,9 +38,10 @@ def raked(
     known, Annals of Mathematical Statistics 11(4), 427-444.
     """
     wanted = [_reachable(column, total) for column, total in zip(codes, totals, strict=True)]
-    gap = np.inf
+    gap, run = np.inf, active_run()
     for _ in range(_ROUNDS):
         for column, total in zip(codes, wanted, strict=True):
+            run.check()
             weights = weights * _factor(weights, column, total)[column]
         gap = max((float(np.abs(1.0 - _factor(weights, c, t)[c]).max()) for c, t in zip(codes, wanted, strict=True)), default=0.0)
         if gap < _CLOSE:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.counts.grouping import group
+from unveil.run import active_run, watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def agglomerate(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Agglomer
     """Sort records into risk strata."""
     classes = [np.zeros(len(codes[0]), dtype=np.int64)]
     stratum = np.zeros(len(codes[0]), dtype=np.int64)
-    for known in range(1, len(codes) + 1):
+    for known in active_run().each("key attributes", range(1, len(codes) + 1)):
         of_row, _ = group(codes[:known], sizes[:known])
         unique = np.bincount(of_row)[of_row] == 1
         stratum[unique & (stratum == 0)] = known
@@ -87,10 +88,10 @@ def least_change(
 def donors(strata: Agglomerated, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
     """Return for each row a record with another key, that agrees with it in as many first attributes as any such record does."""
     full = strata.classes[-1]
-    order = np.argsort(full, kind="stable")
+    order = watched(len(full), lambda: np.argsort(full, kind="stable"))
     own_start, own_size = _ranges(full)
     donor = np.full(len(rows), -1, dtype=np.int64)
-    for classes in reversed(strata.classes[:-1]):
+    for classes in active_run().each("substitution", strata.classes[-2::-1]):
         start, size = _ranges(classes)
         others = size[classes[rows]] - own_size[full[rows]]
         at = np.flatnonzero((donor < 0) & (others > 0))

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+from unveil.run import active_run, watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,9 +87,11 @@ class JunctionTree:
         at_clique: list[list[tuple[Set, Table]]] = [[] for _ in self.cliques]
         for names, shares in wanted.items():
             at_clique[next(at for at, clique in enumerate(self.cliques) if set(names) <= set(clique))].append((names, shares))
+        run = active_run()
         for _ in range(sweeps):
             apart = 0.0
             for at, before in self._tour():
+                run.check()
                 if before is not None:
                     self._pass(before, at)
                 for names, shares in at_clique[at]:
@@ -104,7 +109,9 @@ class JunctionTree:
         start = next(at for at, clique in enumerate(self.cliques) if name in clique)
         pairs = {other: self._moved(start, (name, other)) for other in self.cliques[start] if other != name}
         waiting = [(start, other, self._moved(start, self._met(start, other, name))) for other in self._beside(start)]
+        run = active_run()
         while waiting:
+            run.check()
             before, at, reached = waiting.pop()
             known, shared = self._met(before, at, name), self._shared(before, at)
             shares = self._conditional(at, shared)
@@ -121,7 +128,9 @@ class JunctionTree:
     def draw(self, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
         """Draw records, each attribute in shares that are as near to the tables as whole numbers allow."""
         records = np.full((wanted, len(self.shape)), -1, dtype=np.int64)
+        run = active_run()
         for at, before in self._tour():
+            run.check()
             clique = self.cliques[at]
             if before is not None and records[0, list(clique)].min() >= 0:
                 continue
@@ -129,7 +138,7 @@ class JunctionTree:
             new = tuple(name for name in clique if name not in known)
             table = _einsum(self.tables[at], clique, known + new).reshape(self._cells(known), -1)
             group = self._cell(records, known) if known else np.zeros(wanted, dtype=np.int64)
-            drawn = _spread(table, group, random)
+            drawn = watched(wanted, partial(_spread, table, group, random))
             records[:, list(new)] = np.column_stack(np.unravel_index(drawn, self._sizes(new)))
         return records
 

@@ -24,6 +24,7 @@ from unveil.mechanisms.differential_privacy.selection import NoisyTable, NoisyTa
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.sources.objects import column_of_objects
 
 if TYPE_CHECKING:
@@ -121,12 +122,15 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     first = rho * _ON_VALUES if weights else rho
     wanted = None if records is None else checked_size("records", records)
     remarks = charged(ledger, "dp_synthesize", [PrivacyLoss("concentrated", rho)], unit)
-    values = [_Values.measured(placed, name, first / len(chosen.names), most) for name in chosen.names]
+    values = [
+        _Values.measured(placed, name, first / len(chosen.names), most) for name in active_run().each("values", chosen.names)
+    ]
     tables = _one_way(values)
     spent = [one.spent for one in values] + select(tables, lambda pair: _counts(values, pair), weights, rho - first, most)
     wanted = wanted or max(1, round(tables.total))
-    drawn = tables.tree.draw(wanted, random := chance.draws("dp_synthesis"))
-    columns = {one.name: one.column(drawn[:, at], random) for at, one in enumerate(values)}
+    with active_run().stage("records"):
+        drawn = tables.tree.draw(wanted, random := chance.draws("dp_synthesis"))
+        columns = {one.name: one.column(drawn[:, at], random) for at, one in enumerate(values)}
     release = replace(chosen.records, frame=type(chosen.records.frame)(columns))
     settings = {"epsilon": budget.epsilon, "delta": budget.delta, "records": wanted, **unit.settings, "nulls": nulls}
     pairs = [[chosen.names[one], chosen.names[other]] for one, other in weights if (one, other) in tables.tables]

@@ -29,6 +29,7 @@ import numpy as np
 
 from unveil.mechanisms.differential_privacy.budget import Spent, concentrated, noisy_greatest
 from unveil.mechanisms.differential_privacy.junction import JunctionTree, clique_cells
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,9 +129,13 @@ def select(
         The most records of one person.
     """
     left, part = rho, rho / (_ROUNDS * len(tables.shape))
-    counted = {pair: true(pair) for pair in weights if math.prod(tables.shape[at] for at in pair) <= _MOST_CELLS}
+    counted, run = {}, active_run()
+    for pair in run.each("pairs", weights):
+        if math.prod(tables.shape[at] for at in pair) <= _MOST_CELLS:
+            counted[pair] = true(pair)
     spent = []
     while left > 0.0:
+        run.at("tables", round(100 * (1.0 - left / rho)), 100)
         if left < 2.0 * part:
             part = left
         left -= part
@@ -151,6 +156,7 @@ def select(
         if np.abs(tables.pair(pair) - before).sum() <= _MEAN_ERROR * deviation * before.size:
             part *= _DROWNED
     tables.fit()
+    run.at("tables", 100, 100)
     return spent
 
 
@@ -160,7 +166,9 @@ def _scores(
     """Return the scores of the pairs that the cliques have room for."""
     scores = {}
     expected = {first: tables.tree.pairs_with(first) for first in {pair[0] for pair in counted}}
+    run = active_run()
     for pair, counts in counted.items():
+        run.check()
         if pair in tables.tables or clique_cells(tables.shape, [*tables.tables, pair]) <= _MOST_CELLS:
             apart = np.abs(counts - expected[pair[0]][pair[1]] * tables.total).sum()
             scores[pair] = weights[pair] * float(apart - _MEAN_ERROR * deviation * counts.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from unveil.mechanisms.post_randomisation.transitions import (
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run, watched
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
 
@@ -122,9 +123,10 @@ def pram(
     by_name = {name: _Column(records, name, matrices.get(name)) for name in names}
     used = {name: [column.values, column.matrix] for name, column in by_name.items()}
     random = chosen.draws(chance, "pram", {**settings, "matrices": used})
+    step = active_run().counting("strata", len(names) * len(labels))
     columns, figures = {}, {"changed": {}, "expected_changed": {}, "diagonal": {}, "matrices": {}}  # type: ignore[var-annotated]
     for name, column in by_name.items():
-        columns[name], tables = column.randomised(kept, stratum, len(labels), random, invariant=invariant)
+        columns[name], tables = column.randomised(kept, stratum, len(labels), random, step, invariant=invariant)
         figures["changed"][name], figures["expected_changed"][name] = column.changes
         figures["diagonal"][name] = column.diagonal
         figures["matrices"][name] = [{"stratum": label, **table} for label, table in zip(labels, tables, strict=True)]
@@ -157,13 +159,20 @@ class _Column:
         self.diagonal: dict[Any, float] = {}
 
     def randomised(
-        self, retention: float | None, stratum: NDArray[np.int64], strata: int, random: np.random.Generator, *, invariant: bool
+        self,
+        retention: float | None,
+        stratum: NDArray[np.int64],
+        strata: int,
+        random: np.random.Generator,
+        step: Callable[[], None],
+        *,
+        invariant: bool,
     ) -> tuple[Any, list[dict[str, Any]]]:
-        """Return the new column, and the values and rows of the matrix of each stratum."""
+        """Return the new column, and the values and rows of the matrix of each stratum; `step` is called after each."""
         after = self.codes.astype(np.int64)
         tables, stay, there = [], np.zeros(len(self.values)), np.zeros(len(self.values), dtype=np.int64)
         weak = _Weak(retention, invariant=invariant, stratified=strata > 1)
-        order = np.argsort(stratum, kind="stable") if strata > 1 else None
+        order = watched(len(stratum), lambda: np.argsort(stratum, kind="stable")) if strata > 1 else None
         ends = np.cumsum(np.bincount(stratum, minlength=strata)) if strata > 1 else np.array([len(stratum)])
         for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
             rows = slice(None) if order is None else order[start:end]
@@ -176,6 +185,7 @@ class _Column:
             after[rows] = drawn(before, matrix, random)
             stay, there = stay + counts * np.diag(matrix), there + counts
             tables.append({"values": self.values, "rows": matrix.tolist()})
+            step()
         weak.refuse(self.column.name, strata)
         filled = int(self.filled.sum())
         if filled:
@@ -195,9 +205,9 @@ class _Column:
         """Return codes as a column of the type it had; a code of a null, or none, gives a null."""
         dictionary = self._dictionary()
         if self.filled.all():
-            return dictionary.gather(codes.astype(np.uint32))
+            return watched(len(codes), lambda: dictionary.gather(codes.astype(np.uint32)))
         places = type(self.column)(codes.astype(np.uint32))
-        return dictionary.gather(places.set(type(self.column)(~self.filled), None))
+        return watched(len(codes), lambda: dictionary.gather(places.set(type(self.column)(~self.filled), None)))
 
     def _dictionary(self) -> Any:
         """Return the values as a column of the type that they had; a column of fixed names becomes text if names are new."""

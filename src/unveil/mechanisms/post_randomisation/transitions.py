@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import ArgumentError, shown
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,8 +149,9 @@ def drawn(codes: NDArray[Any], matrix: NDArray[np.float64], random: np.random.Ge
     """Return for each value what it becomes: one draw each from its row, by the alias method of Walker and Vose."""
     size = len(matrix)
     keep, alias = _alias_tables(matrix, np.flatnonzero(np.bincount(codes, minlength=size)))
-    out = np.empty(len(codes), dtype=np.int64)
+    out, run = np.empty(len(codes), dtype=np.int64), active_run()
     for start in range(0, len(codes), _PIECE):
+        run.check()
         piece = codes[start : start + _PIECE].astype(np.int64)
         place = random.random(len(piece)) * size
         column = np.minimum(place.astype(np.int64), size - 1)
@@ -186,7 +188,9 @@ def _alias_tables(matrix: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple
     """Return for each cell of the rows used the share in which it stands for its own column, and the column otherwise."""
     size = len(matrix)
     keep, alias = np.ones((size, size)), np.tile(np.arange(size), (size, 1))
+    run = active_run()
     for row in rows:
+        run.check()
         left = (matrix[row] * size).tolist()
         small = [column for column in range(size) if left[column] < 1.0]
         large = [column for column in range(size) if left[column] >= 1.0]

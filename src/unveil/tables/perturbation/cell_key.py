@@ -20,6 +20,7 @@ from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.randomness import read_key
+from unveil.run import active_run
 from unveil.sources import Data, open_source
 from unveil.tables.build import leaves_of
 from unveil.tables.build import table as build
@@ -99,7 +100,8 @@ def cell_keys(
         raise TableError(
             f"column {shown(record)} does not name every record uniquely, so keys would not be permanent; name one that does."
         )
-    keys = np.array([int.from_bytes(hmac.digest(secret, str(name).encode(), "sha256")[:8]) for name in names], dtype=np.uint64)
+    digests = (hmac.digest(secret, str(name).encode(), "sha256") for name in active_run().through("records", names))
+    keys = np.array([int.from_bytes(digest[:8]) for digest in digests], dtype=np.uint64)
     shape = tuple(len(one.leaves) for one in dimensions)
     inner = np.zeros(int(np.prod(shape)), dtype=np.uint64)
     np.add.at(inner, np.ravel_multi_index(list(leaves), shape), keys)  # integers wrap at 2^64

@@ -11,6 +11,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import TableError
+from unveil.run import active_run
 from unveil.tables.cells import rolled_up
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.perturbation.result import PerturbedTable
@@ -26,6 +27,8 @@ __all__ = ["round_small_counts"]
 
 
 _LARGEST_BASE = 1_000_000
+_TOLD = 100
+"""Counts are rounded up one by one; so many are a step."""
 
 
 @checked_arguments
@@ -64,13 +67,18 @@ def _raised(
     raised = np.zeros(small.shape, dtype=bool)
     missing = rolled_up(dimensions, counts.astype(np.float64))  # what every cell, including margins, still lacks
     cells = float(_gathered(dimensions, np.ones_like(missing)).flat[0]) if small.any() else 0.0
-    for _ in range(round(float(counts.sum()) / base)):
-        gain = np.where(small & ~raised, 2 * _gathered(dimensions, missing) - base * cells, -np.inf)
-        at = np.unravel_index(int(np.argmax(gain)), gain.shape)
-        if not np.isfinite(gain[at]):
-            break
-        raised[at] = True
-        _subtract(dimensions, missing, at, base)
+    run, most = active_run(), round(float(counts.sum()) / base)
+    with run.stage("small counts") as steps:
+        for done in range(most):
+            run.check()
+            if done % _TOLD == 0:
+                steps(done, most)
+            gain = np.where(small & ~raised, 2 * _gathered(dimensions, missing) - base * cells, -np.inf)
+            at = np.unravel_index(int(np.argmax(gain)), gain.shape)
+            if not np.isfinite(gain[at]):
+                break
+            raised[at] = True
+            _subtract(dimensions, missing, at, base)
     return raised
 
 
