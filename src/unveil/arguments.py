@@ -20,6 +20,8 @@ from unveil.fitting import fits, hints_of, kind_of, listed_array, misfit, plain,
 
 __all__ = [
     "LARGEST_SEED",
+    "DefaultNumber",
+    "DefaultText",
     "checked_arguments",
     "checked_array",
     "checked_count",
@@ -29,6 +31,7 @@ __all__ = [
     "checked_size",
     "checked_time_limit",
     "checked_word",
+    "named",
     "shown_number",
 ]
 
@@ -42,6 +45,27 @@ _WRITTEN_OUT = 10**15
 """Bounds from here on are written with an exponent."""
 LARGEST_SEED = 2**63 - 1
 """The largest seed that a command line, a project file and every generator can hold."""
+
+
+class DefaultText(str):
+    """The default of an argument that a study or project may state: anything that a caller types takes precedence over it."""
+
+    __slots__ = ()
+
+
+class DefaultNumber(int):
+    """The default of a number that a study or project may state."""
+
+
+def named(value: Any) -> Any:
+    """Return an argument as the caller typed it, or None for a default that a study or project may replace.
+
+    Examples
+    --------
+    >>> named("drop"), named(DefaultText("error"))
+    ('drop', None)
+    """
+    return None if isinstance(value, DefaultText | DefaultNumber) else value
 
 
 def checked_arguments(door: _Door) -> _Door:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import unveil
+import unveil.queries
 from unveil.cli import run
 
 ROWS = [("F", "X", 30 + at, 1000 + 137 * at) for at in range(12)] + [
@@ -174,3 +176,30 @@ def test_a_project_says_the_roles_and_the_policy(capsys: pytest.CaptureFixture[s
     assert json.loads(capsys.readouterr().out)["reason"] == "size"
     assert run([*words[:2], AVERAGE, *words[3:]]) == 2
     assert "'town' is not allowed" in capsys.readouterr().err
+
+
+PROJECT = """
+[attributes]
+age.role = "identifier"
+town.role = "person"
+salary.role = "sensitive"
+[query]
+k = 12
+"""
+
+
+def test_a_gate_of_a_project_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("unveil.toml").write_text(PROJECT)
+    words = ["--project", "unveil.toml", "--ledger", "p.db"]
+    for name in ("age", "town"):
+        question = f"SELECT COUNT(*) FROM people WHERE {name} = 40"  # noqa: S608 - no query of a data base
+        assert run(["query", "people.csv", question, *words]) == 2
+        assert f"'{name}' is not allowed in WHERE" in capsys.readouterr().err
+        with pytest.raises(unveil.queries.QuestionError, match=f"'{name}' is not allowed in WHERE"):
+            unveil.Gate(unveil.Study("people.csv", project="unveil.toml"), ledger="p.db").ask(question)
+    code, found = asked("SELECT COUNT(*) FROM people WHERE sex = 'F'", *words, capsys=capsys)
+    assert (code, found["answered"]) == (0, True)
+    code, found = asked("SELECT COUNT(*) FROM people WHERE sex = 'F'", *words[:2], "--k", "13", "--ledger", "q.db", capsys=capsys)
+    assert (code, found["reason"]) == (1, "size")
+    named = ["--key", "age", *words[:2], "--ledger", "r.db"]  # what the command line names is its own decision
+    assert run(["query", "people.csv", "SELECT COUNT(*) FROM people WHERE age < 42", *named, "--k", "3"]) == 0

@@ -246,6 +246,102 @@ bounds = [0, 10000]
     assert Project.read(tmp_path / "again.toml").query == project.query
 
 
+PEOPLE = pl.DataFrame(
+    {
+        "id": range(200),
+        "sex": ["F" if at % 2 else "M" for at in range(200)],
+        "who": [at // 2 for at in range(200)],
+        "home": [at // 4 for at in range(200)],
+        "pay": [None if at % 50 == 0 else at for at in range(200)],
+        "ill": [("a", "b", "c", "d")[at % 4] for at in range(200)],
+    }
+)
+ROLES = """
+[data]
+path = "p.csv"
+[attributes]
+id.role = "identifier"
+who.role = "person"
+home.role = "household"
+pay.role = "sensitive"
+ill.role = "sensitive"
+"""
+SECTION = """
+[query]
+policy = "differential"
+epsilon = 0.1
+nulls = "drop"
+contribution = 2
+dialect = "postgres"
+[query.columns.pay]
+bounds = [0, 200]
+[query.columns.sex]
+values = ["F", "M", "X"]
+"""
+
+
+def projected(folder: Path, section: str, roles: str = ROLES) -> dict[str, Any]:
+    """Return the doors through which a project and its data reach a gate."""
+    PEOPLE.write_csv(folder / "p.csv")
+    (folder / "unveil.toml").write_text(roles + section)
+    project = Project.read(folder / "unveil.toml")
+    return {
+        "file": str(project.path), "project": project, "study": unveil.Study.of(project.path),
+        "beside": unveil.Study(PEOPLE, project=project.path),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("door", ["file", "project", "study", "beside"])
+def test_a_gate_is_as_its_project_says_through_every_door(door: str, tmp_path: Path) -> None:
+    data = projected(tmp_path, SECTION)[door]
+    opened = unveil.Gate(data, ledger=tmp_path / "g.db")
+    assert opened.policies == {"*": Differential(epsilon=0.1)}
+    assert (opened.key, opened.sensitive) == (("sex",), ("pay", "ill"))
+    assert (opened._holding.person, opened._holding.contribution) == ("who", 2)
+    groups = opened.ask("SELECT COUNT(*) FROM p GROUP BY sex").to_dict()["numbers"]
+    assert [number["group"]["sex"] for number in groups] == ["F", "M", "X"]
+    assert opened.explain("SELECT SUM(pay) FROM p").rows[0]["refused"] is None  # bounded, and without the nulls
+    described = open_gate(data, ledger=tmp_path / "h.db")
+    assert (described.policies, described.key, described.sensitive) == (opened.policies, opened.key, opened.sensitive)
+
+
+def test_what_a_call_says_takes_precedence_over_the_project_of_a_gate(tmp_path: Path) -> None:
+    data = projected(tmp_path, SECTION)["study"]
+    door = unveil.Gate(
+        data, ledger=tmp_path / "g.db", policy="restriction", key="home", contribution=1, person="id", bounds={"pay": (0, 300)}
+    )
+    assert (door.policies, door.key) == ({"*": Restriction()}, ("home",))
+    assert (door._holding.person, door._holding.contribution, door._holding.bounds) == ("id", 1, {"pay": (0.0, 300.0)})
+    with pytest.raises(NullsError):
+        unveil.Gate(data, ledger=tmp_path / "h.db", nulls="error")
+    same = unveil.Gate(data, ledger=tmp_path / "i.db", policy="differential")
+    assert same.policies == {"*": Differential(epsilon=0.1)}
+
+
+def test_a_gate_without_a_key_asks_about_nobody_by_name(tmp_path: Path) -> None:
+    for at, data in enumerate(projected(tmp_path, '[query]\nnulls = "drop"\n').values()):
+        door = unveil.Gate(data, ledger=tmp_path / f"{at}.db")
+        for name in ("id", "who", "home"):
+            with pytest.raises(QuestionError, match=f"'{name}' is not allowed in WHERE"):
+                door.ask(f"SELECT COUNT(*) FROM p WHERE {name} < 100")
+    named = unveil.Study(PEOPLE.select("id", "who", "ill"), identifiers="id", person="who", sensitive="ill")
+    for key in (None, []):
+        with pytest.raises(ArgumentError, match="no column is left for conditions"):
+            unveil.Gate(named, ledger=tmp_path / "none.db", key=key)
+
+
+def test_settings_without_a_policy_are_those_of_the_usual_one(tmp_path: Path) -> None:
+    for at, data in enumerate(projected(tmp_path, '[query]\nnulls = "drop"\nk = 150\n').values()):
+        door = unveil.Gate(data, ledger=tmp_path / f"{at}.db")
+        assert door.policies == {"*": Restriction(k=150)}
+        assert door.ask("SELECT COUNT(*) FROM p WHERE sex = 'F'").reason == "size"
+        assert unveil.Gate(data, ledger=tmp_path / f"{at}r.db", policy="restriction").policies == {"*": Restriction(k=150)}
+        assert unveil.Gate(data, ledger=tmp_path / f"{at}s.db", policy="sticky").policies == {"*": Sticky()}
+    wrong = projected(tmp_path, '[query]\nnulls = "drop"\nepsilon = 0.5\n')["file"]
+    with pytest.raises(ArgumentError, match="no setting 'epsilon'"):
+        unveil.Gate(wrong, ledger=tmp_path / "wrong.db")
+
+
 def test_undeclared_groups_of_private_answers_are_refused(tmp_path: Path) -> None:
     assert gate(tmp_path, Differential()).ask("SELECT COUNT(*) FROM t GROUP BY town").reason == "group-keys"
 

@@ -9,13 +9,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unveil.arguments import checked_arguments, checked_word
-from unveil.attributes import Names, names_of
+from unveil.arguments import DefaultNumber, DefaultText, checked_arguments, checked_word, named
+from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed, shown
 from unveil.ledger import Book, Entry, Ledger
 from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
 from unveil.mechanisms.differential_privacy.ledger import Account, BudgetSpentError, PrivacyLedger
 from unveil.queries.answers import Answer, BudgetUse, Explanation, Number
+from unveil.queries.described import described
 from unveil.queries.disclosure import LedgerDisclosure, disclosed
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.inquiry import Inquiry, Statistic
@@ -23,7 +24,6 @@ from unveil.queries.parsing import inquiry_of_sql
 from unveil.queries.policies import POLICIES
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, refused
 from unveil.queries.problems import QuestionError
-from unveil.study import study_of
 
 if TYPE_CHECKING:
     from unveil.sources import Data
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Gate"]
 
 _LONGEST_NAME = 100
+_POLICY, _NULLS, _CONTRIBUTION = DefaultText("restriction"), DefaultText("error"), DefaultNumber(1)
+"""What holds if neither the call nor a project says anything."""
 
 
 @checked_arguments
@@ -40,14 +42,16 @@ class Gate:
     Parameters
     ----------
     data
-        A path, a built-in data set's name, a data frame, or a table in an engine.
+        A path, a built-in data set's name, a data frame, a table in an engine, a study or a project. What the call leaves open is
+        as the project says, in its section `query` and by its roles.
     ledger
         The file that records what was answered; if there is none, it is created, with its secret key beside it.
     policy
         A policy or its name ("open", "restriction", "differential", "sticky", "records", "camouflage"); or policies by column,
         with the one for all others under "*".
     key, sensitive
-        The columns that conditions may use, and those to protect. Without a key, all columns that are not sensitive.
+        The columns that conditions may use, and those to protect. Without a key, all columns that are not sensitive;
+        of a study or project, none that names people, persons or households.
     bounds
         The least and the greatest value that a record can have, by sensitive column, known without looking at the data.
     values
@@ -82,37 +86,38 @@ class Gate:
         data: Data,
         *,
         ledger: str | os.PathLike[str] = "gate.db",
-        policy: str | GatePolicy | Mapping[str, str | GatePolicy] = "restriction",
+        policy: str | GatePolicy | Mapping[str, str | GatePolicy] = _POLICY,
         key: Names | None = None,
         sensitive: Names | None = None,
         bounds: Mapping[str, Sequence[float]] | None = None,
         values: Mapping[str, Sequence[Any]] | None = None,
-        nulls: str = "error",
+        nulls: str = _NULLS,
         person: str | None = None,
-        contribution: int = 1,
+        contribution: int = _CONTRIBUTION,
         key_file: str | os.PathLike[str] | None = None,
         dialect: str | None = None,
         shared: Account | None = None,
     ) -> None:
         checked_word("nulls", nulls, ("error", "drop"))
-        if (study := study_of(data)) is not None:
-            sensitive, person = study.sensitive if sensitive is None else sensitive, study.person if person is None else person
-            apart = {*study.identifiers, *names_of(sensitive), person}
-            key = (study.key or [name for name in study.names if name not in apart]) if key is None else key
-        limits = {name: _bounds(name, pair) for name, pair in (bounds or {}).items()}
-        self._holding = Holding(
-            data, key=names_of(key), sensitive=names_of(sensitive), bounds=limits, nulls=nulls, person=person,
-            contribution=contribution,
+        said = described(
+            data, key=key, sensitive=sensitive, policy=named(policy), bounds=bounds, values=values, nulls=named(nulls),
+            person=person, contribution=named(contribution), dialect=dialect,
         )  # fmt: skip
-        self._policies = _policies(policy, self._holding)
+        limits = {name: _bounds(name, pair) for name, pair in said.bounds.items()}
+        self._holding = Holding(
+            data, key=said.key, sensitive=said.sensitive, bounds=limits, nulls=said.nulls, person=said.person,
+            contribution=said.contribution,
+        )  # fmt: skip
+        self._policies = _policies(said.policy, self._holding)
         if shared is not None and not all(one.losses("count") for one in self._policies.values()):
             raise ArgumentError("only differential privacy spends from a shared ledger: other policies state no loss.")
-        self._values = {name: tuple(some) for name, some in (values or {}).items()}
-        self._dialect = dialect
+        self._values = {name: tuple(some) for name, some in said.values.items()}
+        self._dialect = said.dialect
         self.ledger = Ledger(ledger, key_file)
         about = {
-            "key": sorted(self._holding.key), "sensitive": sorted(self._holding.sensitive), "nulls": nulls, "person": person,
-            "contribution": contribution, "bounds": {name: list(pair) for name, pair in sorted(limits.items())},
+            "key": sorted(self._holding.key), "sensitive": sorted(self._holding.sensitive), "nulls": said.nulls,
+            "person": said.person, "contribution": said.contribution,
+            "bounds": {name: list(pair) for name, pair in sorted(limits.items())},
             "policies": {name: one.settings() for name, one in sorted(self._policies.items())},
         }  # fmt: skip
         self.ledger.bind(policy=json.dumps(about, sort_keys=True, default=str), data=self._holding.cells.fingerprint.hex())

@@ -162,8 +162,7 @@ class _GateOptions:
 
         inputs = gather(self.data, self.reading, NamedRoles(self.key, self.sensitive))
         return open_gate(
-            inputs.source, ledger=ledger.ledger, key_file=ledger.key_file, shared=ledger.account(), project=inputs.project,
-            key=self.key, sensitive=self.sensitive, **policy.arguments(),
+            inputs.study, ledger=ledger.ledger, key_file=ledger.key_file, shared=ledger.account(), **policy.arguments(),
         )  # fmt: skip
 
 
