@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import unveil
 from staff import staff
 from unveil.cli import run
 from unveil.models import KAnonymity
+from unveil.stream import intersect_releases
 
 POLICY = """
 identity_attack = 1
@@ -171,3 +173,122 @@ def test_the_library_gives_the_command_lines_figures(asked: Any) -> None:
     original = unveil.Study(project)
     verdict = unveil.check("r.csv", "policy.toml", project=project, original=original, link="link.csv")
     assert {(one.rule.name, one.of): one.value for one in verdict.outcomes} == gate
+
+
+DOORS = """
+[data]
+path = "p.csv"
+separator = ","
+missing = ["?"]
+text = ["zip"]
+[attributes]
+zip = { role = "key", missing = ["-9"] }
+grade = { role = "key", order = ["low", "mid", "high"] }
+ill = { role = "sensitive", partitions.kinds = [["a", "b"], ["c"]] }
+[models]
+k = 3
+[needs.study]
+target = "ill"
+given = ["grade"]
+[policy]
+k_anonymity = 4
+linkage = 1.0
+"""
+
+
+@pytest.fixture
+def coded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose data has codes, and a release of it in a form of its own."""
+    monkeypatch.chdir(tmp_path)
+    people = pl.DataFrame(
+        {
+            "zip": [f"0{at % 4}" if at % 10 else "-9" for at in range(120)],
+            "grade": [("low", "mid", "high", "?")[at % 4] for at in range(120)],
+            "ill": [("a", "b", "c")[at % 3] for at in range(120)],
+        }
+    )
+    people.write_csv("p.csv")
+    people.with_columns(grade=people["grade"].reverse()).write_csv("r.csv", separator=";")
+    Path("t.toml").write_text(DOORS, encoding="utf-8")
+    return Path("t.toml")
+
+
+_OF_THE_DOOR = ("data", "files", "evidence", "date", "release", "small", "unmasked")
+
+
+def plain(answer: Any) -> Any:
+    """Return an answer without what says when and from which files it was made."""
+    if isinstance(answer, dict):
+        return {name: plain(one) for name, one in answer.items() if name not in _OF_THE_DOOR}
+    return [plain(one) for one in answer] if isinstance(answer, list) else answer
+
+
+CALLS: dict[str, tuple[list[str], Any]] = {
+    "measure": (["measure"], unveil.measure),
+    "measure, population": (["measure", "--population", "p.csv"], lambda data: unveil.measure(data, population="p.csv")),
+    "utility": (["utility"], unveil.utility),
+    "assess": (["assess"], lambda data: unveil.assess(data, redact=False)),
+    "scan": (["scan"], unveil.scan),
+    "dr": (["dr"], unveil.discrimination_rate),
+    "table": (["table", "--by", "grade"], lambda data: unveil.table(data, "grade")),
+    "identifiers": (["identifiers"], unveil.direct_identifiers),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_project_says_the_same_to_the_library_and_the_command_line(
+    name: str, coded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, call = CALLS[name]
+    unmasked = [] if name == "table" else ["--unmasked"]
+    assert run([words[0], "p.csv", *words[1:], "--project", str(coded), *unmasked, "--json"]) in {0, 1}
+    expected = plain(json.loads(capsys.readouterr().out))
+    beside = unveil.Study("p.csv", project=coded), unveil.Study(pl.read_csv("p.csv", infer_schema=False), project=coded)
+    for data in (coded, unveil.Study.of(coded), *beside):
+        assert plain(json.loads(json.dumps(call(data).to_dict()))) == expected
+
+
+PAIRED: dict[str, tuple[list[str], Any]] = {
+    "attack": (["attack", "p.csv", "r.csv"], lambda data, release: unveil.attack(data, release, same_order=True)),
+    "attack, control": (
+        ["attack", "p.csv", "r.csv", "--control", "r.csv", "--external", "r.csv"],
+        lambda data, release: unveil.attack(data, release, same_order=True, control="r.csv", external="r.csv"),
+    ),
+    "attack, earlier": (
+        ["attack", "p.csv", "r.csv", "--earlier", "r.csv"],
+        lambda data, release: intersect_releases(data, "r.csv", release, ["zip", "grade"], "ill"),
+    ),
+    "loss": (["loss", "p.csv", "r.csv"], lambda data, release: unveil.loss(data, release, same_order=True)),
+    "compare": (
+        ["compare", "p.csv", "r=r.csv"],
+        lambda data, release: unveil.compare({"original": data, "r": release}, same_order=True),
+    ),
+    "check": (
+        ["check", "r.csv", "--original", "p.csv"],
+        lambda data, release: unveil.check(release, project=getattr(data, "project", data), original=data, same_order=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_project_says_the_same_about_a_release(name: str, coded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, call = PAIRED[name]
+    shown = [] if name in ("check", "loss") else ["--unmasked"]
+    assert run([*words, "--project", str(coded), "--same-order", *shown, "--json"]) in {0, 1}
+    expected = plain(json.loads(capsys.readouterr().out))
+    for data in (coded, unveil.Study.of(coded), unveil.Study("p.csv", project=coded)):
+        for release in ("r.csv", unveil.Study("r.csv", project=coded, partial=True)):
+            assert plain(json.loads(json.dumps(call(data, release).to_dict()))) == expected
+
+
+def test_a_watch_reads_a_stream_as_the_project_says(coded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    says = DOORS.replace("linkage = 1.0", "").replace('missing = ["?"]', 'missing = ["?"]\nnulls = "drop"')
+    coded.write_text(says.replace("[models]", '[attributes.who]\nrole = "person"\n[models]'), encoding="utf-8")
+    rows = "".join(f"{at // 4},{'low' if at else '?'},a,{at % 2}\n" for at in range(20))
+    Path("s.csv").write_text(f"who,grade,ill,zip\n{rows}", encoding="utf-8")
+    words = ["watch", "s.csv", "--key", "grade", "--window", "all", "--no-follow", "--json"]
+    k = []
+    for more in (["--project", str(coded)], ["--person", "who", "--missing", "?", "--nulls", "drop"], []):
+        run([*words, *more])
+        k.append(json.loads(capsys.readouterr().out.splitlines()[-1])["k"])
+    assert k == [5, 5, 1]  # five people; without the project, the text for a null is a value that is unique

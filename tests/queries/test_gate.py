@@ -325,7 +325,8 @@ def test_a_gate_without_a_key_asks_about_nobody_by_name(tmp_path: Path) -> None:
             with pytest.raises(QuestionError, match=f"'{name}' is not allowed in WHERE"):
                 door.ask(f"SELECT COUNT(*) FROM p WHERE {name} < 100")
     named = unveil.Study(PEOPLE.select("id", "who", "ill"), identifiers="id", person="who", sensitive="ill")
-    for key in (None, []):
+    nobody: list[str] = []
+    for key in (None, nobody):
         with pytest.raises(ArgumentError, match="no column is left for conditions"):
             unveil.Gate(named, ledger=tmp_path / "none.db", key=key)
 

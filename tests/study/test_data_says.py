@@ -199,3 +199,165 @@ def test_loss_heeds_the_orders_of_a_study() -> None:
     by_study = unveil.loss(study, release, same_order=True)
     assert by_study.categorical == unveil.loss(PEOPLE, release, same_order=True, orders={"sex": ["m", "f"]}).categorical
     assert by_study.categorical != unveil.loss(PEOPLE, release, same_order=True).categorical
+
+
+# One project, through every door ---------------------------------------------------------------------------------------
+
+CODED = pl.DataFrame(
+    {
+        "zip": [f"0{at % 4}" if at % 10 else "-9" for at in range(120)],
+        "grade": [("low", "mid", "high", "?")[at % 4] for at in range(120)],
+        "ill": [("a", "b", "c")[at % 3] for at in range(120)],
+        "n": [at % 2 + 1 for at in range(120)],
+    }
+)
+SAYS = """
+[data]
+path = "coded.csv"
+missing = ["?"]
+text = ["zip"]
+[attributes]
+zip = { role = "key", missing = ["-9"] }
+grade = { role = "key", order = ["low", "mid", "high"] }
+ill = { role = "sensitive", partitions.kinds = [["a", "b"], ["c"]] }
+n.role = "weight"
+[models]
+k = 3
+[needs.study]
+target = "ill"
+given = ["grade"]
+[policy]
+k_anonymity = 4
+"""
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with codes, an order, a partition, models, needs and a policy; its data, and a release in another form."""
+    monkeypatch.chdir(tmp_path)
+    CODED.write_csv("coded.csv")
+    CODED.write_csv("release.csv", separator=";")
+    Path("unveil.toml").write_text(SAYS, encoding="utf-8")
+    return Path("unveil.toml")
+
+
+def doors(said: Path) -> list[Any]:
+    """The same data, as a project is given with it."""
+    return [said, unveil.Study.of(said), unveil.Study("coded.csv", project=said), unveil.Study("release.csv", project=said),
+            unveil.Study(CODED, project=said)]  # fmt: skip
+
+
+def test_data_beside_a_project_is_read_as_the_project_says(said: Path) -> None:
+    for study in map(unveil.Study, doors(said)):
+        assert set(study.collected(["zip"])["zip"]) == {None, "00", "01", "02", "03"}
+        assert None in set(study.collected(["grade"])["grade"])
+    expected = unveil.check(said).outcomes[0].value
+    for release in ("coded.csv", "release.csv", CODED, unveil.source("coded.csv", missing=["?", "-9"], text=["zip"])):
+        assert unveil.check(release, project=said).outcomes[0].value == expected
+
+
+def test_a_study_takes_a_project_later(said: Path) -> None:
+    study = unveil.Study(CODED, key="grade").changed(project=str(said))
+    assert (study.key, study.sensitive, study.weights) == (("grade",), ("ill",), "n")
+    assert study.project == unveil.Project.read(said)
+
+
+@pytest.mark.parametrize("release", ["release.csv", "frame"])
+def test_a_release_is_read_as_the_project_of_its_original_says(release: str, said: Path) -> None:
+    other: Any = CODED if release == "frame" else release
+    plain: dict[str, Any] = {"same_order": True}
+    assert unveil.Pair(said, other, **plain).release.collected(["zip"])["zip"].null_count() == 12
+    attacks = [unveil.attack(one, other, **plain) for one in (said, unveil.Study.of(said))]
+    attacks += [unveil.attack(said, said, **plain), unveil.attack(unveil.Pair(said, other, **plain))]
+    assert len({str(one.linkage.to_dict()) for one in attacks}) == 1
+    assert len({one.overall["overall_information_loss"] for one in attacks}) == 1
+    lost = unveil.loss(said, other, **plain)
+    assert lost.categorical.to_dict() == unveil.loss(said, said, **plain).categorical.to_dict()
+    assert unveil.tasks(said, other, unveil.Task("ill", "ill", "zip"), **plain).failed == []
+    compared = unveil.compare({"original": said, "release": other}, losses="suppressed", **plain)
+    assert compared.trade_off["release"].figures["suppressed"] == 0.0
+    assert compared.attributes["release"]["zip"].suppressed == 0.0
+    assert compared.attributes["release"]["zip"].values_after == compared.attributes["release"]["zip"].values_before == 4
+
+
+def test_a_separator_is_that_of_the_projects_own_file(said: Path) -> None:
+    said.write_text(SAYS.replace('missing = ["?"]', 'missing = ["?"]\nseparator = ","'), encoding="utf-8")
+    for data in ("coded.csv", "release.csv"):
+        assert unveil.check(data, project=said).made.records == 120
+        assert unveil.Pair(said, data, same_order=True).release.names == unveil.Study.of(said).names
+
+
+def test_every_function_with_a_project_takes_its_file(said: Path) -> None:
+    for project in (said, str(said), unveil.Project.read(said)):
+        assert unveil.assess("coded.csv", project=project).measurement.met is True
+        assert unveil.check("coded.csv", project=project).passes is not None
+        assert unveil.Study("coded.csv", project=project).key == ("zip", "grade")
+
+
+def test_a_comparison_has_the_needs_and_the_policy_of_its_project(said: Path) -> None:
+    named = {"needs": unveil.Need("study", "ill", "grade"), "policy": {"k_anonymity": 4}}
+    for original in doors(said):
+        for options in ({}, named):
+            made = unveil.compare({"original": original, "release": "release.csv"}, **options).trade_off  # type: ignore[call-overload]
+            assert {axis.name: axis.required for axis in made.axes if axis.name in ("k", "study")} == {"k": 4.0, "study": None}
+        drawn = unveil.trade_off(original, {"release": "release.csv"}, privacy="k")
+        assert [(axis.name, axis.required) for axis in drawn.axes] == [("k", 4.0), ("study", None)]
+    own = unveil.trade_off(
+        said, {"release": "release.csv"}, privacy="k", needs=unveil.Need("own", "ill", "zip"), policy={"k_anonymity": 9}
+    )
+    assert [(axis.name, axis.required) for axis in own.axes] == [("k", 9.0), ("own", None)]
+
+
+def test_two_projects_are_an_original_and_its_release(said: Path) -> None:
+    other = said.with_name("other.toml")
+    other.write_text(SAYS.replace("coded.csv", "release.csv"), encoding="utf-8")
+    expected = unveil.attack(unveil.Pair(said, other)).overall["risk"]
+    assert unveil.attack(said, other).overall["risk"] == expected
+    assert unveil.attack(said, unveil.Study.of(other)).overall["risk"] == expected
+    assert unveil.loss(said, other, same_order=True).made.records == 120
+    assert unveil.compare({"original": said, "release": other}).front == ("release",)
+    assert unveil.check(said, {"k_anonymity": 2}, project=None, original=other, same_order=True).made.records == 120
+    rules = {"linkage": 1.0}
+    assert unveil.check("release.csv", rules, project=said, original=said, same_order=True).outcomes[0].value is not None
+
+
+def test_measures_and_fronts_hold_the_models_and_needs_of_a_project(said: Path) -> None:
+    tree = unveil.Hierarchy.from_levels(["low", "mid", "high", None], ["*"] * 4)
+    for data in doors(said):
+        assert unveil.measure(data).met is True
+        front = unveil.anonymize_front(data, {"grade": tree}, (), sensitive="ill", keep_order=True)
+        assert front.settings["needs"] == ["Need('study': ill given grade)"]
+        assert front.settings["models"] == ["k_anonymity >= 3"]
+    assert unveil.measure(CODED, ["zip", "grade"], "ill").met is None
+
+
+def test_an_intruder_reads_values_by_the_partitions_of_a_project(said: Path) -> None:
+    for original in doors(said):
+        made = unveil.attack(original, "release.csv", same_order=True)
+        assert list(made.similarity) == ["kinds"]
+    assert not unveil.attack(said, "release.csv", same_order=True, partitions={}).similarity
+
+
+def test_a_loss_heeds_the_orders_of_a_project(said: Path) -> None:
+    moved = CODED.with_columns(grade=CODED["grade"].reverse())
+    orders = {"grade": ["low", "mid", "high"]}
+    named = unveil.loss(unveil.Study.of(said), moved, same_order=True, orders=orders).categorical["attributes"]["grade"][
+        "ordinal"
+    ]
+    assert named is not None
+    for original in doors(said):
+        assert unveil.loss(original, moved, same_order=True).categorical["attributes"]["grade"]["ordinal"] == named
+    assert unveil.loss(unveil.Study(CODED, orders=orders), CODED, same_order=True).categorical is not None
+
+
+def test_a_table_has_the_weights_of_a_project(said: Path) -> None:
+    assert {unveil.table(data, "ill").made.weights for data in doors(said)} == {"n"}
+    assert {unveil.table(data, "ill", value="n").made.weights for data in doors(said)} == {None}  # named as the value
+
+
+def test_populations_and_controls_are_read_as_the_project_says(said: Path) -> None:
+    said.write_text(SAYS.replace('n.role = "weight"', ""), encoding="utf-8")
+    risks = [unveil.measure(data, population="release.csv").risk["journalist"].to_dict() for data in doors(said)]
+    assert all(one == risks[0] for one in risks)
+    attacked = unveil.attack(said, "release.csv", external="release.csv", same_order=True)
+    assert attacked.identity.to_dict()["grey_box"]["common"] == ["zip", "grade"]

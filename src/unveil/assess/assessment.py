@@ -29,7 +29,7 @@ from unveil.measures.scan import Scan, scan_study
 from unveil.measures.subset_walk import Subset
 from unveil.models.measure import Measurement, MeasureOptions, measured_study
 from unveil.models.redaction import redacted
-from unveil.models.requirements import parse_models
+from unveil.models.requirements import planned_models
 from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Displayed, Provenance, Result, View
@@ -192,7 +192,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     key: Names | None = None,
     sensitive: Names | None = None,
     *,
-    project: Project | None = None,
+    project: Project | str | os.PathLike[str] | None = None,
     partitions: Mapping[str, Mapping[str, Any]] | None = None,
     nulls: str | None = None,
     weights: str | None = None,
@@ -215,7 +215,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
         Key attributes and sensitive attributes; none: those of the project. Without a project, every column that is not a direct
         identifier and not sensitive is a key attribute.
     project
-        Whatever is not given here is taken from it: roles, partitions, orders, hierarchies and models.
+        A project, or its file. Whatever is not given here is taken from it: roles, partitions, orders, hierarchies and models.
     partitions
         Semantic partitions by name, and under it by column: ``{"kinds": {"Disease": [["flu"], ["aids", "cancer"]]}}``.
     nulls
@@ -428,5 +428,4 @@ def _disclosures(measure: Measure, keys: Sequence[str], questions: Sequence[Ques
 
 def _measured(study: Study) -> Measurement:
     """Return every model and risk, with the requirements of the project."""
-    planned = [] if study.project is None else parse_models(dict(study.project.models), study.sensitive or study.names)
-    return measured_study(study.changed(partitions={}), MeasureOptions(models=tuple(planned)))
+    return measured_study(study.changed(partitions={}), MeasureOptions(models=tuple(planned_models(study))))

@@ -13,7 +13,7 @@ from unveil.arguments import checked_arguments
 from unveil.assess.evidence import InputFile, file_table, table_files
 from unveil.assess.figures import Pairing
 from unveil.assess.policy.check import AnyPolicy, policy_of
-from unveil.assess.tradeoff import TradeOff, trade_off
+from unveil.assess.tradeoff import TradeOff, planned, studied_beside, trade_off
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
@@ -195,7 +195,8 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         studies or project files. Never changed. Or a table (`unveil.table`) and its protections: nothing else is then
         needed, and the sensitive cells are those of the first suppressed one (others: `unveil.tables.compare_tables`).
     key, sensitive
-        The key and the sensitive attributes; none: those of the original's study or project.
+        The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy hold, too, if
+        none are named.
     original
         The name that the original has among them.
     privacy
@@ -246,20 +247,20 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
         raise ArgumentError("there is no release to compare with the original; give at least one, by its name.")
     if (tables := _protected(releases, original)) is not None:
         return compare_tables(*tables)
-    wanted = (needs,) if isinstance(needs, Need) else tuple(needs)
-    planned = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
+    learned = (tasks,) if isinstance(tasks, Task) else tuple(tasks)
     made = {name: data for name, data in releases.items() if name != original}
     ordered = names_of(same_order) if not isinstance(same_order, bool) else tuple(made) if same_order else ()
     Pairing(id, dict(link or {}), ordered).check(releases[original], made)
     with ExitStack() as held:
         before = held.enter_context(studied(releases[original], key=key, sensitive=sensitive))
+        wanted, policy = planned(before, needs, policy)
         rules = None if policy is None else policy_of(policy)[0]
         files = table_files(releases, original, before.project, rules, key_file)
         keys, sensitive_names = sides_of(before.key, before.sensitive or None)
-        require_columns([one.target for one in planned if one.target is not None], before.names)
-        others = {name: held.enter_context(studied(data, partial=True)) for name, data in made.items()}
+        require_columns([one.target for one in learned if one.target is not None], before.names)
+        others = {name: held.enter_context(studied_beside(data, before)) for name, data in made.items()}
         trade = trade_off(
-            before, others, keys, sensitive_names or None, privacy=privacy, needs=wanted, tasks=planned, losses=losses,
+            before, others, keys, sensitive_names or None, privacy=privacy, needs=wanted, tasks=learned, losses=losses,
             id=id, link=link, same_order=ordered, seed=seed, policy=policy, progress=active_run(),
         )  # fmt: skip
         columns = tuple(dict.fromkeys([*keys, *sensitive_names, *(name for need in wanted for name in need.given)]))

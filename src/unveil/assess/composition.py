@@ -29,6 +29,7 @@ from unveil.results.numbers import counted, number
 from unveil.run import Clock, Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.microdata import open_microdata
+from unveil.study import planned_needs
 from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     key, sensitive
         The key attributes, which are protected, and the sensitive ones, which an intruder should not learn.
     needs
-        What the release is to be good for.
+        What the release is to be good for. Empty: the needs of the study's project.
     candidates
         Protections to try instead of the usual ones: single steps, or sequences of steps.
     chains
@@ -279,7 +280,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     chance_of(seed, key_file)  # a seed or a key file that is none is refused, not a candidate that cannot be made
     _check_limits(time_limit, max_identity, max_homogeneity)
     keys, sensitive_names = sides_of(key, sensitive)
-    wanted = _needs(needs)
+    wanted = _needs(needs or planned_needs(data))
     opened = open_microdata(data)
     require_columns(names_of(identifiers), opened.names)
     records = opened.without(names_of(identifiers))

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from unveil.attacks.attack import attack
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
-from unveil.models.measure import Measurement, measure
+from unveil.models.measure import Measurement, MeasureOptions, measured_study
 from unveil.models.registry import figure_models, rule_model
 from unveil.project import Need
 from unveil.run import active_run
@@ -266,7 +266,7 @@ class FigureRequest:
         return [f"{name} of {sensitive}" for sensitive in self.sensitive] if _about_sensitive(name) else [name]
 
     def _models(self, pair: ComparedRelease) -> Readings:
-        measured = measure(pair.filled(sensitive=False), self.keys, self.sensitive or None)
+        measured = measured_study(pair.filled(sensitive=False).changed(key=self.keys, sensitive=self.sensitive), MeasureOptions())
         readings: Readings = {"prosecutor": float(measured.risk["prosecutor"]["average"])}
         for name in self.privacy:
             model, *distance = _MODELS.get(name, (name,))
@@ -278,7 +278,9 @@ class FigureRequest:
 
     def _attack(self, pair: ComparedRelease) -> Readings:
         tables = pair.original, pair.filled(sensitive=False)
-        overall = attack(*tables, self.keys, self.sensitive or None, **pair.aligned, link_records=False, seed=self.seed).overall
+        overall = attack(
+            *tables, self.keys, self.sensitive or None, **pair.aligned, link_records=False, seed=self.seed, partitions={}
+        ).overall
         wanted = ("identity", "homogeneity") if self.sensitive else ("identity",)
         if missing := [name for name in wanted if overall["risk"][name] is None]:
             return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}

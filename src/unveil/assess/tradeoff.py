@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,13 @@ from unveil.results import Chart, Figure, Provenance, Result, Table, View, jsona
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.sources import Data
-from unveil.study import Study, studied
+from unveil.study import Study, beside, planned_needs, studied
 from unveil.utility.tasks import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LOSSES", "PRIVACY", "Axis", "Point", "TradeOff", "dominance", "trade_off"]
+__all__ = ["LOSSES", "PRIVACY", "Axis", "Point", "TradeOff", "dominance", "planned", "studied_beside", "trade_off"]
 
 _ORIGINAL = "original"
 _OF_RULE = {"k_anonymity": "k", "prosecutor_average": "prosecutor", "distinct_l_diversity": "l", "t_closeness": "t"}
@@ -252,7 +252,8 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         The table, and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
         studies or project files. Never changed. The original may be among the releases, too.
     key, sensitive
-        The key and the sensitive attributes; none: those of the original's study or project.
+        The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy hold, too, if
+        none are named.
     privacy
         One or several of ``"prosecutor"`` (the mean risk of a record, lower is safer), ``"k"``, ``"l"`` (distinct values) and
         ``"t"`` (equal distance) of each sensitive attribute, ``"attack"`` (the global risk of `unveil.attack`), and the names of
@@ -314,14 +315,15 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     with ExitStack() as held:
         before = held.enter_context(studied(original, key=key, sensitive=sensitive))
         keys, sensitive_names = sides_of(before.key, before.sensitive or None)
+        wanted, policy = planned(before, needs, policy)
         pairing = Pairing(id, dict(link or {}), tuple(releases) if same_order is True else names_of(same_order or ()))
         pairing.check(original, releases)
         request = FigureRequest(
-            keys, sensitive_names, names_of(privacy), _listed(needs, Need), _listed(tasks, Task), names_of(losses),
+            keys, sensitive_names, names_of(privacy), wanted, _listed(tasks, Task), names_of(losses),
             folds, sample, seed, {} if policy is None else _required(policy_of(policy)[0], sensitive_names),
         )  # fmt: skip
         axes = request.axes()
-        opened = {name: _plain(held.enter_context(studied(data, partial=True))) for name, data in releases.items()}
+        opened = {name: _plain(held.enter_context(studied_beside(data, before))) for name, data in releases.items()}
         shared = Shared.of(before, opened, id)
         pairs = {
             name: ComparedRelease(_plain(before), after, shared, pairing.of(name), sensitive_names)
@@ -334,6 +336,19 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     provenance = Provenance(records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
     return TradeOff(axes, _judged(readings, axes), provenance, itself, notes)
+
+
+def planned(study: Study, needs: Need | Sequence[Need], policy: AnyPolicy | None) -> tuple[tuple[Need, ...], AnyPolicy | None]:
+    """Return the needs and the policy that a call names, or else those of the original's project."""
+    project = study.project
+    if policy is None and project is not None and project.policy:
+        policy = project.policy
+    return _listed(needs, Need) or planned_needs(study), policy
+
+
+def studied_beside(data: Data, original: Study) -> AbstractContextManager[Study]:
+    """Give the study of a release, which is read as the original's project says."""
+    return studied(data, project=beside(data, original), partial=True)
 
 
 def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:

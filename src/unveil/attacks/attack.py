@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from unveil import __version__
@@ -38,11 +39,12 @@ from unveil.results.masked_rows import masked_parts
 from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import CodedTable, Data, open_source
+from unveil.sources import CodedTable, Data
 from unveil.sources.alignment import Alignment
+from unveil.sources.opening import open_beside
 from unveil.study import Pair, paired
 
-__all__ = ["Attack", "attack"]
+__all__ = ["Attack", "attack", "planned_attackers"]
 
 _ATTACKS = 5
 """Identity, homogeneity, background knowledge, skewness and similarity; linkage has stages of its own."""
@@ -198,7 +200,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     partitions
         The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``. A
         column is one of the release, or an original one that is mapped. Similarity and the white box are measured on blocks, so
-        that values which only the release holds, such as noise makes, are compared with the original ones.
+        that values which only the release holds, such as noise makes, are compared with the original ones. None: the partitions
+        that the project has of its sensitive columns.
     hierarchies
         What a released value of an original column covers, for linkage and the grey box (intervals, masked codes and sets are
         read as they are).
@@ -263,7 +266,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         if known is not None and (pair.alignment is None or not link_records):
             raise ArgumentError("a known method is used to link records; name their correspondence, and let them be linked.")
         _check_hierarchies(hierarchies or {}, pair)
-        models = _models(partitions, pair)
+        models = _models(planned_attackers(pair) if partitions is None else partitions, pair)
         others = _Others(external, control, known, seed, link_records=link_records, missing_is_sensitive=missing_is_sensitive)
         return attacked(pair, models, others)
 
@@ -348,7 +351,7 @@ def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
         return not_audited(_KNOWN_RECORDS)
     if others.control is None:
         return not_audited(_NO_HOLDOUT)
-    return audited(pair, open_source(others.control), others.seed)
+    return audited(pair, open_beside(others.control, pair.original.project), others.seed)
 
 
 def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: SyntheticAudit) -> dict[str, float | None]:
@@ -395,6 +398,16 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
     parts = entry.get("by_attribute", ())
     alone = [(name, attribute, part["release"], part[figure]) for part in parts] if len(parts) > 1 else []
     return [(name, attribute, key, entry[figure]), *alone]
+
+
+def planned_attackers(pair: Pair) -> dict[str, dict[str, Partition]]:
+    """Return the attacker's models that the project names: the partitions of its sensitive columns."""
+    models: dict[str, dict[str, Partition]] = {}
+    for name, blocks in chain(pair.release.views.items(), pair.original.views.items()):
+        known = {column: block for column, block in blocks.items() if column in pair.sensitive}
+        if known:
+            models[name] = {**models.get(name, {}), **known}
+    return models
 
 
 def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:

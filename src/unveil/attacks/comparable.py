@@ -27,8 +27,9 @@ from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import number
-from unveil.sources import CodedTable, Data, load, open_source
+from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import align, side_by_side
+from unveil.study import open_both
 
 if TYPE_CHECKING:
     import os
@@ -208,10 +209,10 @@ def propose_partitions(
     ({'edges': ['-inf', 45, 'inf']}, 0.69)
     """
     checked_number("tolerance", tolerance, above=0.0, most=1.0)
-    alignment = align(original, release, identity=id, link=link, same_order=same_order)
+    (one, other), after = open_both(original, release), released or column
+    alignment = align(one, other, identity=id, link=link, same_order=same_order)
     if alignment is None:
         raise ArgumentError.no_correspondence()
-    one, other, after = open_source(original), open_source(release), released or column
     frame = side_by_side(one.collect, other.collect, [(column, after)], alignment, [(_BEFORE, _AFTER)])
     table = load(frame, [_BEFORE, _AFTER], nulls="drop")
     plain = rate(table, [_AFTER], [_BEFORE], values=False)

@@ -30,12 +30,15 @@ from unveil.partitions.generalised import point_of
 from unveil.results import jsonable
 from unveil.results.figures import Figures
 from unveil.run import Stages, active_run
-from unveil.sources import Coded, Data, Source, load, open_source
+from unveil.sources import Coded, Data, Source, load
 from unveil.sources.alignment import Alignment, align, common_codes
+from unveil.sources.opening import open_beside
 from unveil.study import ColumnPair, Pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from unveil.project import Project
 
 __all__ = ["by_structure", "linkage"]
 
@@ -130,9 +133,9 @@ def _tried(way: Callable[[Stages], Figures], stage: str) -> Figures:
             return NoMatches(None, str(reason))
 
 
-def _outsiders(control: Data, names: list[str]) -> Any:
+def _outsiders(control: Data, project: Project | None, names: list[str]) -> Any:
     """Return the records of people who are not in the release, with the columns that are compared."""
-    source = open_source(control)
+    source = open_beside(control, project)
     for name in names:
         if name not in source.names:
             raise ColumnNotFoundError(f"the control: {ColumnNotFoundError.among(name, source.names)}")
@@ -161,7 +164,7 @@ class _Linker:
         self.pairs, self.alignment, self.whose = pairs, alignment, pair.whose
         self.original = pair.original.collected(names)
         self.release = pair.release.collected(list(dict.fromkeys(one.release for one in pairs)))
-        self.control = None if control is None else _outsiders(control, names)
+        self.control = None if control is None else _outsiders(control, pair.original.project, names)
         self.attributes = [LinkedAttribute(one.original, one.release, hierarchy=pair.hierarchy(one.original)) for one in pairs]
         originals, releases = list(self.original), list(self.release)
         self.numeric = all(series.dtype.is_numeric() for series in (*originals, *releases))

@@ -80,7 +80,7 @@ class TrialOptions:
         policy, own = (None, None) if self.policy is None else policy_of(self.policy)
         reading = self.reading if self.reading.project is not None or own is None else replace(self.reading, project=own.path)
         roles = NamedRoles(self.key, self.sensitive, nulls=self.nulls, keep=self.keep)
-        inputs = gather(self.release, reading, roles, partial=True)
+        inputs = gather(self.release, reading, roles, partial=True, release=True)
         if policy is None and inputs.project is not None and inputs.project.policy:
             policy = inputs.project.policy
         return inputs, policy
@@ -108,13 +108,14 @@ class OriginalOptions:
     ] = None
     match: MatchOptions = field(default_factory=MatchOptions)
 
-    def paired(self, trial: TrialOptions) -> dict[str, Any]:
+    def paired(self, trial: TrialOptions, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments that pair the release with its original, read as the release is; none without an original."""
-        held_out = {} if self.control is None else {"control": trial.reading.source(self.control, "control")}
+        reading, project = trial.reading, inputs.project
+        held_out = {} if self.control is None else {"control": reading.source(self.control, "control", project)}
         if self.original is None:
             refuse_without("--original", self.match, "mapping", "identity", "link", "same_order")
             return held_out
-        first = trial.reading.source(self.original, "original")
+        first = reading.source(self.original, "original", project)
         return {"original": first, **held_out, **self.match.arguments(first.names)}
 
 

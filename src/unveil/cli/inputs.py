@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,22 +53,17 @@ class ReadingOptions:
             separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()), text=tuple(self.text or ())
         )
 
-    def of_release(self, project: Project | None) -> ReadOptions:
-        """Return how a release is read: in a form of its own, but with the project's missing texts and codes."""
+    def source(self, place: str, role: str, project: Project | None = None) -> Source:
+        """Open another table of the same columns, in a form of its own, with the project's missing texts and codes."""
+        from unveil.sources import open_source
         from unveil.sources.opening import read_options
 
-        planned = read_options(project, replace(self.options(), separator=None, encoding=None))
-        return replace(planned, separator=self.separator, encoding=self.encoding)
+        options = read_options(project, self.options(), release=place)
+        return open_source(note_read(role, place), options, held=closed_at_end.get())
 
-    def source(self, place: str, role: str) -> Source:
-        """Open another table that is read as the first is."""
-        from unveil.sources import open_source
-
-        return open_source(note_read(role, place), self.options())
-
-    def source_if_named(self, place: str | None, role: str) -> Source | None:
+    def source_if_named(self, place: str | None, role: str, project: Project | None = None) -> Source | None:
         """Open another table, if one is named."""
-        return None if place is None else self.source(place, role)
+        return None if place is None else self.source(place, role, project)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +126,30 @@ class Inputs:
 
     def planned_models(self) -> list[Model]:
         """Return the models that the project asks for."""
-        from unveil.models.requirements import parse_models
+        from unveil.models.requirements import planned_models
 
-        return [] if self.project is None else parse_models(dict(self.project.models), self.sensitive or self.source.names)
+        return planned_models(self.study)
 
     def planned_needs(self) -> list[Need]:
         """Return the needs that the project names."""
-        return [] if self.project is None else list(self.project.needs.values())
+        from unveil.study import planned_needs
+
+        return list(planned_needs(self.study))
 
 
 def gather(
-    data: str | None, reading: ReadingOptions, roles: NamedRoles | None = None, *, partial: bool = False, role: str = "data"
+    data: str | None,
+    reading: ReadingOptions,
+    roles: NamedRoles | None = None,
+    *,
+    partial: bool = False,
+    release: bool = False,
+    role: str = "data",
 ) -> Inputs:
-    """Open the study of a command line; what it does not name is the project's. One connection serves the whole command."""
+    """Open the study of a command line; what it does not name is the project's. One connection serves the whole command.
+
+    `partial`: the data may lack columns of the project; `release`: it is a release of the project's data, in a form of its own.
+    """
     from unveil.sources import open_source
     from unveil.sources.opening import read_options
     from unveil.study import Study
@@ -153,7 +159,8 @@ def gather(
         project, data = Path(data or ""), None
     plan = _project(project, data)
     own = reading.options()
-    source = open_source(_place(data, plan), read_options(plan, own), held=closed_at_end.get())
+    place = _place(data, plan)
+    source = open_source(place, read_options(plan, own, release=place if release else None), held=closed_at_end.get())
     require_columns(own.text, source.names)
     read_here.set(((role, source.place), *(() if plan is None else (("project", str(plan.path)),))))
     study = Study(
@@ -194,15 +201,11 @@ def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[St
 
     How the project reads its data applies to the original; its missing texts, codes and roles apply to both.
     """
-    from unveil.sources import open_source
     from unveil.study import Study
 
     inputs = gather(original, reading, partial=True, role="original")
-    after = Study(
-        open_source(release, reading.of_release(inputs.project), held=closed_at_end.get()), project=inputs.project, partial=True
-    )
-    note_read("release", after.place)
-    return inputs.study, after
+    after = reading.source(release, "release", inputs.project)
+    return inputs.study, Study(after, project=inputs.project, partial=True)
 
 
 def _is_project(data: str | None) -> bool:

@@ -31,7 +31,6 @@ __all__ = [
     "hierarchies",
     "named_hierarchies",
     "orders",
-    "planned_attackers",
 ]  # fmt: skip
 
 SensitiveColumns = Annotated[
@@ -250,16 +249,6 @@ def attackers(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
             if built_in
             else Partition.read(note_read(f"partition {name} of {column}", file), column=column)
         )
-    return models
-
-
-def planned_attackers(project: Project | None, sensitive: Sequence[str]) -> dict[str, dict[str, Partition]]:
-    """Return the attacker's models that a project names: the partitions of its sensitive columns."""
-    models: dict[str, dict[str, Partition]] = {}
-    for column in sensitive if project is not None else ():
-        attribute = project.attributes.get(column) if project is not None else None
-        for name, blocks in (attribute.partitions if attribute is not None else {}).items():
-            models.setdefault(name, {})[column] = blocks
     return models
 
 

@@ -65,8 +65,14 @@ class TabulationOptions:
             records, self.by or (), value=column, holding=self.holding, request=self.request if column == self.value else None,
             hierarchies=hierarchies_of(self.hierarchy, inputs.source.names), margins=self.margins,
             tables=[text.split(",") for text in self.linked] if self.linked else None, signed=self.signed,
-            nulls=inputs.nulls, weights=inputs.study.weights, total=self.total, top=contributors_of(rules),
+            nulls=inputs.nulls, weights=self._weights(inputs, column), total=self.total, top=contributors_of(rules),
         )  # fmt: skip
+
+    def _weights(self, inputs: Inputs, column: str | None) -> str | None:
+        """Return the weights; a column that is named in another role loses the one that the project gives it."""
+        weights = inputs.study.weights
+        planned = inputs.project is not None and weights in inputs.project.names("weight")
+        return None if planned and weights in (*(self.by or ()), column, self.holding, self.request) else weights
 
     def audited(self, published: PublishedOptions, source: SourceOptions, protection: ProtectionOptions, aims: AimOptions) -> Any:
         """Attack a published table, with the records behind it if they are given."""

@@ -110,7 +110,7 @@ class WindowOptions:
             "time": self.time,
             "lateness": self.lateness,
             "late": self.late,
-            "person": self.person,
+            "person": self.person or next(iter(_role(plan, "person")), None),
             "partitions": _partitions(self.partition, plan, columns),
             "derived": dict(parse_derived(text) for text in self.derive or ()),
             "needs": _needs(self.need, plan),
@@ -141,12 +141,13 @@ class StreamSourceOptions:
         Path | None, typer.Option("--avro", metavar="SCHEMA", help="Messages are records in Avro, of this schema.")
     ] = None
 
-    def options(self) -> StreamOptions:
-        """Return how the stream is read."""
+    def options(self, plan: Project | None) -> StreamOptions:
+        """Return how the stream is read; what stands for a null in the project's data does so in it."""
         from unveil.sources.streams import StreamOptions
 
         client = client_settings(self.setting, self.settings_file)
-        return StreamOptions(self.follow, tuple(self.missing or ()), client, self.avro, from_start=not self.from_now)
+        missing = tuple(self.missing or () if plan is None else self.missing or plan.data.missing)
+        return StreamOptions(self.follow, missing, client, self.avro, from_start=not self.from_now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def watch_of(stream: StreamSourceOptions, window: WindowOptions, alarms: AlarmOp
 
     plan = window.plan
     settings = window.settings(plan)
-    options = stream.options()
+    options = stream.options(plan)
     return Watch(
         open_records(stream.source, options),
         Window(**settings, strict=False),

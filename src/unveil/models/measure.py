@@ -24,6 +24,7 @@ from unveil.models.population import Population
 from unveil.models.redaction import masks, redacted
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
+from unveil.models.requirements import planned_models
 from unveil.models.risk_sections import Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
@@ -32,7 +33,7 @@ from unveil.results.masking import MASK, SMALL, DecidingClass, masking_in_words
 from unveil.results.numbers import counted
 from unveil.run import in_run
 from unveil.sources import Data
-from unveil.study import Study, studied
+from unveil.study import Study, beside, studied
 
 __all__ = ["MeasureOptions", "Measurement", "measure", "measured_study"]
 
@@ -188,7 +189,8 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     sensitive
         Sensitive attributes: each is measured alone, and several jointly as well; none: those of the study or project.
     models
-        Requirements, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; every model is measured in any case.
+        Requirements, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; every model is measured in any case. None:
+        those of the project.
     hierarchies
         Hierarchies of sensitive attributes, for the hierarchical distance.
     orders
@@ -252,7 +254,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
         keys, sensitive_names = sides_of(study.key, study.sensitive or None)
         _check_hierarchies(hierarchies, orders, sensitive_names)
         checked_partitions(partitions, (*keys, *sensitive_names))
-        return measured_study(study, options)
+        return measured_study(study, options if options.models else replace(options, models=tuple(planned_models(study))))
 
 
 def measured_study(study: Study, options: MeasureOptions) -> Measurement:
@@ -349,14 +351,14 @@ def _homes(every: Counts, classes: Equivalence, study: Study) -> Homes | None:
 def _reference(data: Data, study: Study) -> Counts:
     if not study.sensitive:
         raise ArgumentError("a reference table is compared with the sensitive attributes, and none is named.")
-    with studied(data, nulls=_plain(study.nulls)) as reference:
+    with studied(data, nulls=_plain(study.nulls), project=beside(data, study), partial=True) as reference:
         return reference.counts(study.sensitive, partitions=study.blocks(study.sensitive))
 
 
 def _population(data: Data, study: Study, every: Counts, classes: Equivalence) -> Population:
     """Return the population: its persons if it has the column that identifies them, else its records."""
     key, person, blocks = study.key, study.person, study.blocks(study.key)
-    with studied(data, nulls=_plain(study.nulls)) as population:
+    with studied(data, nulls=_plain(study.nulls), project=beside(data, study), partial=True) as population:
         missing = [name for name in key if name not in population.names]
         if missing:
             raise ColumnNotFoundError(f"the population lacks {listed(missing)}; its columns are: {listed(population.names)}.")

@@ -8,7 +8,7 @@ The attribute may be left out if there is only one sensitive attribute; a name m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from unveil.errors import ArgumentError, shown
 from unveil.models.base import Model
@@ -35,6 +35,9 @@ from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, S
 from unveil.models.written import attribute_of, positive, share, split, whole_number
 from unveil.project.model_words import MODEL_WORDS
 
+if TYPE_CHECKING:
+    from unveil.study import Study
+
 __all__ = [
     "PARSERS",
     "parse_alpha",
@@ -51,6 +54,7 @@ __all__ = [
     "parse_t",
     "parse_uniqueness",
     "parser_of",
+    "planned_models",
 ]  # fmt: skip
 
 Parser: TypeAlias = Callable[[Any, Sequence[str]], Model]
@@ -84,6 +88,11 @@ def parser_of(word: str) -> Parser:
     if word in PARSERS:
         return PARSERS[word]
     return next(kind.read for kind in MODELS if kind.word == word)
+
+
+def planned_models(study: Study) -> list[Model]:
+    """Return the models that the project of a study asks for; one that names no attribute is about each sensitive one."""
+    return [] if study.project is None else parse_models(dict(study.project.models), study.sensitive or study.names)
 
 
 def _count(value: Any) -> Any:

@@ -23,6 +23,7 @@ from unveil.models.base import Model
 from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
 from unveil.models.required import completed
+from unveil.models.requirements import planned_models
 from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.protect.anonymize import anonymize
@@ -47,7 +48,7 @@ from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import stated
+from unveil.study import planned_needs, stated, study_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,13 +104,14 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
     needs
         What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front,
-        adjusted for chance.
+        adjusted for chance. Empty: the needs of the study's project.
     sensitive
         The sensitive attributes; each is a risk of its own.
     hierarchies
         As in `anonymize`: a key attribute without one gets one proposed from its values.
     models, suppression
-        What every release must meet in addition, if anything, and the share of the records that may be suppressed for it.
+        What every release must meet in addition, if anything (none: the models of the study's project), and the share of the
+        records that may be suppressed for it.
     prefer
         Which release of the front to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees. Every
         release of the front reaches the degrees that needs ask for and keeps to the risks allowed. Risk is the mean of identity
@@ -161,7 +163,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     >>> front.chosen.data["age"].to_list()
     ['20-29', '20-29', '30-39', '30-39']
     """
-    required, sensitive_names = _named(needs), names_of(sensitive)
+    required, models, sensitive_names = _completed(data, needs, models, sensitive)
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     said = stated(data, [*keys_of(attributes), *sensitive_names], hierarchies=hierarchies, orders=orders, nulls=nulls)
@@ -295,6 +297,16 @@ class _Maker:
             orders=self.orders,
             keep_order=True,
         )
+
+
+def _completed(
+    data: Data, needs: Need | Sequence[Need], models: Sequence[Model], sensitive: Names
+) -> tuple[dict[str, Need], Sequence[Model], tuple[str, ...]]:
+    """Return the needs, the models and the sensitive attributes; what the call leaves open is as the data's project says."""
+    study, names = study_of(data), names_of(sensitive)
+    if study is not None and not models:
+        models = planned_models(study.changed(sensitive=names))
+    return _named(needs or planned_needs(study)), models, names
 
 
 def _named(needs: Need | Sequence[Need]) -> dict[str, Need]:

@@ -23,7 +23,7 @@ from unveil.sources.files.inputs import named_part
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import ReadOptions
 
-__all__ = ["is_project", "open_data", "open_project", "open_source", "read_options"]
+__all__ = ["is_project", "open_beside", "open_data", "open_project", "open_source", "project_beside", "read_options"]
 
 
 def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
@@ -70,18 +70,33 @@ def open_data(
     project: Project | str | os.PathLike[str] | None,
     options: ReadOptions | None = None,
     held: ExitStack | None = None,
+    *,
+    release: bool = False,
 ) -> tuple[Source, Project | None]:
-    """Open data and read its project, whichever of the two was given; the data may be the project, or its file."""
+    """Open data and read its project, whichever of the two was given; the data may be the project, or its file.
+
+    Data beside a project is read as the project says; a release has a form of its own (see `read_options`).
+    """
     plan = Project.read(project) if isinstance(project, str | os.PathLike) else project
     if is_project(data):
         data = Project.read(data)
-    if not isinstance(data, Project):
-        if options is None and plan is not None and plan.data.missing:  # as for the project's own data
-            options = ReadOptions(missing=plan.data.missing)
-        return open_source(data, options, held=held), plan
+    if isinstance(data, Project):
+        if plan is not None:
+            raise ArgumentError("two projects are given; give one, and the data.")
+        return open_project(data, options, held=held), data
     if plan is not None:
-        raise ArgumentError("two projects are given; give one, and the data.")
-    return open_project(data, options, held=held), data
+        options = read_options(plan, options or ReadOptions(), release=data if release else None)
+    return open_source(data, options, held=held), plan
+
+
+def project_beside(data: Data, project: Project | None) -> Project | None:
+    """Return the project by which another table is read: none if it is the data of a project of its own."""
+    return None if isinstance(data, Project) or is_project(data) else project
+
+
+def open_beside(data: Data, project: Project | None) -> Source:
+    """Open another table with columns of a project, such as a population; it has a form of its own."""
+    return open_data(data, project_beside(data, project), release=True)[0]
 
 
 def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
@@ -92,19 +107,39 @@ def open_project(project: Project, options: ReadOptions | None = None, *, held: 
     return open_source(str(section.path), read_options(project, own), held=held)
 
 
-def read_options(project: Project | None, own: ReadOptions) -> ReadOptions:
-    """Return how data is read: as the options say, else as the project does."""
+def read_options(project: Project | None, own: ReadOptions, *, release: Data | None = None) -> ReadOptions:
+    """Return how data is read: as the options say, else as the project does.
+
+    Parameters
+    ----------
+    project
+        The project; none: there are only the options.
+    own
+        What a call or a command line says itself.
+    release
+        Another table than the project's data: what stands for a null and which columns are codes holds for it, but it has a
+        separator and an encoding of its own, unless it is the project's own file.
+    """
     if project is None:
         return own
     section = project.data
+    formed = release is None or _is_own(release, project)
     codes = tuple((name, one.missing) for name, one in project.attributes.items() if one.missing)
     return ReadOptions(
-        separator=own.separator or section.separator,
-        encoding=own.encoding or section.encoding,
+        separator=own.separator or (section.separator if formed else None),
+        encoding=own.encoding or (section.encoding if formed else None),
         missing=own.missing or section.missing,
         text=own.text or section.text,
         missing_in=own.missing_in or codes,
     )
+
+
+def _is_own(data: Data, project: Project) -> bool:
+    """Whether data is the file that a project names."""
+    place = project.data.path
+    if not isinstance(data, str | os.PathLike) or not isinstance(place, Path):
+        return False
+    return os.path.abspath(data) == os.path.abspath(place)  # noqa: PTH100 - not every name can be a Path
 
 
 def _open_path(name: str, options: ReadOptions) -> Source:

@@ -28,7 +28,8 @@ from unveil.partitions.generalised import is_null, is_suppressed, parse_generali
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data, open_source, tallied
+from unveil.sources import Data, Source, tallied
+from unveil.study import open_both, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,7 +163,7 @@ def intersect_releases(
     mapping
         Columns that have other names in the releases, as pairs of the name in `people` and the name in the releases.
     hierarchies
-        The hierarchies of released labels whose texts do not say what they cover.
+        The hierarchies of released labels whose texts do not say what they cover; also those of a study or project.
     progress
         A run, or a function called with the name of a stage, the steps done and the number of all.
 
@@ -185,12 +186,13 @@ def intersect_releases(
     known = count_table(tallied(people, [*keys, sensitive]))
     persons = known.classes(keys)
     names = [renamed.get(name, name) for name in (*keys, sensitive)]
-    releases = [_counted(release, names) for release in (earlier, later)]
+    releases = [_counted(open_both(people, release)[1], names) for release in (earlier, later)]
+    covered = stated(people, keys, hierarchies=hierarchies).hierarchies
     values = _all_values([known.classes([sensitive]), *(one.classes(names[-1:]) for one in releases)])
     sides = []
     for stage, counts in zip(("the earlier release", "the later release"), releases, strict=True):
         with run.stage(stage):
-            sides.append(_Side.of(counts, persons, values, [(hierarchies or {}).get(name) for name in keys]))
+            sides.append(_Side.of(counts, persons, values, [covered.get(name) for name in keys]))
     return _intersection(sensitive, known, persons, sides)
 
 
@@ -267,10 +269,9 @@ class _Side:
         return cls(*_covering_classes(classes, persons, covering, holds), _m_of(counts, classes))
 
 
-def _counted(release: Data, names: Sequence[str]) -> Counts:
-    source = open_source(release)
-    require_columns(names, source.names)
-    return count_table(tallied(source, names))
+def _counted(release: Source, names: Sequence[str]) -> Counts:
+    require_columns(names, release.names)
+    return count_table(tallied(release, names))
 
 
 def _all_values(columns: Sequence[Classes]) -> list[Any]:

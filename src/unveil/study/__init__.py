@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
 from unveil.study.counting import count
-from unveil.study.statements import Stated, stated, study_of
+from unveil.study.statements import Stated, beside, open_both, planned_needs, stated, study_of
 from unveil.study.study import Study, studied
 
 if TYPE_CHECKING:
@@ -22,10 +22,13 @@ __all__ = [
     "Pair",
     "Stated",
     "Study",
+    "beside",
     "columns_of",
     "count",
     "counted_columns",
+    "open_both",
     "paired",
+    "planned_needs",
     "stated",
     "studied",
     "study_of",

@@ -16,6 +16,7 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError
 from unveil.sources import Coded, CodedTable, Data, coded_table
 from unveil.sources.alignment import Alignment, align, side_by_side
 from unveil.sources.base import Tally
+from unveil.study.statements import beside
 from unveil.study.study import Study, studied
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Pair:
         nulls: str | None = None,
     ) -> None:
         one = original if isinstance(original, Study) else Study(original)
-        other = release if isinstance(release, Study) else Study(release)
+        other = release if isinstance(release, Study) else Study(release, project=beside(release, one), partial=True)
         sensitive_names = names_of(sensitive) or _held(other, other.sensitive or one.sensitive)
         _require(sensitive_names, other, "the release has no sensitive column")
         alignment = align(one.held(), other.held(), identity=id, link=link, same_order=same_order)
@@ -268,7 +269,7 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             project = arguments.pop("project", None)
             person = arguments.pop("person", None)
             one = held.enter_context(studied(original, project=project, person=person))
-            other = held.enter_context(studied(release, project=project or one.project, partial=True))
+            other = held.enter_context(studied(release, project=beside(release, one), partial=True))
             yield Pair(one, other.told_apart(person), **arguments)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from unveil.attributes import Nulls, checked_nulls
 from unveil.partitions import Partition
-from unveil.project import Project
-from unveil.sources import Data
-from unveil.sources.opening import is_project
+from unveil.project import Need, Project
+from unveil.sources import Data, Source, open_source
+from unveil.sources.opening import is_project, open_beside, project_beside
 from unveil.study.study import Study
 
-__all__ = ["Stated", "stated", "study_of"]
+__all__ = ["Stated", "beside", "open_both", "planned_needs", "stated", "study_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,26 @@ def study_of(data: Any) -> Study | None:
     return Study(data) if isinstance(data, Project) or is_project(data) else None
 
 
+def planned_needs(data: Any) -> tuple[Need, ...]:
+    """Return the needs of the project behind a study, or of one that is given as data; none if there is no project."""
+    study = study_of(data)
+    return () if study is None or study.project is None else tuple(study.project.needs.values())
+
+
+def beside(data: Data, study: Study) -> Project | None:
+    """Return the project by which another table, such as a release, is read beside a study; none: it has its own."""
+    own = isinstance(data, Study) and data.project is not None
+    return None if own else project_beside(data, study.project)
+
+
+def open_both(original: Data, release: Data) -> tuple[Source, Source]:
+    """Open an original and a release, which is read as the original's study or project says."""
+    study = study_of(original)
+    if study is None:
+        return open_source(original), open_source(release)
+    return study.source, open_beside(release, study.project)
+
+
 def stated(
     data: Any,
     columns: Sequence[str],
@@ -63,10 +83,11 @@ def stated(
     known = {name: one for name in columns if name not in own_hierarchies and (one := study.hierarchy(name)) is not None}
     ordered = {name: study.orders[name] for name in columns if name in study.orders and name not in (*known, *own_hierarchies)}
     blocks = study.blocks(columns) if partitions is None else {}
+    population = study.population if population is None else population
     return Stated(
         known | own_hierarchies,
         ordered | own_orders,
         blocks | own_partitions,
-        study.population if population is None else population,
+        None if population is None else open_beside(population, study.project),
         checked_nulls(nulls or study.policy),
     )

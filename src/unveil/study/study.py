@@ -140,7 +140,7 @@ class Study:
         if isinstance(data, Study):
             before, data = data.own(), data.source
             said, meant = ({name: before[name] if one is None else one for name, one in some.items()} for some in (said, meant))
-        self._fill(open_data(data, project), said, meant, partial=partial)
+        self._fill(open_data(data, project, release=partial), said, meant, partial=partial)
 
     @classmethod
     @checked_arguments
@@ -280,6 +280,9 @@ class Study:
             if name not in (*_OWN, "project"):
                 known = (*_OWN, "project")
                 raise ArgumentError(f"a study has no {shown(name)}; it has: {listed(known)}.{near_miss(name, known)}")
+        if (plan := said.pop("project", None)) is not None:
+            mine = self.own() | {name: value for name, value in said.items() if value is not None}
+            return Study(self.source, **mine, project=plan)._copied({"_tables": self._tables})  # noqa: SLF001 - our own
         meant = {name: value for name, value in said.items() if name not in ROLE_ARGUMENTS}
         roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
         roles.require(self.names)
@@ -287,7 +290,7 @@ class Study:
         arguments = {name: value for name, value in meant.items() if value is not None}
         read = ("kinds", "partitions", "hierarchies", "orders")
         changes: dict[str, Any] = {name: getattr(checked, name) for name in read if name in arguments}
-        changes |= {name: arguments[name] for name in ("nulls", "population", "project") if name in arguments}
+        changes |= {name: arguments[name] for name in ("nulls", "population") if name in arguments}
         _checked_nulls(changes.get("nulls", self.nulls))
         return self._copied({"roles": roles, **changes})
 
@@ -437,7 +440,7 @@ def _study(
 ) -> Study:
     made = object.__new__(Study)
     said = {name: arguments.get(name) for name in ROLE_ARGUMENTS}
-    made._fill(open_data(data, project, options, held), said, arguments, partial=partial)
+    made._fill(open_data(data, project, options, held, release=partial), said, arguments, partial=partial)
     return made
 
 

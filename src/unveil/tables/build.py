@@ -20,7 +20,7 @@ from unveil.results import Provenance
 from unveil.run import watched
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, amounts, holdings
-from unveil.study import stated
+from unveil.study import stated, study_of
 from unveil.tables.cells import alone_in, largest, rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification
 from unveil.tables.crosstable import CrossTable
@@ -79,7 +79,8 @@ def table(  # noqa: PLR0913 - a public door
     nulls
         "category", "drop" or "error"; none: as a study or project says, else "category".
     weights
-        A column of weights: a contribution is then the weight times the value, and is taken to be known exactly.
+        A column of weights: a contribution is then the weight times the value, and is taken to be known exactly. None:
+        those of a study or project.
     total
         The code of a margin that no hierarchy names.
     top
@@ -96,7 +97,9 @@ def table(  # noqa: PLR0913 - a public door
     >>> unveil.table("paper-2", ["Age*", "Disease"])
     CrossTable(Age* x Disease: 24 cells, 9 records)
     """
-    names = names_of(by)
+    names, study = names_of(by), study_of(data)
+    if weights is None and study is not None and study.weights not in (*names, value, holding, request):
+        weights = study.weights
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
     source, policy = open_source(data), stated(data, names, nulls=nulls).nulls

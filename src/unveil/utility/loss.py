@@ -26,7 +26,7 @@ from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment, align, require_order
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import Pair, studied, study_of
+from unveil.study import Pair, beside, studied, study_of
 from unveil.utility.categorical import attribute_loss, contingency_loss
 from unveil.utility.continuous import continuous_loss, refused
 from unveil.utility.granularity import (
@@ -220,7 +220,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     one, other, pairs = _read(original, release, mapping, id)
     correspondence = {"id": id, "link": link, "same_order": same_order}
     alignment = _aligned(one, other, id, link, same_order=same_order)
-    by_column, ranks = dict(hierarchies or {}), _ranks(orders, original, pairs)
+    by_column, ranks = dict(hierarchies or {}), _ranks(orders, original, pairs, names_of(continuous))
     keys, words = _keys(key, original, pairs), (*names_of(categorical), *by_column, *ranks)
     require_columns([*keys, *names_of(continuous), *words], list(pairs))
     both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
@@ -249,10 +249,13 @@ def _keys(key: Names | None, original: Data, pairs: Mapping[str, str]) -> tuple[
     return names_of(key) or tuple(pairs)
 
 
-def _ranks(orders: Mapping[str, Sequence[Any]] | None, original: Data, pairs: Mapping[str, str]) -> dict[str, Sequence[Any]]:
-    """Return the orders of attributes: a study or project's for those compared, and what the call says."""
+def _ranks(
+    orders: Mapping[str, Sequence[Any]] | None, original: Data, pairs: Mapping[str, str], numbers: Sequence[str]
+) -> dict[str, Sequence[Any]]:
+    """Return the orders of attributes: a study or project's for those compared as categories, and what the call says."""
     study = study_of(original)
-    known = {} if study is None else {name: order for name, order in study.orders.items() if name in pairs}
+    planned = {} if study is None else study.orders
+    known = {name: order for name, order in planned.items() if name in pairs and name not in numbers}
     return {**known, **(orders or {})}
 
 
@@ -260,7 +263,7 @@ def _read(
     original: Data, release: Data, mapping: Mapping[str, str] | Sequence[tuple[str, str]], identity: str | None
 ) -> tuple[Microdata, Microdata, dict[str, str]]:
     """Return the records of both tables with the columns that are compared, and the protected column of each original one."""
-    with studied(original) as before, studied(release, partial=True) as after:
+    with studied(original) as before, studied(release, project=beside(release, before), partial=True) as after:
         if identity is None:
             require_order(before.source, after.source)
         pairs = paired_names(before.names, after.names, mapping, identity)

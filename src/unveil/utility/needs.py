@@ -26,7 +26,7 @@ from unveil.results.masked_rows import masked_parts
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.sources import CodedTable, Data
-from unveil.study import Study, studied
+from unveil.study import Study, planned_needs, studied
 
 __all__ = ["Served", "Utility", "served_by", "utility"]
 
@@ -211,8 +211,7 @@ def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: st
     Utility(treatment 0.6137)
     """
     with studied(data, nulls=nulls) as study:
-        planned = () if study.project is None else study.project.needs.values()
-        wanted = [needs] if isinstance(needs, Need) else list(planned if needs is None else needs)
+        wanted = [needs] if isinstance(needs, Need) else list(planned_needs(study) if needs is None else needs)
         _check(wanted)
         return served_by(study, wanted)
 

@@ -23,7 +23,8 @@ from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data, open_source
+from unveil.sources import Data
+from unveil.study import open_both
 from unveil.utility.encoding import check_draw, encoded, in_common, in_one_thread, learners_seed, need_sklearn, transformer
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def pmse(
     check_draw(seed, sample)
     if model not in _MODELS:
         raise ArgumentError.not_one_of("model", model, _MODELS)
-    one, other = open_source(original), open_source(release)
+    one, other = open_both(original, release)
     table = encoded(one, other, in_common(one, other, given)).within_reach()
     for what, rows in (("the original", table.original), ("the release", table.release)):
         if not len(rows):

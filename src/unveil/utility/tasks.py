@@ -14,8 +14,9 @@ from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, sho
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data, Source, open_source
+from unveil.sources import Data, Source
 from unveil.sources.alignment import Alignment, align
+from unveil.study import open_both
 from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn
 from unveil.utility.task import CONFIDENCE, FoldEstimate, Score, Solved, Task
 from unveil.utility.trials import Trial
@@ -190,7 +191,7 @@ def tasks(
     need_sklearn("learning tasks from a release")
     check_draw(seed, sample)
     checked_count("folds", folds, least=2, note=": one to test on and one to train on")
-    one, other = open_source(original), open_source(release)
+    one, other = open_both(original, release)
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     trials = _Trials(one, other, id, alignment, folds, sample, seed)
     solved = {}

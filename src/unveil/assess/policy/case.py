@@ -19,7 +19,7 @@ from unveil.models.orders import Scale
 from unveil.releases import Record
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
-from unveil.study import Pair, Study
+from unveil.study import Pair, Study, beside
 
 __all__ = ["Case", "Original"]
 
@@ -117,7 +117,7 @@ class Case:
         plain = "category" if self.study.nulls == "wildcard" else self.study.nulls
         release = self.study.changed(key=(), nulls=plain)
         data, hierarchies = self.original.data, self.study.hierarchies or None
-        before = data if isinstance(data, Study) else Study(data, project=self.study.project, partial=True)
+        before = data if isinstance(data, Study) else Study(data, project=beside(data, self.study), partial=True)
         correspondence = self.original.correspondence
         before = before if self.original.person is None else before.changed(person=self.original.person)
         return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=hierarchies, **correspondence)
@@ -136,7 +136,7 @@ class Case:
     def attack(self) -> Attack:
         """What an intruder gains."""
         seed, control = (0, None) if self.original is None else (self.original.seed, self.original.control)
-        return attack(self.pair, link_records=self.linked, control=control, seed=seed, progress=active_run())
+        return attack(self.pair, partitions={}, link_records=self.linked, control=control, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
         """Return how the values of a sensitive attribute relate to each other."""

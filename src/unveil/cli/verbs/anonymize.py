@@ -112,7 +112,7 @@ def _generalised(
     models, search, draws, to = groups
     _require_key(inputs, required)
     options: dict[str, Any] = {**models.options(inputs, required), **search.options(inputs), **draws.options(), **to.options()}
-    population = table.reading.source_if_named(models.population, "population")
+    population = table.reading.source_if_named(models.population, "population", inputs.project)
     pseudonyms = tuple(mechanism.pseudonymize or ())
     with showing_progress():
         return generalize(inputs.study, inputs.key or (), required, pseudonyms=pseudonyms, population=population, **options)

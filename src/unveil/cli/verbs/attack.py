@@ -13,7 +13,7 @@ from unveil.cli.groups import grouped
 from unveil.cli.inputs import ReadingOptions, gather_two
 from unveil.cli.options import Key, NullPolicy, Person, showing_progress
 from unveil.cli.pair_options import MatchOptions
-from unveil.cli.requirements import attackers, named_hierarchies, planned_attackers
+from unveil.cli.requirements import attackers, named_hierarchies
 from unveil.cli.steps import settings_of
 from unveil.cli.study_options import AnswerOptions
 from unveil.errors import ArgumentError
@@ -62,8 +62,8 @@ class _AttackedOptions:
         if not keys or len(sensitive) != 1:
             raise ArgumentError("two releases are attacked together with --key columns and one --sensitive column; name them.")
         return intersect_releases(
-            one.source, self.reading.source(earlier, "earlier release"), other.source, keys, sensitive[0],
-            mapping=self.match.pairs(one.names), hierarchies={**one.hierarchies, **named_hierarchies(self.hierarchy, one.names)},
+            one, self.reading.source(earlier, "earlier release", one.project), other.source, keys, sensitive[0],
+            mapping=self.match.pairs(one.names), hierarchies=named_hierarchies(self.hierarchy, one.names),
         )  # fmt: skip
 
 
@@ -134,13 +134,15 @@ class _KnowledgeOptions:
 
     def arguments(self, pair: Pair, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
+        from unveil.attacks.attack import planned_attackers
+
         if self.settings and self.method is None:
             raise ArgumentError("--set goes with a --method; name one.")
-        planned = planned_attackers(pair.original.project, pair.sensitive)
+        project = pair.original.project
         return {
-            "partitions": planned | attackers(self.partition, [*pair.release.names, *pair.original.names]),
-            "external": reading.source_if_named(self.external, "external data"),
-            "control": reading.source_if_named(self.control, "control"),
+            "partitions": planned_attackers(pair) | attackers(self.partition, [*pair.release.names, *pair.original.names]),
+            "external": reading.source_if_named(self.external, "external data", project),
+            "control": reading.source_if_named(self.control, "control", project),
             "method": None if self.method is None else {"mechanism": self.method, **settings_of(self.settings)},
             "missing_is_sensitive": self.missing_is_sensitive,
             "link_records": self.linkage,

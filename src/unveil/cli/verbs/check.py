@@ -25,7 +25,7 @@ def check(
         raise typer.Exit(0 if signature.valid else 1)
     signer = signing.signer()
     inputs, policy = trial.gathered()
-    paired = original.paired(trial)
+    paired = original.paired(trial, inputs)
     with showing_progress():
         verdict = check_release(inputs.study, policy, **trial.meanings(inputs), **before.arguments(), **paired)
     answer.give(verdict, signer)

@@ -46,10 +46,8 @@ class _ReleasesOptions:
 
     def tables(self, inputs: Inputs) -> dict[str, Source]:
         """Open the releases; what stands for a null in the project's data does so in them, and its codes are codes."""
-        from unveil.sources import open_source
-
-        options, places = self.reading.of_release(inputs.project), _named(self.releases, "a release", "NAME=RELEASE")
-        return {name: open_source(note_read(name, place), options) for name, place in places.items()}
+        places = _named(self.releases, "a release", "NAME=RELEASE")
+        return {name: self.reading.source(place, name, inputs.project) for name, place in places.items()}
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call that say which record belongs to which."""
@@ -84,18 +82,17 @@ class _ScaleOptions:
     ] = None
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
-        """Return the arguments of the call; the project's needs come first, and its policy holds if none is named."""
+        """Return the arguments of the call; the project's needs come first."""
         from unveil.project import Need
         from unveil.utility.tasks import Task
 
-        planned = None if inputs.project is None else inputs.project.policy or None
         return {
             "privacy": self.privacy or ("k", "prosecutor"),
             "needs": [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())],
             "tasks": [Task(f"task {column}", column) for column in self.task or ()],
             "losses": self.loss or ("entropy_loss", "suppressed"),
             "seed": self.seed,
-            "policy": planned if self.policy is None else self.policy,
+            "policy": self.policy,
         }
 
 
@@ -137,7 +134,7 @@ class _TablesOptions:
         places = _named(releases, "a table", "NAME=TABLE")
         for name, place in places.items():
             note_read(name, place)
-        tables: Result = compared(inputs.source, self.by or (), places, self.rule or (), made_of)
+        tables: Result = compared(inputs.study, self.by or (), places, self.rule or (), made_of)
         return tables
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
 from unveil.cli.requirements import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
 from unveil.cli.study_options import AnswerOptions
+
+if TYPE_CHECKING:
+    from unveil.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,11 @@ class _RiskOptions:
         str, typer.Option("--suppressed", metavar="apart|class", help="What happens to records without any key value.")
     ] = "apart"
 
-    def arguments(self, reading: ReadingOptions) -> dict[str, Any]:
+    def arguments(self, reading: ReadingOptions, project: Project | None) -> dict[str, Any]:
         """Return the arguments of the call."""
         return {
-            "population": reading.source_if_named(self.population, "population"),
-            "reference": reading.source_if_named(self.reference, "reference"),
+            "population": reading.source_if_named(self.population, "population", project),
+            "reference": reading.source_if_named(self.reference, "reference", project),
             "sampling_fraction": self.sampling_fraction,
             "special": self.suda,
             "loglinear": int(self.loglinear) if self.loglinear is not None and self.loglinear.isdecimal() else self.loglinear,
@@ -114,7 +117,7 @@ def measure(table: _MeasuredOptions, models: _ModelOptions, risks: _RiskOptions,
 
     inputs = table.gathered()
     with showing_progress():
-        result = measure_table(inputs.study, **models.arguments(inputs), **risks.arguments(table.reading))
+        result = measure_table(inputs.study, **models.arguments(inputs), **risks.arguments(table.reading, inputs.project))
     answer.give(result)
     if result.met is False:
         raise typer.Exit(1)

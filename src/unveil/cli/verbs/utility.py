@@ -34,7 +34,7 @@ def utility(
     from unveil.project import Need
     from unveil.utility.needs import utility as serve
 
-    inputs = gather(data, reading, NamedRoles(nulls=nulls), partial=True)
+    inputs = gather(data, reading, NamedRoles(nulls=nulls), partial=True, release=True)
     needs = [*inputs.planned_needs(), *(Need.parse(text) for text in need or ())]
     if not needs:
         raise ArgumentError("no need is named; write one with --need, or in a project file.")

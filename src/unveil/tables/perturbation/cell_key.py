@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
-from unveil.arguments import checked_arguments, checked_count, checked_number
+from unveil.arguments import DefaultText, checked_arguments, checked_count, checked_number, named
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.randomness import read_key
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["cell_keys", "perturb_by_cell_keys", "perturbation_row"]
 
 _BITS = 64
+_NULLS = DefaultText("category")
 
 
 @checked_arguments
@@ -46,7 +47,7 @@ def perturb_by_cell_keys(
     variance: float = 2.0,
     gap: int = 0,
     hierarchies: Mapping[str, Any] | None = None,
-    nulls: str = "category",
+    nulls: str = _NULLS,
     total: str = "Total",
 ) -> PerturbedTable:
     """Perturb the counts of a table by the keys of its records.
@@ -72,8 +73,8 @@ def perturb_by_cell_keys(
     checked_count("largest", largest, least=1, most=1000)
     checked_number("variance", variance, above=0, most=float(largest * largest))
     checked_count("gap", gap, least=0, most=largest)
-    table = build(data, by, hierarchies=hierarchies, nulls=nulls, total=total)
-    keys = cell_keys(data, names_of(by), record, read_key(key_file), table.dimensions, hierarchies or {}, nulls)
+    table = build(data, by, hierarchies=hierarchies, nulls=named(nulls), total=total)
+    keys = cell_keys(data, names_of(by), record, read_key(key_file), table.dimensions, hierarchies or {}, table.made.nulls)
     noise = _noise(table.n, keys, largest, variance, gap)
     settings = {"gap": gap}
     notes = ("Every cell is perturbed separately, so totals need not be the sums of their parts.",)
