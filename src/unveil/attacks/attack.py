@@ -189,7 +189,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         Never changed.
     key
         The key attributes; none: those of the studies, else those of the map, or without a map every column in common that is
-        not sensitive.
+        not sensitive and that no study names as identifier, weight, person or household.
     sensitive
         The sensitive attributes of the release; none: those of the studies.
     mapping

@@ -165,7 +165,8 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
         A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, a `Study` or a
         project file. Never changed.
     key
-        The key attributes; none: those of the study or project, else every column that is not sensitive and not the weights.
+        The key attributes; none: those of the study or project, else every column that is not sensitive and that
+        no study names as identifier, weight, person or household.
     sensitive
         The attribute whose disclosure is measured; none: that of the study or project, else the identity of the record.
         Against a named attribute the rate against record identity is given as well.
@@ -201,7 +202,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
     """
     with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
         hidden = sensitive if sensitive is not None else study.roles.one_sensitive() or None
-        left_out = {*names_of(hidden), study.weights, *study.identifiers}
+        left_out = {*names_of(hidden), *study.roles.apart}
         keys, sensitive_names = sides_of(study.key or [name for name in study.names if name not in left_out], hidden)
         checked_partitions(partitions, (*keys, *sensitive_names))
         subject = study.changed(key=keys, sensitive=sensitive_names)

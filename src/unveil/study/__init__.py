@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
 from unveil.study.counting import count
-from unveil.study.statements import Stated, beside, open_both, planned_needs, stated, study_of
+from unveil.study.statements import Stated, apart_from, beside, open_both, planned_needs, said_of, stated, study_of
 from unveil.study.study import Study, studied
 
 if TYPE_CHECKING:
-    from unveil.study.pair import ColumnPair, Pair, paired
+    from unveil.study.pair import ColumnPair, Pair, common_policy, paired
 
 __all__ = [
     "CodedColumns",
@@ -22,13 +22,16 @@ __all__ = [
     "Pair",
     "Stated",
     "Study",
+    "apart_from",
     "beside",
     "columns_of",
+    "common_policy",
     "count",
     "counted_columns",
     "open_both",
     "paired",
     "planned_needs",
+    "said_of",
     "stated",
     "studied",
     "study_of",

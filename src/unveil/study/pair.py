@@ -13,9 +13,11 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError
+from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data, coded_table
 from unveil.sources.alignment import Alignment, align, side_by_side
 from unveil.sources.base import Tally
+from unveil.sources.opening import is_project
 from unveil.study.statements import beside
 from unveil.study.study import Study, studied
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from unveil.partitions import Hierarchy
     from unveil.sources import Source
 
-__all__ = ["ColumnPair", "Pair", "paired"]
+__all__ = ["ColumnPair", "Pair", "common_policy", "paired"]
 
 Mapped = Mapping[str, str] | Sequence[tuple[str, str]]
 """Which protected column stands for which original one."""
@@ -51,7 +53,7 @@ class Pair:
         Studies, or whatever holds data. Never changed.
     key
         The key attributes; none: those of the studies, else those of the map, or without a map every column in common that is
-        not sensitive.
+        not sensitive and that no study names as identifier, weight, person or household.
     sensitive
         The sensitive attributes of the release; none: those of the studies.
     mapping
@@ -61,7 +63,7 @@ class Pair:
     hierarchies
         What a released value of an original column covers.
     nulls
-        "category", "drop" or "error".
+        "category", "drop" or "error"; none: what the studies say, of which one may leave it at "category".
 
     Attributes
     ----------
@@ -109,7 +111,8 @@ class Pair:
         alignment = align(one.held(), other.held(), identity=id, link=link, same_order=same_order)
         explicit = _explicit(mapping, one, other)
         wanted = names_of(key) or _planned(one, other, explicit, sensitive_names)
-        apart = {*sensitive_names, id, one.person, one.household, other.person, other.household}
+        apart = {*sensitive_names, id, *one.roles.apart, *other.roles.apart}
+        nulls = common_policy(one, other) if nulls is None else nulls
         columns = tuple(dict.fromkeys([*explicit, *_by_name(wanted, one, other, explicit, apart)]))
         keys = tuple(dict.fromkeys(pair.release for pair in columns if pair.release in other.names))
         if not columns or not keys:
@@ -269,8 +272,20 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             project = arguments.pop("project", None)
             person = arguments.pop("person", None)
             one = held.enter_context(studied(original, project=project, person=person))
-            other = held.enter_context(studied(release, project=beside(release, one), partial=True))
+            own = isinstance(release, Study | Project) or is_project(release)
+            nulls = None if own else one.nulls
+            other = held.enter_context(studied(release, project=beside(release, one), partial=True, nulls=nulls))
             yield Pair(one, other.told_apart(person), **arguments)
+
+
+def common_policy(original: Study, release: Study) -> str:
+    """Return the null policy of two studies: one of them may say nothing, and then the other's holds for both."""
+    said = dict.fromkeys(one for one in (original.nulls, release.nulls) if one != "category")
+    if len(said) > 1:
+        raise ArgumentError(
+            f"the original's study says nulls={original.nulls!r} and the release's nulls={release.nulls!r}; say which one holds."
+        )
+    return next(iter(said), "category")
 
 
 def _without_nulls(columns: tuple[Coded, ...], nulls: str) -> CodedTable:

@@ -100,6 +100,11 @@ class Roles:
         fields = {field: said.get(field) if said.get(field) is not None else own(field) for field in _ROLE_OF}
         return _filled(fields, only_roles=self.only_roles if only is None else only)
 
+    def within(self, columns: Sequence[str]) -> Roles:
+        """Return the roles of these columns alone."""
+        held = {field: tuple(name for name in names_of(getattr(self, field)) if name in columns) for field in _ROLE_OF}
+        return _filled(held, only_roles=self.only_roles)
+
     def require(self, columns: Sequence[str]) -> None:
         """Refuse a named column that is not there; columns that name people, or are kept, may already be gone."""
         single = [name for name in (self.weights, self.person, self.household) if name is not None]
@@ -109,6 +114,12 @@ class Roles:
     def named(self) -> frozenset[str]:
         """The columns that have a role."""
         return frozenset(name for one in fields(self) if one.name in _ROLE_OF for name in names_of(getattr(self, one.name)))
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The columns that are no key unless they are named: they name people, say who is who, or weigh records."""
+        single = (self.weights, self.person, self.household)
+        return (*self.identifiers, *(name for name in single if name is not None))
 
     @property
     def standing(self) -> Standing:

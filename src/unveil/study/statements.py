@@ -12,8 +12,9 @@ from unveil.project import Need, Project
 from unveil.sources import Data, Source, open_source
 from unveil.sources.opening import is_project, open_beside, project_beside
 from unveil.study.study import Study
+from unveil.study.tables import Tables
 
-__all__ = ["Stated", "beside", "open_both", "planned_needs", "stated", "study_of"]
+__all__ = ["Stated", "apart_from", "beside", "open_both", "planned_needs", "said_of", "stated", "study_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,17 @@ def open_both(original: Data, release: Data) -> tuple[Source, Source]:
     if study is None:
         return open_source(original), open_source(release)
     return study.source, open_beside(release, study.project)
+
+
+def apart_from(*tables: Any) -> frozenset[str]:
+    """Return the columns of studies or projects among some tables that are neither key nor feature unless they are named."""
+    return frozenset(name for one in tables if (study := study_of(one)) is not None for name in study.roles.apart)
+
+
+def said_of(records: Source, study: Study) -> Study:
+    """Return what a study says, said of other records, such as those that a step made of its own; what is gone has no role."""
+    changes = {"source": records, "roles": study.roles.within(records.names), "_tables": Tables(records)}
+    return study._copied(changes)  # noqa: SLF001 - our own
 
 
 def stated(

@@ -24,7 +24,7 @@ from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
-from unveil.study import open_both
+from unveil.study import apart_from, open_both
 from unveil.utility.encoding import check_draw, encoded, in_common, in_one_thread, learners_seed, need_sklearn, transformer
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def pmse(
     original, release
         Paths, names of built-in data sets, or data frames. Never changed.
     given
-        The columns that the model looks at; none: all that both have in common.
+        The columns that the model looks at; none: all that both have in common and that no study names as identifier,
+        weight, person or household.
     model
         ``"logistic"``: a logistic regression on the columns one by one (no interactions), hardly penalised. ``"tree"``: a
         classification tree (CART), which also sees what columns do together.
@@ -190,7 +191,7 @@ def pmse(
     if model not in _MODELS:
         raise ArgumentError.not_one_of("model", model, _MODELS)
     one, other = open_both(original, release)
-    table = encoded(one, other, in_common(one, other, given)).within_reach()
+    table = encoded(one, other, in_common(one, other, given, without=apart_from(original, release))).within_reach()
     for what, rows in (("the original", table.original), ("the release", table.release)):
         if not len(rows):
             raise EmptyDataError.no_records(what)

@@ -28,7 +28,8 @@ class Task:
     target
         The attribute to predict; none for a clustering.
     given
-        The attributes to learn from; none: all that original and release have in common.
+        The attributes to learn from; none: all that original and release have in common and that no study names as
+        identifier, weight, person or household.
     kind
         ``"classification"``, ``"regression"`` or ``"clustering"``.
     clusters

@@ -16,7 +16,7 @@ from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source
 from unveil.sources.alignment import Alignment, align
-from unveil.study import open_both
+from unveil.study import apart_from, open_both
 from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn
 from unveil.utility.task import CONFIDENCE, FoldEstimate, Score, Solved, Task
 from unveil.utility.trials import Trial
@@ -193,7 +193,7 @@ def tasks(
     checked_count("folds", folds, least=2, note=": one to test on and one to train on")
     one, other = open_both(original, release)
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
-    trials = _Trials(one, other, id, alignment, folds, sample, seed)
+    trials = _Trials(one, other, id, alignment, folds, sample, seed, apart_from(original, release))
     solved = {}
     wanted = [tasks] if isinstance(tasks, Task) else [*tasks]
     run = active_run()
@@ -223,10 +223,11 @@ class _Trials:
     folds: int
     sample: int | None
     seed: int
+    apart: frozenset[str]
 
     def solved(self, task: Task, tried: Callable[[int], None]) -> Solved:
         """Try a task, fold by fold."""
-        names = in_common(self.original, self.release, task.given, without=(task.target, self.identity))
+        names = in_common(self.original, self.release, task.given, without=(task.target, self.identity, *self.apart))
         features = encoded(self.original, self.release, names).within_reach()
         target = _target(self.original, self.release, task, len(features.original), len(features.release))
         truth = np.full(len(features.release), -1) if self.alignment is None else self.alignment.truth
