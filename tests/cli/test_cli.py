@@ -363,9 +363,10 @@ def test_attack_loss_and_compare_read_the_project(
         one, two, ["zip", "age"], "disease", same_order=True, nulls="drop", partitions=serious, hierarchies={"zip": tree}
     ).displayed().to_dict()  # fmt: skip
     order = {"disease": ["flu", "aids", "cancer"]}
-    assert printed(capsys, "loss", *common) == unveil.loss(
-        one, two, same_order=True, key=["zip", "age"], orders=order
-    ).to_dict()  # fmt: skip
+    study = unveil.Study(one, ["zip", "age"], orders=order, hierarchies={"zip": tree}, nulls="drop")
+    lost = unveil.loss(study, two, same_order=True)
+    assert printed(capsys, "loss", *common) == lost.to_dict()
+    assert (lost.made.records, lost.made.dropped, lost.categorical.attributes["zip"]["precision"]) == (4, 1, 0.0)
     Path("plan.toml").write_text(Path("plan.toml").read_text(encoding="utf-8").replace('[attributes.gone]\nrole = "key"\n', ""))
     compared = printed(capsys, "compare", "original.csv", "r=release.csv", *common[2:])
     assert "null policy of the original is 'drop'" in compared.pop("notes")[0]

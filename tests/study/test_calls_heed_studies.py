@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil.cli import run
 from unveil.errors import ArgumentError, NullsError
 
 N = 120
@@ -78,3 +80,107 @@ def test_an_original_that_overrides_its_project_does_so_for_the_release(project:
     options: dict[str, Any] = {"same_order": True, "link_records": False}
     assert unveil.attack(project, PEOPLE, **options).made.records == WHOLE
     assert unveil.attack(unveil.Study.of(project, nulls="category"), PEOPLE, **options).made.records == N
+
+
+ROLES = unveil.Study(PEOPLE, sensitive="ill", weights="w", identifiers="id", person="pid", household="home")
+PLAIN = ["place", "age", "sex", "grade", "items"]
+
+
+def test_no_identifier_weight_person_or_household_is_a_key_or_feature_unless_it_is_named() -> None:
+    other = PEOPLE.with_columns(sex=pl.lit("f"))
+    assert list(unveil.scan(ROLES, max_size=1).made.key) == PLAIN
+    for one, two in ((ROLES, other), (PEOPLE, unveil.Study(other, sensitive="ill", weights="w", identifiers="id", person="pid"))):
+        assert set(unveil.Pair(one, two, same_order=True).keys) - {"home"} == set(PLAIN)
+    assert unveil.Pair(ROLES, other, ["w", "age"], same_order=True).keys == ("w", "age")
+    found = unveil.loss(ROLES, other, same_order=True, pmse=True, tasks="ill")
+    compared = {*found.continuous.attributes, *found.categorical.attributes}
+    assert compared == set(found.made.key) == {*PLAIN, "ill"}
+    assert found.pmse is not None
+    assert found.tasks is not None
+    assert set(found.pmse["given"]) == compared
+    assert set(found.tasks["ill"]["read"]) == set(PLAIN)
+    assert set(unveil.pmse(ROLES, other).given) == compared
+    task = unveil.Task("illness", "ill")
+    assert set(unveil.tasks(ROLES, other, task, same_order=True).tasks["illness"].read or ()) == set(PLAIN)
+    named = unveil.loss(ROLES, other, same_order=True, continuous="w", mapping={"home": "home"})
+    assert {"w", "home"} <= {*named.continuous.attributes, *named.categorical.attributes}
+    assert unveil.pmse(ROLES, other, "w").given == ("w",)
+
+
+def releases() -> tuple[pl.DataFrame, dict[str, Any]]:
+    """A release of coarse ages and shifted grades, and how it is to be read."""
+    ages = pl.col("age").replace_strict({age: "low" if age < 23 else "high" for age in range(20, 26)})
+    moved = pl.col("grade").replace_strict(dict(zip(GRADES, [*GRADES[1:], GRADES[0]], strict=True)))
+    return PEOPLE.with_columns(ages, moved), {"hierarchies": {"age": AGES}, "orders": {"grade": GRADES}}
+
+
+def test_a_loss_reads_values_as_a_study_a_pair_or_a_project_says(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    release, read = releases()
+    columns = ["age", "grade", "sex"]
+    original, release = PEOPLE.drop_nulls().select(columns), release.filter(PEOPLE["sex"].is_not_null()).select(columns)
+    expected = unveil.loss(original, release, same_order=True, **read).categorical.attributes
+    assert expected["age"]["precision"] == 0.5
+    assert expected["grade"]["ordinal"] > 0.0
+    for found in (
+        unveil.loss(unveil.Study(original, **read), release, same_order=True),
+        unveil.loss(original, unveil.Study(release, **read), same_order=True),
+        unveil.loss(unveil.Pair(unveil.Study(original, **read), release, same_order=True)),
+    ):
+        assert found.categorical.attributes == expected
+    by_pair = unveil.loss(unveil.Pair(original, release, same_order=True, hierarchies=read["hierarchies"]))
+    assert by_pair.categorical.attributes["age"] == expected["age"]
+
+    coarse = releases()[0]
+    coarse.write_csv(project.with_name("coarse.csv"))
+    whole = unveil.loss(project, coarse, same_order=True).to_dict()
+    assert run(["loss", str(project.with_name("people.csv")), str(project.with_name("coarse.csv")),
+                "--project", str(project), "--same-order", "--json"]) == 0  # fmt: skip
+    told = json.loads(capsys.readouterr().out)
+    assert told == json.loads(json.dumps(whole))
+    assert told["categorical"]["attributes"]["age"]["precision"] == 0.5
+    assert told["categorical"]["attributes"]["grade"]["ordinal"] > 0.0
+    assert (told["records"], told["made"]["nulls"], told["made"]["dropped"]) == (WHOLE, "drop", N - WHOLE)
+
+
+def test_kinds_decide_how_a_loss_reads_numbers_and_what_the_call_says_takes_precedence() -> None:
+    other = PEOPLE.with_columns(pl.col("age") + 1)
+    words = unveil.loss(unveil.Study(PEOPLE, kinds={"age": "nominal"}), other, same_order=True)
+    assert "age" in words.categorical.attributes
+    assert "age" not in words.continuous.attributes
+    study = unveil.Study(PEOPLE, kinds={"age": "continuous"}, hierarchies={"age": AGES})
+    numbers = unveil.loss(study, other, same_order=True)
+    assert "age" in numbers.continuous.attributes
+    assert "age" not in numbers.categorical.attributes
+    coarse = unveil.loss(study, releases()[0], same_order=True)
+    assert coarse.categorical.attributes["age"]["precision"] == 0.5
+    assert not coarse.failed
+    assert "age" in unveil.loss(study, other, same_order=True, categorical="age").categorical.attributes
+    assert "age" in unveil.loss(words_study(), other, same_order=True, continuous="age").continuous.attributes
+
+
+def words_study() -> unveil.Study:
+    """A study whose ages are names."""
+    return unveil.Study(PEOPLE, kinds={"age": "nominal"})
+
+
+@pytest.mark.parametrize("way", ["id", "link", "same_order"])
+def test_a_loss_leaves_out_the_original_records_with_a_null_that_a_study_drops(way: str, tmp_path: Path) -> None:
+    kept = PEOPLE["sex"].is_not_null()
+    release = PEOPLE.with_columns(sex=pl.when(pl.col("pid") == 1).then(None).otherwise(pl.col("sex")), age=pl.col("age") + 1)
+    link = tmp_path / "link.csv"
+    pl.DataFrame({"original": range(1, N + 1), "release": range(1, N + 1)}).write_csv(link)
+    ways: dict[str, dict[str, Any]] = {"id": {"id": "id"}, "link": {"link": link}, "same_order": {"same_order": True}}
+    known = ways[way]
+    plain = {} if way == "link" else known
+    more: dict[str, Any] = {"pmse": True, "tasks": "ill"}
+    expected = unveil.loss(PEOPLE.filter(kept), release.filter(kept), **(plain or {"same_order": True}), **more).to_dict()
+    pair = unveil.Pair(PEOPLE, release, key=["age", "sex"], sensitive="ill", nulls="drop", **known)
+    for found in (unveil.loss(unveil.Study(PEOPLE, nulls="drop"), release, **known, **more), unveil.loss(pair, **more)):
+        answer = found.to_dict()
+        for part in ("continuous", "categorical", "suppressed", "pmse", "tasks", "records"):
+            assert answer[part] == expected[part], part
+        assert answer["made"]["dropped"] == N - WHOLE
+        assert answer["suppressed"]["by_attribute"]["sex"] == 2
+        assert any("null left out" in note for note in found.view().notes)
+    with pytest.raises(NullsError, match="nulls='error'"):
+        unveil.loss(unveil.Pair(PEOPLE, release, key="age", nulls="error", **known))

@@ -116,9 +116,14 @@ def test_losses_are_those_of_the_key_of_a_pair_a_study_or_a_project(project: Pat
     release = PEOPLE.with_columns(sex=pl.lit("*"))
     keys = ["age", "sex"]
     expected = unveil.loss(PEOPLE, release, key=keys, same_order=True).classes.to_dict()
-    for original in (unveil.Study(PEOPLE, key=keys), project):
-        assert unveil.loss(original, release, same_order=True).classes.to_dict() == expected
+    assert unveil.loss(unveil.Study(PEOPLE, key=keys), release, same_order=True).classes.to_dict() == expected
     assert unveil.loss(unveil.Pair(PEOPLE, release, key=keys, same_order=True)).classes.to_dict() == expected
+    kept, tree = PEOPLE["age"].is_not_null(), unveil.Hierarchy.read(str(project.with_name("age.csv")), column="age")
+    whole = PEOPLE.filter(kept).drop("name")
+    plain = unveil.loss(whole, release.filter(kept), key=keys, hierarchies={"age": tree}, same_order=True)
+    found = unveil.loss(project, release, same_order=True)
+    assert (found.classes.to_dict(), found.suppressed) == (plain.classes.to_dict(), plain.suppressed)
+    assert (found.made.nulls, found.made.records, found.made.dropped) == ("drop", 56, 4)
 
 
 def test_a_project_given_as_a_release_has_its_policy(project: Path) -> None:

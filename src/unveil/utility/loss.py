@@ -24,10 +24,11 @@ from unveil.results import Provenance, Result, View, jsonable
 from unveil.results.numbers import number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
-from unveil.sources.alignment import Alignment, align, require_order
-from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import Pair, beside, studied, study_of
+from unveil.sources.alignment import Alignment
+from unveil.sources.microdata import Microdata
+from unveil.study import Pair
 from unveil.utility.categorical import attribute_loss, contingency_loss
+from unveil.utility.compared import ComparedTables, Named, compared
 from unveil.utility.continuous import continuous_loss, refused
 from unveil.utility.granularity import (
     LOSSES,
@@ -40,7 +41,7 @@ from unveil.utility.granularity import (
 )
 from unveil.utility.loss_sections import CategoricalLoss, ClassFigure, ClassLoss, ClassNumbers, ContinuousLoss, SuppressionLoss
 from unveil.utility.loss_view import view_of
-from unveil.utility.pairing import SideBySide, paired_names, side_by_side
+from unveil.utility.pairing import SideBySide
 from unveil.utility.propensity import pmse as propensity
 from unveil.utility.tasks import Task, Tasks
 from unveil.utility.tasks import tasks as try_tasks
@@ -166,14 +167,15 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
         Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
         Attributes are named below as the original names them.
     key
-        The attributes that classes are formed of; none: the key of the study or project that is compared, else all.
+        The attributes that classes are formed of; none: the key of the study or project that is compared, else all. Columns that
+        one names as identifier, weight, person or household are not compared unless they are named here.
     continuous, categorical
         Attributes to be taken as numbers, or as categories. By default, those that are numbers in both tables (suppressed cells
-        apart) and have neither order nor hierarchy are continuous, all others categorical.
+        apart) and have neither order nor hierarchy are continuous, all others categorical; the kinds of a study decide first.
     orders
         The categories of ordinal attributes, from lowest to highest, beside those of the study or project that is compared.
     hierarchies
-        The generalisation hierarchies that released labels come from.
+        The generalisation hierarchies that released labels come from; none: those of the study or project.
     ways
         Contingency tables of up to this many attributes are compared: 0 to 3.
     pmse
@@ -210,80 +212,63 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     3.0
     """
     _check_options(ways, seed)
+    wanted = [tasks] if isinstance(tasks, Task | str) else [*tasks]
+    named = Named(
+        mapping, id, link, same_order, key, names_of(continuous), names_of(categorical), orders or {}, hierarchies or {},
+        targets=_features(wanted),
+    )  # fmt: skip
     if isinstance(original, Pair):
-        key = [one.original for one in original.columns] if key is None else key
-        id, link, same_order = (original.correspondence[name] for name in ("id", "link", "same_order"))  # noqa: A001
-        mapping = {one.original: one.release for one in original.whole if one.original != one.release}
-        original, release = original.original, original.release
+        named, original, release = _of_pair(original, named), original.original, original.release
     if release is None:
         raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
-    one, other, pairs = _read(original, release, mapping, id)
-    correspondence = {"id": id, "link": link, "same_order": same_order}
-    alignment = _aligned(one, other, id, link, same_order=same_order)
-    by_column, ranks = dict(hierarchies or {}), _ranks(orders, original, pairs, names_of(continuous))
-    keys, words = _keys(key, original, pairs), (*names_of(categorical), *by_column, *ranks)
-    require_columns([*keys, *names_of(continuous), *words], list(pairs))
-    both = side_by_side(one, other, pairs, alignment, continuous=names_of(continuous), categorical=words)
-    granularities, failed = _granularities(both, by_column)
-    planned = _planned(tasks, both, words)
-    tables = _renamed((one, other), pairs, id) if planned or pmse else (one, other)
-    tried = _task_results(tables, planned, correspondence, seed)
-    propensities = _propensities(tables, list(pairs), seed) if pmse else None
-    return Loss(
-        continuous=_continuous(both),
-        categorical=_categorical(both, ranks, granularities, ways),
-        classes=_classes(both, keys, granularities),
-        suppressed=_suppressed(both, keys),
-        pmse=propensities,
-        tasks=None if tried is None else tried.to_dict()["tasks"],
-        alignment=alignment,
-        failed=(*_unpaired(both), *failed, *(tried.failed if tried is not None else ())),
-        made=Provenance(one.records, "category", key=keys, seed=seed, version=__version__),
+    return _loss(compared(original, release, named), named, wanted, _Extras(ways, seed, pmse=pmse))
+
+
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    """What is measured beside attributes and classes, and by which draws."""
+
+    ways: int
+    seed: int
+    pmse: bool
+
+
+def _of_pair(pair: Pair, named: Named) -> Named:
+    """Return what a call names, completed by a pair: its key, its map, and which record is which."""
+    return replace(
+        named,
+        key=[one.original for one in pair.columns] if named.key is None else named.key,
+        mapping={one.original: one.release for one in pair.whole if one.original != one.release},
+        **pair.correspondence,
     )
 
 
-def _keys(key: Names | None, original: Data, pairs: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the attributes that classes are formed of: as the call says, else a study or project, else all."""
-    if key is None and (study := study_of(original)) is not None:
-        key = [name for name in study.key if name in pairs]
-    return names_of(key) or tuple(pairs)
-
-
-def _ranks(
-    orders: Mapping[str, Sequence[Any]] | None, original: Data, pairs: Mapping[str, str], numbers: Sequence[str]
-) -> dict[str, Sequence[Any]]:
-    """Return the orders of attributes: a study or project's for those compared as categories, and what the call says."""
-    study = study_of(original)
-    planned = {} if study is None else study.orders
-    known = {name: order for name, order in planned.items() if name in pairs and name not in numbers}
-    return {**known, **(orders or {})}
-
-
-def _read(
-    original: Data, release: Data, mapping: Mapping[str, str] | Sequence[tuple[str, str]], identity: str | None
-) -> tuple[Microdata, Microdata, dict[str, str]]:
-    """Return the records of both tables with the columns that are compared, and the protected column of each original one."""
-    with studied(original) as before, studied(release, project=beside(release, before), partial=True) as after:
-        if identity is None:
-            require_order(before.source, after.source)
-        pairs = paired_names(before.names, after.names, mapping, identity)
-        sides = []
-        for study, columns in ((before, pairs), (after, pairs.values())):
-            wanted = dict.fromkeys([*columns, *([identity] if identity in study.names else [])])
-            sides.append(open_microdata(study.collected([name for name in wanted if name is not None])))
-    return sides[0], sides[1], pairs
+def _loss(subject: ComparedTables, named: Named, wanted: Sequence[Task | str], extras: _Extras) -> Loss:
+    """Measure the losses of two tables that were read."""
+    both, keys = subject.side_by_side(), subject.key
+    granularities = _granularities(both, subject.hierarchies)
+    planned = _planned(wanted, both, subject.words)
+    tables = _renamed((subject.original, subject.release), subject.pairs, named.id) if planned or extras.pmse else (None, None)
+    tried = _task_results(tables, planned, subject.correspondence, extras.seed)
+    unreadable = [(name, why) for name, why in granularities.items() if isinstance(why, str) and name in named.hierarchies]
+    return Loss(
+        continuous=_continuous(both),
+        categorical=_categorical(both, subject.orders, granularities, extras.ways),
+        classes=_classes(both, keys, granularities),
+        suppressed=_suppressed(both, keys),
+        pmse=_propensities(tables, list(subject.pairs), extras.seed) if extras.pmse else None,
+        tasks=None if tried is None else tried.to_dict()["tasks"],
+        alignment=subject.alignment,
+        failed=(*_unpaired([*both.failed.items(), *unreadable]), *(() if tried is None else tried.failed)),
+        made=Provenance(
+            subject.original.records, subject.nulls, subject.dropped, key=keys, seed=extras.seed, version=__version__
+        ),
+    )
 
 
 def _check_options(ways: int, seed: int) -> None:
     checked_count("ways", ways, least=0, most=_MOST_WAYS)
     checked_seed(seed)
-
-
-def _aligned(one: Microdata, other: Microdata, identity: str | None, link: Data | None, *, same_order: bool) -> Alignment:
-    alignment = align(one.frame, other.frame, identity=identity, link=link, same_order=same_order)
-    if alignment is None:
-        raise ArgumentError.no_correspondence()
-    return alignment
 
 
 def _task_results(tables: tuple[Any, Any], planned: Sequence[Task], correspondence: Mapping[str, Any], seed: int) -> Tasks | None:
@@ -296,9 +281,9 @@ def _propensities(tables: tuple[Any, Any], names: Sequence[str], seed: int) -> d
         return propensity(*tables, names, seed=seed).to_dict()
 
 
-def _unpaired(both: SideBySide) -> list[str]:
-    """Say which attributes could not be compared, and why."""
-    return [f"attribute {shown(name)}: {why}." for name, why in both.failed.items()]
+def _unpaired(reasons: Sequence[tuple[str, str]]) -> list[str]:
+    """Say which attributes could not be compared as requested, and why."""
+    return [f"attribute {shown(name)}: {why.removesuffix('.')}." for name, why in reasons]
 
 
 def _continuous(both: SideBySide) -> ContinuousLoss:
@@ -309,17 +294,15 @@ def _continuous(both: SideBySide) -> ContinuousLoss:
     return replace(losses, attributes=attributes, reason="" if both.numbers else "no attribute is a number in both tables")
 
 
-def _granularities(both: SideBySide, hierarchies: Mapping[str, Hierarchy]) -> tuple[dict[str, Granularity | str], list[str]]:
-    """Return how coarse each attribute of categories has become, or why that is not known; and which requested figures failed."""
+def _granularities(both: SideBySide, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Granularity | str]:
+    """Return how coarse each attribute of categories has become, or why that is not known."""
     granularities: dict[str, Granularity | str] = {}
     for name, column in active_run().each("granularity", both.coded.items()):
         try:
             granularities[name] = granularity_loss(column, hierarchies.get(name))
         except UnveilError as problem:
             granularities[name] = str(problem)
-    return granularities, [
-        f"attribute {shown(name)}: {why}" for name, why in granularities.items() if name in hierarchies and isinstance(why, str)
-    ]
+    return granularities
 
 
 def _categorical(
@@ -401,10 +384,16 @@ def _suppressed(both: SideBySide, keys: Sequence[str]) -> SuppressionLoss:
     return SuppressionLoss(cells, share, gone, gone / both.records, by_attribute)
 
 
-def _planned(names: Task | Names | Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
+def _features(wanted: Sequence[Task | str]) -> tuple[str, ...]:
+    """Return the attributes that tasks name."""
+    named = [(one,) if isinstance(one, str) else (one.target, *one.given) for one in wanted]
+    return tuple(name for names in named for name in names if name is not None)
+
+
+def _planned(wanted: Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
     """Return the requested tasks; a target named alone is predicted from all else, a number by regression."""
     tasks = []
-    for name in [names] if isinstance(names, Task | str) else names:
+    for name in wanted:
         if isinstance(name, Task):
             tasks.append(name)
             continue

@@ -97,6 +97,8 @@ def _tasks(tasks: Any) -> list[Table]:
 
 def _notes(loss: Loss) -> list[str]:
     notes = [*loss.failed]
+    if loss.made.dropped:
+        notes.append(f"{counted(loss.made.dropped, 'original record')} with a null left out (nulls='drop').")
     alignment = loss.alignment.to_dict()
     if alignment["dropped"]:
         notes.append(f"{counted(alignment['dropped'], 'record')} of the original not in the release: counted as suppressed.")

@@ -6,7 +6,7 @@ every attribute; a record of the release that belongs to no original one is left
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -70,15 +70,19 @@ class SideBySide:
 
 
 def paired_names(
-    original: Sequence[str], release: Sequence[str], mapping: Mapping[str, str] | Sequence[tuple[str, str]], identity: str | None
+    original: Sequence[str],
+    release: Sequence[str],
+    mapping: Mapping[str, str] | Sequence[tuple[str, str]],
+    identity: str | None,
+    apart: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the protected column of each original one: by the map, then by name; the id column is not an attribute."""
+    """Return the protected column of each original one: by the map, then by name; the id column and those apart are none."""
     pairs = dict(mapping.items() if isinstance(mapping, Mapping) else mapping)
     for before, after in pairs.items():
         for what, name, names in (("an original", before, original), ("a protected", after, release)):
             if name not in names:
                 raise ColumnNotFoundError(f"the map names {what} column: {ColumnNotFoundError.among(name, names)}")
-    taken, held = {*pairs, *pairs.values(), identity}, set(release)
+    taken, held = {*pairs, *pairs.values(), identity, *apart}, set(release)
     pairs |= {name: name for name in original if name in held and name not in taken}
     if not pairs:
         raise ArgumentError("original and release have no column in common; map the original's columns to the release's.")
@@ -93,6 +97,7 @@ def side_by_side(
     *,
     continuous: Sequence[str],
     categorical: Sequence[str],
+    measured: Sequence[str] = (),
 ) -> SideBySide:
     """Put the attributes of two tables side by side.
 
@@ -103,19 +108,22 @@ def side_by_side(
     continuous, categorical
         Attributes to be read as numbers, and as categories; those named in neither are read as numbers if both tables
         hold numbers.
+    measured
+        Attributes that are read as numbers, and not as categories, if both tables hold numbers.
     """
     columns = _aligned(original, release, pairs, alignment)
     numbers: dict[str, tuple[Numbers, Numbers]] = {}
     failed = {}
     for name, (before, after) in columns.items():
-        if name in continuous or (name not in categorical and before.dtype.is_numeric()):
+        if name in continuous or ((name in measured or name not in categorical) and before.dtype.is_numeric()):
             one, other = _as_numbers(before), _as_numbers(after)
             if one is not None and other is not None:
                 numbers[name] = one, other
             elif name in continuous:
                 side = "original" if one is None else "release"
                 failed[name] = f"the {side} does not hold numbers, so it has no continuous loss"
-    coded = {name: _coded(name, *columns[name]) for name in columns if name not in numbers or name in categorical}
+    words = {name for name in categorical if name not in measured}
+    coded = {name: _coded(name, *columns[name]) for name in columns if name not in numbers or name in words}
     return SideBySide(columns, numbers, coded, {name: _hidden(name, numbers, coded) for name in columns}, failed)
 
 

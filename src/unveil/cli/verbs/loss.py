@@ -16,6 +16,8 @@ from unveil.cli.pair_options import MatchOptions
 from unveil.cli.study_options import AnswerOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from unveil.study import Study
 
 
@@ -51,16 +53,16 @@ class _KindOptions:
         list[str] | None, typer.Option("--hierarchy", metavar="COLUMN=FILE", help="A column's hierarchy (ARX CSV).")
     ] = None
 
-    def arguments(self, original: Study) -> dict[str, Any]:
-        """Return the arguments of the call that say so."""
+    def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the arguments of the call that say so, given the columns of the original."""
         from unveil.cli import requirements
 
         return {
             "key": self.key,
             "continuous": self.continuous,
             "categorical": self.categorical,
-            "orders": requirements.orders(self.order, None, original.names),
-            "hierarchies": requirements.named_hierarchies(self.hierarchy, original.names),
+            "orders": requirements.orders(self.order, None, columns),
+            "hierarchies": requirements.named_hierarchies(self.hierarchy, columns),
         }
 
 
@@ -93,7 +95,7 @@ def loss(pair: _PairOptions, kinds: _KindOptions, comparison: _ComparisonOptions
     one, other = pair.studies()
     matched = pair.match.arguments(one.names)
     with showing_progress():
-        result = lost(one, other, **matched, **kinds.arguments(one), **comparison.arguments())
+        result = lost(one, other, **matched, **kinds.arguments(one.names), **comparison.arguments())
     answer.give(result)
     for line in result.failed:
         sys.stderr.write(f"unveil: {line}\n")
