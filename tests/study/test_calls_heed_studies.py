@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import polars as pl
 import pytest
 
 import unveil
+from unveil import mechanisms
 from unveil.cli import run
 from unveil.errors import ArgumentError, NullsError
 
@@ -54,6 +57,109 @@ def project(tmp_path: Path) -> Path:
         encoding="utf-8",
     )
     return tmp_path / "unveil.toml"
+
+
+def test_mechanisms_take_the_orders_and_kinds_of_a_study() -> None:
+    orders = {"grade": GRADES}
+    study = unveil.Study(PEOPLE, orders=orders | {"ill": ["cold", "flu"]}, kinds={"age": "ordinal"})
+    again: dict[str, Any] = {"seed": 1, "keep_order": True}
+    for call in (mechanisms.rank_swap, mechanisms.shuffle, mechanisms.microaggregate):
+        expected = call(PEOPLE, "grade", orders=orders, **again)
+        assert call(study, "grade", **again).data.equals(expected.data)
+    assert mechanisms.shuffle(study, "age", given="grade", **again).settings["given"] == ["grade"]
+    assert mechanisms.microaggregate(study, "age").settings["aggregate"] == {"age": "median"}
+    assert mechanisms.microaggregate(study, "age", kinds={"age": "continuous"}).settings["aggregate"] == {"age": "mean"}
+    assert mechanisms.microaggregate(study, "grade", within="ill").settings["aggregate"] == {"grade": "median"}
+    backwards = {"grade": GRADES[::-1]}
+    expected = mechanisms.rank_swap(PEOPLE, "grade", orders=backwards, **again)
+    assert mechanisms.rank_swap(study, "grade", orders=backwards, **again).data.equals(expected.data)
+    with pytest.raises(ArgumentError, match="order"):
+        mechanisms.microaggregate(unveil.Study(PEOPLE, kinds={"grade": "ordinal"}), "grade")
+
+
+HOLES = PEOPLE.with_columns(
+    pl.when(pl.int_range(pl.len()) % 10 == 0).then(None).otherwise(pl.col(name)).alias(name) for name in ("age", "sex", "items")
+)
+BOUNDS = (0.0, 100.0)
+SEXES = {"sex": ["f", "m"]}
+MECHANISMS: dict[str, Callable[[Any], Any]] = {
+    "add_noise": lambda data: mechanisms.add_noise(data, "age", amount=0.1),
+    "microaggregate": lambda data: mechanisms.microaggregate(data, "age"),
+    "rank_swap": lambda data: mechanisms.rank_swap(data, "age"),
+    "resample": lambda data: mechanisms.resample(data, "age"),
+    "round_values": lambda data: mechanisms.round_values(data, "age", base=2.0),
+    "shuffle": lambda data: mechanisms.shuffle(data, "age"),
+    "swap": lambda data: mechanisms.swap(data, "sex"),
+    "top_bottom_code": lambda data: mechanisms.top_bottom_code(data, "age", top=40),
+    "pram": lambda data: mechanisms.pram(data, "sex", retention=0.8),
+    "anatomize": lambda data: mechanisms.anatomize(data, "sex", "grade", l=2),
+    "generalize_sets": lambda data: mechanisms.generalize_sets(data, "items", k=2),
+    "redact_text": lambda data: mechanisms.redact_text(data, "items"),
+    "pseudonymize": lambda data: mechanisms.pseudonymize(data, "sex", method="counter"),
+    "synthesize": lambda data: mechanisms.synthesize(data, ["sex", "age"]),
+    "massc": lambda data: mechanisms.massc(data, ["sex", "age"], risk=0.4),
+    "dp_sum": lambda data: mechanisms.dp_sum(data, "age", bounds=BOUNDS, epsilon=1.0),
+    "dp_mean": lambda data: mechanisms.dp_mean(data, "age", bounds=BOUNDS, epsilon=1.0),
+    "dp_histogram": lambda data: mechanisms.dp_histogram(data, "sex", values=["f", "m"], epsilon=1.0),
+    "dp_marginals": lambda data: mechanisms.dp_marginals(data, ["sex"], domains=SEXES, epsilon=1.0),
+    "dp_synthesize": lambda data: mechanisms.dp_synthesize(data, ["sex"], domains=SEXES, epsilon=1.0),
+    "safepub": lambda data: mechanisms.safepub(data, ["sex"], epsilon=1.0, delta=1e-3),
+    "dp_microaggregate": lambda data: mechanisms.dp_microaggregate(data, "age", bounds={"age": BOUNDS}, epsilon=1.0, k=10),
+}
+
+
+def test_every_mechanism_that_deals_with_nulls_is_looked_at() -> None:
+    dealing = {name for name in mechanisms.names() if "nulls" in inspect.signature(getattr(mechanisms, name)).parameters}
+    assert dealing == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_drops_the_nulls_that_a_study_drops(name: str) -> None:
+    study, call = unveil.Study(HOLES, nulls="drop"), MECHANISMS[name]
+    assert call(study).settings["nulls"] == "drop"
+    with pytest.raises(NullsError):
+        call(study.changed(nulls="error"))
+    if name == "redact_text":
+        assert call(unveil.Study(HOLES)).settings["nulls"] == "keep"
+        return
+    with pytest.raises(NullsError):  # a study that takes a null as a value leaves it to the mechanism
+        call(unveil.Study(HOLES))
+
+
+def test_what_a_call_says_of_nulls_takes_precedence_over_a_study() -> None:
+    study = unveil.Study(HOLES, nulls="drop")
+    assert mechanisms.swap(study, "sex").data.height < mechanisms.swap(study, "sex", nulls="keep").data.height == N
+    with pytest.raises(NullsError):
+        mechanisms.swap(study, "sex", nulls="error")
+
+
+def test_mechanisms_take_the_weights_households_and_hierarchies_of_a_study() -> None:
+    weighted = mechanisms.massc(unveil.Study(PEOPLE, weights="w"), ["age", "grade"], risk=0.4)
+    assert weighted.settings["weights"] == "w"
+    assert "weight" not in weighted.data.columns
+    assert float(weighted.data["w"].sum()) == pytest.approx(float(PEOPLE["w"].sum()))
+    homes = mechanisms.swap_households(unveil.Study(PEOPLE, household="home"), "place", share=0.0)
+    assert homes.settings["household"] == "home"
+    drinks = unveil.Hierarchy.from_levels(["tea", "milk"], ["drink", "drink"])
+    for hierarchies, expected in (({}, False), ({"items": drinks}, True)):
+        made = mechanisms.generalize_sets(unveil.Study(PEOPLE, hierarchies=hierarchies), "items", k=2)
+        assert made.settings["hierarchy"] is expected
+
+
+def test_a_mechanism_of_ones_own_takes_what_a_study_says() -> None:
+    from unveil.mechanisms import _OWN, register
+
+    @register
+    def told(data: Any, attributes: list[str], orders: Any = None, nulls: str = "error") -> tuple[Any, str]:  # noqa: ARG001
+        return orders, nulls
+
+    try:
+        study = unveil.Study(PEOPLE, orders={"grade": GRADES}, nulls="drop")
+        assert told(study, ["grade"]) == ({"grade": GRADES}, "drop")
+        assert told(study, ["grade"], {"grade": GRADES[::-1]}, "keep") == ({"grade": GRADES[::-1]}, "keep")
+        assert told(PEOPLE, ["grade"]) == (None, "error")
+    finally:
+        del _OWN["told"]
 
 
 def test_a_pair_takes_the_null_policy_of_its_original() -> None:

@@ -39,9 +39,15 @@ _Mechanism = TypeVar("_Mechanism", bound=Callable[..., Any])
 
 @checked_arguments
 def register(mechanism: _Mechanism) -> _Mechanism:
-    """Add a mechanism of your own, as a decorator of its function: steps of a protection may then name it."""
-    _OWN[mechanism.__name__] = mechanism
-    return mechanism
+    """Add a mechanism of your own, as a decorator of its function: steps of a protection may then name it.
+
+    A parameter `nulls`, `orders`, `kinds`, `hierarchy`, `weights` or `household` that a call leaves out is what a study says.
+    """
+    from unveil.mechanisms.door import heeds_study
+
+    own = heeds_study(mechanism)
+    _OWN[mechanism.__name__] = own
+    return own
 
 
 def names() -> tuple[str, ...]:

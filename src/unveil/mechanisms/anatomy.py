@@ -15,6 +15,7 @@ from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, is_unicode, shown
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import made_anew
 from unveil.randomness import chance_of
 from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
@@ -145,6 +146,7 @@ class Anatomy(Protection):
         return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures, notes=release.notes)
 
 
+@heeds_study
 @checked_arguments
 def anatomize(
     data: Data,

@@ -12,6 +12,7 @@ from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -31,6 +32,7 @@ _FEW = 3
 """The mean of fewer values than this says too much about each."""
 
 
+@heeds_study
 @checked_arguments
 def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,

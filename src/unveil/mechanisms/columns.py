@@ -86,10 +86,11 @@ class Chosen:
         return chance.draws(mechanism, request, self.records.fingerprint() if chance.keyed else b"")
 
 
-def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
-    """Open the records and deal with the nulls of the attributes named."""
+def choose(data: Data, attributes: Names, nulls: str | None = "error") -> Chosen:
+    """Open the records and deal with the nulls of the attributes named; none: the mechanism has no place for them."""
     records, names = open_microdata(data), names_of(attributes)
-    checked_word("nulls", nulls, _NULLS)
+    if nulls is not None:
+        checked_word("nulls", nulls, _NULLS)
     if not names:
         raise ArgumentError("no attribute is named; name the columns to protect.")
     if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
@@ -100,11 +101,10 @@ def choose(data: Data, attributes: Names, nulls: str = "error") -> Chosen:
     rows = np.arange(records.records)
     if not nulls_in or nulls == "keep":
         return Chosen(records, names, rows, 0)
-    if nulls == "error":
+    if nulls is None or nulls == "error":
         places = ", ".join(f"{shown(name)} ({n:,})" for name, n in nulls_in.items())
-        raise NullsError(
-            f"nulls found in {places}; nulls='keep' leaves them as they are, nulls='drop' leaves out the records that have one."
-        )
+        ways = "nulls='keep' leaves them as they are, nulls='drop' leaves out the records that have one"
+        raise NullsError(f"nulls found in {places}; {ways if nulls else 'fill them in, or leave these records out first'}.")
     rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
     if not len(rows):
         raise EmptyDataError(

@@ -21,6 +21,7 @@ from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import Chosen, choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["swap_households"]
 
 
+@heeds_study
 @checked_arguments
 def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     data: Data,
@@ -66,7 +68,7 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     attributes
         The geographic columns, from the coarsest to the finest; the same for all members of a household.
     household
-        The column that says who lives together; none: every record is a household.
+        The column that says who lives together; none: that of a study, else every record is a household.
     risk
         The columns that, with the place, single people out: a member in a class of fewer than k records puts a household at risk.
     similar
@@ -113,7 +115,7 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     """
     checked_count("k", k, least=1)
     checked_share("share", share)
-    chance, chosen = chance_of(seed, key_file), choose(data, [*names_of(attributes), *names_of(carry)], "error")
+    chance, chosen = chance_of(seed, key_file), choose(data, [*names_of(attributes), *names_of(carry)], None)
     levels, risky, profiles = names_of(attributes), names_of(risk), _profiles(similar)
     alike = list(dict.fromkeys(name for profile in profiles for name in profile))
     require_columns([*risky, *alike, *([household] if household else [])], chosen.records.names)

@@ -25,6 +25,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, listed
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import CellNulls, Chosen, choose, numbers
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -56,6 +57,7 @@ _NOISE_BITS = 20
 """About how many bits of the noise a release keeps."""
 
 
+@heeds_study
 @checked_arguments
 def add_noise(  # noqa: PLR0913 - options by keyword
     data: Data,

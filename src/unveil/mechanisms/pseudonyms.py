@@ -17,6 +17,7 @@ from unveil.arguments import checked_arguments, checked_count, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import KEY_VARIABLE, chance_of, read_key
 from unveil.releases import Release
@@ -40,6 +41,7 @@ _LABEL = (
 )
 
 
+@heeds_study
 @checked_arguments
 def pseudonymize(
     data: Data,

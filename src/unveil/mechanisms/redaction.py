@@ -13,6 +13,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.identifiers.within import KINDS, redacted
 from unveil.measures.text_leaks import known_forms, leaks_of, mark_or
 from unveil.mechanisms.columns import CellNulls, choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -29,6 +30,7 @@ _NO_PROMISE = (
 )
 
 
+@heeds_study
 @checked_arguments
 def redact_text(
     data: Data,

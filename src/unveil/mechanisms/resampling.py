@@ -10,6 +10,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names
 from unveil.mechanisms.columns import CellNulls, choose, numbers
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -27,6 +28,7 @@ __all__ = ["resample"]
 _MOST_SAMPLES = 10_000
 
 
+@heeds_study
 @checked_arguments
 def resample(
     data: Data,

@@ -13,6 +13,7 @@ from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.columns import CellNulls, by_attribute, choose, numbers
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -30,6 +31,7 @@ __all__ = ["round_values"]
 _METHODS = ("nearest", "random")
 
 
+@heeds_study
 @checked_arguments
 def round_values(
     data: Data,

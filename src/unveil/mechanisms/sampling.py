@@ -10,6 +10,7 @@ from unveil.arguments import checked_arguments, checked_count, checked_number, c
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError
 from unveil.mechanisms.columns import Chosen
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
@@ -28,6 +29,7 @@ __all__ = ["sample"]
 _METHODS = ("simple", "systematic", "stratified")
 
 
+@heeds_study
 @checked_arguments
 def sample(
     data: Data,

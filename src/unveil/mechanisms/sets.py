@@ -13,6 +13,7 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError
 from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, is_collection, items_of, least_supports, supports
 from unveil.mechanisms.columns import CellNulls, choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.partitions import Hierarchy
 from unveil.randomness import chance_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["generalize_sets"]
 
 
+@heeds_study
 @checked_arguments
 def generalize_sets(
     data: Data,

@@ -22,6 +22,7 @@ from unveil.attributes import Names, names_of
 from unveil.errors import EmptyDataError
 from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -44,6 +45,7 @@ _LEAST = 3
 _ROUNDING = 1e-9
 
 
+@heeds_study
 @checked_arguments
 def shuffle(
     data: Data,

@@ -14,6 +14,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["rank_swap", "strata_of", "swap"]
 
 
+@heeds_study
 @checked_arguments
 def swap(
     data: Data,
@@ -103,6 +105,7 @@ def swap(
     return treated("swapping", chosen, columns, settings, figures, chance, keep_order=keep_order)
 
 
+@heeds_study
 @checked_arguments
 def rank_swap(
     data: Data,

@@ -15,6 +15,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.copying import by_chance, drawn_without_copies
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.sequential_trees import LearntAttribute, SequentialTrees
 from unveil.mechanisms.smoothing import is_smoothed, taken, taken_smoothed
 from unveil.mechanisms.treatment import Treatment, made_anew, untraceable
@@ -42,6 +43,7 @@ _UNBOUNDED = (
 )
 
 
+@heeds_study
 @checked_arguments
 def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     data: Data,

@@ -141,7 +141,7 @@ def compared(original: Data, release: Data, named: Named) -> ComparedTables:
             wanted = dict.fromkeys([*columns, *([named.id] if named.id in study.names else [])])
             sides.append(open_microdata(study.collected([name for name in wanted if name is not None])))
     one, other = sides
-    hierarchies = {name: one for name in pairs if (one := _said(before.hierarchy, after.hierarchy, pairs, name)) is not None}
+    hierarchies = {name: known for name in pairs if (known := _said(before.hierarchy, after.hierarchy, pairs, name)) is not None}
     orders = {name: order for name in pairs if (order := _said(before.orders.get, after.orders.get, pairs, name)) is not None}
     kinds = {name: _said(before.kinds.get, after.kinds.get, pairs, name) for name in pairs if name not in named.words}
     words = [name for name, kind in kinds.items() if name not in named.continuous and _is_word(name, kind, hierarchies, orders)]

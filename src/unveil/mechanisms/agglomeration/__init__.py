@@ -13,6 +13,7 @@ from unveil.mechanisms.agglomeration.calibration import raked
 from unveil.mechanisms.agglomeration.strata import Agglomerated, agglomerate, donors, least_change
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose, numbers
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
@@ -34,6 +35,7 @@ _WEIGHT = "weight"
 _CALIBRATED = 1e-6
 
 
+@heeds_study
 @checked_arguments
 def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,
@@ -80,7 +82,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     calibrate
         The attributes whose weighted counts are those of the original; none: the key.
     weights
-        A column of positive sampling weights; none: every record counts one, and the release has a new column `weight`.
+        A column of positive sampling weights; none: that of a study, else every record counts one, and the release has a new
+        column `weight`.
     nulls
         "keep": a null is a value like others. "drop": a record with a null in the key is left out. "error": refuse.
     keep_order

@@ -18,6 +18,7 @@ from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
 
@@ -36,6 +37,7 @@ _ROUNDING = 1.0 + 2.0**-20
 """More than the division of a sum by the size of its group can add."""
 
 
+@heeds_study
 @checked_arguments
 def dp_microaggregate(
     data: Data,

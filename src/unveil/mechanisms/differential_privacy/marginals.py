@@ -19,6 +19,7 @@ from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_domain, places
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.door import heeds_study
 from unveil.run import watched
 from unveil.sources.microdata import Microdata
 
@@ -93,6 +94,7 @@ class Placed:
         return {names: part.reshape(self.shape(names)) for names, part in zip(wanted, parts, strict=True)}, spent
 
 
+@heeds_study
 @checked_arguments
 def dp_marginals(
     data: Data,

@@ -22,6 +22,7 @@ from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.marginals import Placed
 from unveil.mechanisms.differential_privacy.selection import NoisyTable, NoisyTables, select
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
 from unveil.run import active_run
@@ -43,6 +44,7 @@ _MOST_VALUES = 1_000_000
 """Noise for more takes too long."""
 
 
+@heeds_study
 @checked_arguments
 def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     data: Data,

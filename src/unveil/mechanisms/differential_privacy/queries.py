@@ -24,6 +24,7 @@ from unveil.mechanisms.differential_privacy.budget import FOR_ONE_NUMBER, WHOLE,
 from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places, require_labels
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.door import heeds_study
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _LARGEST_WHOLE = 1 << 31
 """Four billion values up to it can be summed."""
 
 
+@heeds_study
 @checked_arguments
 def dp_count(
     data: Data,
@@ -93,6 +95,7 @@ def dp_count(
     return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *why, *notes))
 
 
+@heeds_study
 @checked_arguments
 def dp_sum(
     data: Data,
@@ -133,6 +136,7 @@ def dp_sum(
     return Private(f"sum of {attribute}", total, (spent,), settings, (*answer_notes(unit), *why, *notes))
 
 
+@heeds_study
 @checked_arguments
 def dp_mean(
     data: Data,
@@ -181,6 +185,7 @@ def dp_mean(
     return Private(f"mean of {attribute}", float(mean), (on_sum, on_count), settings, notes)
 
 
+@heeds_study
 @checked_arguments
 def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     data: Data,

@@ -17,6 +17,7 @@ from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.partitions import Partition, PartitionSpec
 from unveil.releases import Release
@@ -39,6 +40,7 @@ _TERMS = 400
 _NOTE = "The guarantee holds for the records if the generalisation was chosen without looking at the data."
 
 
+@heeds_study
 @checked_arguments
 def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     data: Data,

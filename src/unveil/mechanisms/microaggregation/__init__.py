@@ -13,6 +13,7 @@ from unveil.errors import ArgumentError, listed
 from unveil.fitting import kind_of
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute, prepared
 from unveil.mechanisms.microaggregation.dominance import largest_share, refuse_dominant
 from unveil.mechanisms.microaggregation.grouping import Partition, by_method, grouped
@@ -35,6 +36,7 @@ __all__ = ["microaggregate"]
 _METHODS = ("mdav", "v-mdav", "optimal")
 
 
+@heeds_study
 @checked_arguments
 def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     data: Data,

@@ -13,6 +13,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose
+from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.post_randomisation.transitions import (
     checked_matrix,
     drawn,
@@ -48,6 +49,7 @@ _FREQUENCIES = (
 )
 
 
+@heeds_study
 @checked_arguments
 def pram(
     data: Data,
