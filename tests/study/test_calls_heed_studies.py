@@ -12,9 +12,10 @@ import polars as pl
 import pytest
 
 import unveil
-from unveil import mechanisms
+from unveil import Step, mechanisms
 from unveil.cli import run
 from unveil.errors import ArgumentError, NullsError
+from unveil.models import KAnonymity
 
 N = 120
 GRADES = ["low", "mid", "high", "top"]
@@ -57,6 +58,64 @@ def project(tmp_path: Path) -> Path:
         encoding="utf-8",
     )
     return tmp_path / "unveil.toml"
+
+
+def test_a_protection_uses_the_hierarchies_orders_nulls_and_population_of_a_study(project: Path) -> None:
+    for data in (project, unveil.Study.of(project)):
+        alone = unveil.anonymize(data, ["age", "sex"], [KAnonymity(15)])
+        for before in ([], [Step("sample", (), {"share": 1.0})]):
+            made = unveil.protect(data, [*before, Step("generalize", ["age", "sex"], {"k": 15})])
+            assert set(made.data["age"]) == set(alone.data["age"]) == {"low", "high"}
+            assert made.data.height == alone.data.height == WHOLE
+        assert PEOPLE["sex"][made.origin.tolist()].null_count() == 0
+        assert unveil.protect(data, [Step("generalize", ["age"], {"k": 2, "t": "0.9:rank:ill"})]).data.height == N
+        assert unveil.protect(data, [Step("rank_swap", ["grade"]), Step("swap", ["sex"])]).data.height == WHOLE
+        again: dict[str, Any] = {"seed": 1, "keep_order": True}
+        ranked = mechanisms.rank_swap(data, "grade", **again).data["grade"]
+        assert unveil.protect(data, [Step("rank_swap", ["grade"], again)]).data["grade"].equals(ranked)
+        kept = unveil.protect(data, [Step("swap", ["sex"], {"nulls": "keep"})])
+        assert kept.data.height == N
+    known = unveil.Study(PEOPLE.head(60), population=PEOPLE)
+    assert unveil.protect(known, [Step("generalize", ["age"], {"k_map": 20})]).data["age"].n_unique() == 6
+
+
+def test_two_steps_of_a_project_heed_what_one_heeds(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = '[protect.one]\nmechanism = "generalize"\nattributes = ["age", "sex"]\nk = 15\n'
+    sample = '[protect.two]\nmechanism = "sample"\nshare = 1.0\n'
+    plan, ages = project.read_text(encoding="utf-8"), []
+    for more in ("", sample):
+        project.write_text(f"{plan}\n{steps}{more}", encoding="utf-8")
+        out = project.with_name("release.csv")
+        assert run(["anonymize", "--project", str(project), "--out", str(out)]) == 0
+        ages.append((pl.read_csv(out).height, sorted(set(pl.read_csv(out)["age"]))))
+        out.unlink()
+    assert ages == [(WHOLE, ["high", "low"])] * 2
+    capsys.readouterr()
+
+
+def test_a_step_after_synthesis_counts_records_because_synthetic_ones_are_nobodys() -> None:
+    study = unveil.Study(PEOPLE, person="pid", nulls="drop")
+    made = unveil.protect(study, [Step("synthesize", ["age", "ill"]), Step("generalize", ["age"], {"k": 2})])
+    assert made.data.columns == ["age", "ill"]
+
+
+def test_protections_are_composed_for_persons_and_by_what_a_study_says() -> None:
+    need = unveil.Need("illness", target="ill", given="sex")
+    candidates = [Step("generalize", ["age", "sex"], {"k": 25})]
+    study = unveil.Study(PEOPLE, person="pid", nulls="drop", hierarchies={"age": AGES})
+    found = unveil.compose(study, ["age", "sex"], need, sensitive="ill", candidates=candidates)
+    release = found.chosen
+    assert "pid" not in release.data.columns
+    assert release.left_out["pid"] == "says whose record it is"
+    assert release.data.height == WHOLE
+    assert PEOPLE["sex"][release.origin.tolist()].null_count() == 0
+    assert set(release.data["age"]) <= {"low", "high", "*"}
+    people = release.data.with_columns(pid=pl.Series(PEOPLE["pid"][release.origin.tolist()]))
+    assert min(people.group_by("age", "sex").agg(pl.col("pid").n_unique())["pid"]) >= 25
+    with pytest.raises(ArgumentError, match="named as identifier and as person"):
+        unveil.compose(study, ["age"], need, sensitive="ill", identifiers="pid")
+    with pytest.raises(NullsError):
+        unveil.compose(study.changed(nulls="error"), ["age", "sex"], need, sensitive="ill", candidates=candidates)
 
 
 def test_mechanisms_take_the_orders_and_kinds_of_a_study() -> None:

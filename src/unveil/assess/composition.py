@@ -19,23 +19,21 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_share, checked_time_limit
 from unveil.assess.candidates import ProtectionCandidate, chains_of
 from unveil.assess.composed_figures import ComposedFigures, CompositionMeasure
-from unveil.attributes import Names, names_of, require_columns, sides_of
+from unveil.assess.composed_subject import Subject
+from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
 from unveil.project import Need, Step
 from unveil.randomness import chance_of
-from unveil.releases import ColumnScreen, screen
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import counted, number
 from unveil.run import Clock, Progress, active_run, in_run
 from unveil.sources import Data
-from unveil.sources.microdata import open_microdata
 from unveil.study import planned_needs
 from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
     import os
 
-    from unveil.sources.microdata import Microdata
 
 __all__ = ["Composed", "Composition", "compose"]
 
@@ -230,7 +228,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. What a study says of
+        nulls, values, persons and columns holds in every protection.
     key, sensitive
         The key attributes, which are protected, and the sensitive ones, which an intruder should not learn.
     needs
@@ -240,7 +239,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     chains
         Whether to try chains of two of the undominated single protections.
     partitions
-        How numbers are read in every release, by column; none: ten blocks of equally many original records.
+        How numbers are read in every release, by column; none: those of a study, else ten blocks of equally many original
+        records.
     bounds
         Bounds of numbers that do not come from the data, by column: differential privacy is tried on these.
     prefer
@@ -281,18 +281,12 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     _check_limits(time_limit, max_identity, max_homogeneity)
     keys, sensitive_names = sides_of(key, sensitive)
     wanted = _needs(needs or planned_needs(data))
-    opened = open_microdata(data)
-    require_columns(names_of(identifiers), opened.names)
-    records = opened.without(names_of(identifiers))
     named = [*keys, *sensitive_names, *(name for need in wanted for name in (need.target, *need.given))]
-    require_columns(named, records.names)
-    screened = screen(records.frame, records.names, named, opened.standing)
-    records = records.without(list(screened.left_out)).deferred()
-    screened = screened.beside(ColumnScreen.of_identifiers(names_of(identifiers)).left_out)
-    judge = CompositionMeasure.of(records, keys, sensitive_names, wanted, partitions or {})
+    subject = Subject.of(data, named, names_of(identifiers), partitions)
+    judge = CompositionMeasure.of(subject.records, keys, sensitive_names, wanted, subject.partitions)
     with limited(time_limit) as clock:
         singles = _requested(candidates) if candidates is not None else judge.candidates(bounds or {})
-        trial = _Trial(records, screened, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, clock)
+        trial = _Trial(subject, judge, {"keep_order": keep_order, "seed": seed, "key_file": key_file}, clock)
         tried = _marked(trial.composed(singles, chains=chains))
     settings = {
         "key": list(keys),
@@ -331,15 +325,8 @@ def _requested(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCa
 class _Trial:
     """Makes and judges candidates until the time runs out."""
 
-    def __init__(
-        self,
-        records: Microdata,
-        screen: ColumnScreen,
-        judge: CompositionMeasure,
-        options: Mapping[str, Any],
-        clock: Clock,
-    ) -> None:
-        self._records, self._screen, self._judge, self._options = records, screen, judge, dict(options)
+    def __init__(self, subject: Subject, judge: CompositionMeasure, options: Mapping[str, Any], clock: Clock) -> None:
+        self._subject, self._judge, self._options = subject, judge, dict(options)
         self._clock, self._run = clock, active_run()
         self.complete = True
 
@@ -375,13 +362,15 @@ class _Trial:
 
         began = time.perf_counter()
         try:
-            release = self._screen.applied(unveil.protect(self._records, candidate.steps, **self._options))
+            release = unveil.protect(self._subject.data, candidate.steps, **self._options)
             figures = self._judge.figures(release)
         except CancelledError:
             raise
         except UnveilError as problem:
             return Composed(candidate, None, undominated=False, seconds=time.perf_counter() - began, reason=str(problem))
-        return Composed(candidate, figures, undominated=False, seconds=time.perf_counter() - began, release=release)
+        return Composed(
+            candidate, figures, undominated=False, seconds=time.perf_counter() - began, release=self._subject.released(release)
+        )
 
 
 def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:

@@ -19,7 +19,8 @@ from unveil.releases import Protection, Release, in_hand, screened
 from unveil.results import Figure, Table, View
 from unveil.results.numbers import counted
 from unveil.sources import Data
-from unveil.sources.microdata import open_microdata
+from unveil.sources.microdata import Microdata, RecordsSource, open_microdata
+from unveil.study import said_of, study_of
 
 if TYPE_CHECKING:
     import os
@@ -91,7 +92,8 @@ def protect(
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
+        A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. What a study says holds
+        in every step, as far as a step before has not taken the column away.
     steps
         What to do, in order. A recoding's models are written as on a command line: ``{"k": 5, "t": "0.2:equal:x"}``.
     keep_order
@@ -120,7 +122,8 @@ def protect(
     for number, step in enumerate(steps, 1):
         with _numbered(number, step, len(steps)):
             check_step(step)
-    opened = open_microdata(data)
+    study = study_of(data)
+    opened = open_microdata(data if study is None else study)
     records = opened.deferred()
     names, origin = records.names, np.arange(records.records)
     done: list[Release[Protection]] = []
@@ -128,7 +131,7 @@ def protect(
         with _numbered(number, step, len(steps)):
             last = number == len(steps)
             treated = run_step(
-                records,
+                records if study is None else said_of(RecordsSource(records), study),
                 step,
                 keep_order=keep_order or not last,
                 seed=_step_seed(seed, number),
@@ -139,7 +142,7 @@ def protect(
             raise ArgumentError(f"step {number} ({step.mechanism}) makes no single table of records, so it cannot be in a chain.")
         known = treated.origin >= 0
         origin = np.where(known, origin[np.where(known, treated.origin, 0)], -1)
-        records = in_hand(treated)
+        records = _with_persons(in_hand(treated))
         done.append(treated)
     notes = dict.fromkeys(note for step in done for note in step.notes)
     left_out = {name: why for step in done for name, why in step.left_out.items() if name in names and name not in records.names}
@@ -147,6 +150,12 @@ def protect(
     standing = replace(records.standing, deferred=opened.standing.deferred)
     records = replace(records, standing=standing)
     return screened(Release(records, Chain(tuple(done)), origin, {}, tuple(notes), repeatable, left_out))
+
+
+def _with_persons(records: Microdata) -> Microdata:
+    """Return records that name the column of persons only if they have it: synthetic ones are nobody's."""
+    standing = records.standing
+    return records if standing.person in records.names else replace(records, standing=replace(standing, person=None))
 
 
 def _step_seed(seed: int | None, number: int) -> int | None:

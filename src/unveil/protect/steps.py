@@ -32,27 +32,21 @@ def mechanism_names() -> tuple[str, ...]:
 
 
 def planned_steps(project: Project | None) -> list[Step]:
-    """Return the steps that a project plans, each checked as far as possible without the data.
-
-    A recoding that names no hierarchies and orders uses those of the project.
-    """
+    """Return the steps that a project plans, each checked as far as possible without the data."""
     if project is None:
         return []
     for name, step in project.protect.items():
         if (wrong := misfit(step)) is not None:
             raise project.wrong(wrong[1], "protect", name, wrong[0])
-    return [_with_project(step, project) if step.mechanism in _RECODINGS else step for step in project.protect.values()]
+    return [_with_population(step, project) if step.mechanism in _RECODINGS else step for step in project.protect.values()]
 
 
-def _with_project(step: Step, project: Project) -> Step:
-    """Return a recoding with the hierarchies and orders that the project has for its columns, and for sensitive ones."""
-    columns = [one for one in project.attributes.values() if one.name in step.attributes or one.role == "sensitive"]
-    hierarchies = {one.name: project.hierarchy(one.name) for one in columns if one.hierarchy is not None}
-    orders = {one.name: list(one.order) for one in columns if one.order}
-    options = dict(step.options)
-    if isinstance(options.get("population"), str):  # a file beside the project, read as its data is
-        options["population"] = open_source(project.path.parent / options["population"], read_options(project, ReadOptions()))
-    return fitting_step(step.mechanism, step.attributes, options, {"hierarchies": hierarchies, "orders": orders})
+def _with_population(step: Step, project: Project) -> Step:
+    """Return a recoding with its population opened: a file beside the project, read as its data is."""
+    if not isinstance(named := step.options.get("population"), str):
+        return step
+    population = open_source(project.path.parent / named, read_options(project, ReadOptions()))
+    return Step(step.mechanism, step.attributes, {**step.options, "population": population})
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:

@@ -19,7 +19,16 @@ from unveil.sources.microdata import Microdata, open_microdata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hierarchies_of", "keys_of", "limit_of", "records_of", "require_apart", "require_thresholds", "sensitive_of"]
+__all__ = [
+    "hierarchies_of",
+    "keys_of",
+    "limit_of",
+    "records_of",
+    "require_apart",
+    "require_person_apart",
+    "require_thresholds",
+    "sensitive_of",
+]
 
 
 def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
@@ -70,6 +79,12 @@ def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Se
     """Refuse an identifier, which is left out, that is also a key or sensitive attribute."""
     if both := [name for name in identifiers if name in (*keys, *sensitive)]:
         raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+
+
+def require_person_apart(person: str | None, identifiers: Sequence[str]) -> None:
+    """Refuse the column of persons among the identifiers: it is needed until the release is made, and left out then."""
+    if person is not None and person in identifiers:
+        raise ArgumentError(f"column {shown(person)} is named as identifier and as person, which is also left out; name it once.")
 
 
 def records_of(

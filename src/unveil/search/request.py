@@ -30,7 +30,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.randomness import Chance
 from unveil.results.numbers import number
-from unveil.search.checks import hierarchies_of, keys_of, records_of, sensitive_of
+from unveil.search.checks import hierarchies_of, keys_of, records_of, require_person_apart, sensitive_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes
 from unveil.search.nesting import Nested, nested_places
 from unveil.sources import Coded, Data, coded_table, load, tallied
@@ -225,8 +225,7 @@ def request_of(
     keys, by_attribute = hierarchies_of(attributes, said.hierarchies)
     beside = others or OtherColumns()
     person, gone = person_of(data), names_of(beside.identifiers)
-    if person is not None and person in gone:
-        raise ArgumentError(f"column {shown(person)} is named as identifier and as person, which is also left out; name it once.")
+    require_person_apart(person, gone)
     models = in_persons(models, person)
     sensitive = sensitive_of(models, keys)
     also = tuple(name for name in beside.further if name not in sensitive)

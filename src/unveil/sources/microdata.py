@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "complete", "open_microdata", "require_text", "standing_of", "without_lists_of_names"]
+__all__ = ["Microdata", "RecordsSource", "complete", "open_microdata", "require_text", "standing_of", "without_lists_of_names"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +143,14 @@ class Microdata:
         write_frame(self.frame, path, spreadsheet_safe=spreadsheet_safe)
 
 
+class RecordsSource(FrameSource):
+    """Records in hand as a source, so that a study can speak of them; whoever opens it as records gets them as they are."""
+
+    def __init__(self, records: Microdata) -> None:
+        super().__init__(nw.from_native(records.frame), records.place)
+        self.records = records
+
+
 def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
     """Return which records have no null in these columns; a NaN is a null."""
     whole = np.ones(frame.height, dtype=bool)
@@ -192,6 +200,8 @@ def open_microdata(data: Data) -> Microdata:
     if isinstance(data, Microdata):
         return data
     opened = open_source(data)
+    if isinstance(opened, RecordsSource):
+        return opened.records
     frame = _as_counted(opened.collect(opened.names))
     if not frame.height:
         raise EmptyDataError(f"{opened.place} holds no records.")
