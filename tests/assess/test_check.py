@@ -19,11 +19,11 @@ import unveil
 from helpers import together, varied
 from unveil.assess.policy.junit import junit
 from unveil.assess.policy.rules import _READERS
-from unveil.cli import requirements
+from unveil.cli import model_options
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError, ProjectError
 from unveil.models.closeness import DISTANCES
 from unveil.models.registry import MODELS, rule_model
-from unveil.models.requirements import PARSERS, parse_models
+from unveil.models.requirement_words import PARSERS, parse_models
 from unveil.project import Policy
 from unveil.project.model_words import MODEL_WORDS
 from unveil.project.rules import DISTANCE_WORDS, RULES
@@ -55,7 +55,7 @@ def test_every_rule_has_a_reader_and_the_words_of_the_rooms_below() -> None:
 def test_every_word_of_a_requirement_has_a_parser_and_an_option() -> None:
     assert set(MODEL_WORDS) == {*PARSERS, *(kind.word for kind in MODELS if kind.word)}
     assert not set(PARSERS) & {kind.word for kind in MODELS}
-    flags = {option.default for one in vars(requirements).values() for option in getattr(one, "__metadata__", ())}
+    flags = {option.default for one in vars(model_options).values() for option in getattr(one, "__metadata__", ())}
     assert {f"--{word.replace('_', '-')}" for word in MODEL_WORDS} <= flags
     examples = {
         "k": 5,

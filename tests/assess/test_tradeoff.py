@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.assess.figures import Axis
+from unveil.assess.release_figures import Axis
 from unveil.assess.tradeoff import _judged, dominance
 from unveil.errors import ArgumentError, ColumnNotFoundError
 from unveil.sources.alignment import write_link

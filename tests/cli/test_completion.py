@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from unveil.assess.figures import LOSSES
+from unveil.assess.release_figures import LOSSES
 from unveil.attacks.linkage.known_method import METHODS as KNOWN_METHODS
 from unveil.attributes import CLASS_NULLS, NULLS
 from unveil.cli import main

@@ -335,7 +335,7 @@ def test_a_signal_that_comes_while_files_take_their_places_waits_for_all_of_them
         "import os, signal\nfrom pathlib import Path\nreplace = Path.replace\n"
         "def interrupted(self, target):\n    os.kill(os.getpid(), signal.SIGTERM)\n    return replace(self, target)\n"
         "Path.replace = interrupted\n"
-        "import time, unveil.cli.releases as releases\nreleases.told_written = lambda *_: time.sleep(20)\n"
+        "import time, unveil.cli.releases as releases\nreleases.announce_written = lambda *_: time.sleep(20)\n"
     )
     words = ("anonymize", str(crowd), "--key", "age", "--k", "2", "--out", "r.csv", "--link", "link.csv")
     done = call(*words, before=before, cwd=crowd.parent)

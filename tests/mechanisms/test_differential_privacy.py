@@ -22,7 +22,7 @@ from unveil import mechanisms
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError
 from unveil.mechanisms.differential_privacy.accounting import concentration
 from unveil.mechanisms.differential_privacy.budget import gaussian_delta
-from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.sources.microdata import open_microdata
 
 ALPHA = 1e-7

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import unveil
 from unveil.errors import ArgumentError, NullsError
 from unveil.mechanisms import rank_swap, swap
-from unveil.mechanisms.pairing import near_partners
+from unveil.mechanisms.rank_swap_kernel import near_partners
 
 
 def people(records: int = 400, seed: int = 0) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from unveil.cli import run
 from unveil.errors import ArgumentError, UndefinedMeasureError
-from unveil.stream.derived import Decimals, GridCell, Hours, Period, Weekday, parse_derived
+from unveil.stream.derived_columns import Decimals, GridCell, Hours, Period, Weekday, parse_derived
 from unveil.stream.unicity import unicity
 
 

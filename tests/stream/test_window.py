@@ -16,7 +16,7 @@ import unveil
 from unveil.counts.window import MovingCounts
 from unveil.errors import ArgumentError, CountsError, NullsError, PartitionError, UndefinedMeasureError
 from unveil.sources.coding import encode_values
-from unveil.stream.derived import GridCell, Hours
+from unveil.stream.derived_columns import GridCell, Hours
 from unveil.stream.times import duration_of, moments_of
 from unveil.stream.window import Window
 

@@ -28,7 +28,7 @@ OPEN_MODULES = (
     "comparison",
     "composition",
     "evidence",
-    "figures",
+    "release_figures",
     "init",
     "policy.check",
     "policy.junit",

@@ -27,9 +27,9 @@ from unveil.identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.scan import Scan, scan_study
 from unveil.measures.subset_walk import Subset
+from unveil.models.masked_measurement import redacted
 from unveil.models.measure import Measurement, MeasureOptions, measured_study
-from unveil.models.redaction import redacted
-from unveil.models.requirements import planned_models
+from unveil.models.requirement_words import planned_models
 from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Displayed, Provenance, Result, View
@@ -174,9 +174,9 @@ class Assessment(Result):
 
     def view(self) -> View:
         """Return what a person should see."""
-        from unveil.assess.assessment_view import portrait
+        from unveil.assess.assessment_view import view_of
 
-        return portrait(self)
+        return view_of(self)
 
     def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002 - it was measured so
         """Return the answer as it was measured: masked, or marked as not."""

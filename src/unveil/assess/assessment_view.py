@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import file_table
 from unveil.measures.units import noun
-from unveil.models.measurement_view import view_of
+from unveil.models.measurement_view import view_of as measured_view
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.masking import masking_in_words
 from unveil.results.numbers import counted, number
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment
     from unveil.assess.rates import AttributeRate, Disclosure
 
-__all__ = ["portrait"]
+__all__ = ["view_of"]
 
 _MOST_ROWS = 60
 _MOST_DRAWN = 15
@@ -69,7 +69,7 @@ _DEFINED_BY_PERSON = {
 }
 
 
-def portrait(assessment: Assessment) -> View:
+def view_of(assessment: Assessment) -> View:
     """Return the report: what to do next, what identifies, what discloses, models and risks, origins, how it was made."""
     parts = [View("What to do next", notes=tuple(one.text for one in assessment.advice)), _identity(assessment)]
     if assessment.disclosures:
@@ -278,7 +278,7 @@ def _disclosure_charts(assessment: Assessment, one: Disclosure, name: str) -> It
 
 def _models(assessment: Assessment) -> View:
     """Return the models and risks as `unveil measure` shows them, with how risks and class sizes are distributed."""
-    shown = view_of(assessment.measurement)
+    shown = measured_view(assessment.measurement)
     sizes, total = assessment.class_sizes, sum(assessment.class_sizes.records)
     risks = tuple(reversed([(label, records / total) for label, records in zip(_RISKS, sizes.records, strict=True)]))
     charts = (

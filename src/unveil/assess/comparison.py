@@ -11,8 +11,8 @@ from typing import Any, get_args, overload
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.assess.evidence import InputFile, file_table, table_files
-from unveil.assess.figures import Pairing
 from unveil.assess.policy.check import AnyPolicy, policy_of
+from unveil.assess.release_figures import Pairing
 from unveil.assess.tradeoff import TradeOff, planned, studied_beside, trade_off
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, shown

@@ -16,8 +16,8 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.assess.figures import LOSSES, PRIVACY, Axis, ComparedRelease, FigureRequest, Pairing, Readings, Shared
 from unveil.assess.policy.check import AnyPolicy, policy_of
+from unveil.assess.release_figures import LOSSES, PRIVACY, Axis, ComparedRelease, FigureRequest, FigureValues, Pairing, Shared
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need, Policy
@@ -329,13 +329,13 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
             name: ComparedRelease(_plain(before), after, shared, pairing.of(name), sensitive_names)
             for name, after in opened.items()
         }
-        readings = {name: request.readings(name, pair) for name, pair in pairs.items()}
+        figures = {name: request.figures_of(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
         notes = () if before.nulls == "category" else (_NULLS.format(shown(before.nulls)),)
         first = {} if _ORIGINAL in releases else request.of_original(_plain(before))
     provenance = Provenance(records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}
-    return TradeOff(axes, _judged(readings, axes), provenance, itself, notes)
+    return TradeOff(axes, _judged(figures, axes), provenance, itself, notes)
 
 
 def planned(study: Study, needs: Need | Sequence[Need], policy: AnyPolicy | None) -> tuple[tuple[Need, ...], AnyPolicy | None]:
@@ -387,15 +387,15 @@ def dominance(figures: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((one >= other).all(axis=2) & (one > other).any(axis=2))
 
 
-def _judged(readings: Mapping[str, Readings], axes: Sequence[Axis]) -> dict[str, Point]:
+def _judged(figures: Mapping[str, FigureValues], axes: Sequence[Axis]) -> dict[str, Point]:
     """Compare the releases by the figures that at least one of them has."""
     signs = [1.0 if axis.higher_is_better else -1.0 for axis in axes]
-    rows = [[math.nan if isinstance(one[axis.name], str) else one[axis.name] for axis in axes] for one in readings.values()]
+    rows = [[math.nan if isinstance(one[axis.name], str) else one[axis.name] for axis in axes] for one in figures.values()]
     table = np.round(np.array(rows) * signs, _DECIMALS)
     table = table[:, ~np.isnan(table).all(axis=0)]
     complete, dominates = ~np.isnan(table).any(axis=1) & (table.shape[1] > 0), dominance(table)
-    names, points = list(readings), {}
-    for at, (name, one) in enumerate(readings.items()):
+    names, points = list(figures), {}
+    for at, (name, one) in enumerate(figures.items()):
         points[name] = Point(
             figures={axis.name: None if isinstance(value := one[axis.name], str) else value for axis in axes},
             reasons={axis.name: value for axis in axes if isinstance(value := one[axis.name], str)},

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli import requirements
+from unveil.cli import model_options
 from unveil.cli.groups import refuse_without
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.model_options import Order, SensitiveColumns
 from unveil.cli.options import (
     ClassNullPolicy,
     Data,
@@ -26,7 +27,6 @@ from unveil.cli.options import (
     give,
 )
 from unveil.cli.pair_options import MatchOptions
-from unveil.cli.requirements import Order, SensitiveColumns
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
 
@@ -90,8 +90,8 @@ class TrialOptions:
         sensitive = inputs.sensitive or ()
         return {
             "person": self.person,
-            "hierarchies": requirements.hierarchies(self.hierarchy, inputs.project, sensitive),
-            "orders": requirements.orders(self.order, inputs.project, sensitive),
+            "hierarchies": model_options.hierarchies(self.hierarchy, inputs.project, sensitive),
+            "orders": model_options.orders(self.order, inputs.project, sensitive),
         }
 
 

@@ -156,14 +156,14 @@ def _presets(_: typer.Context) -> Iterable[str]:
 
 
 def _figures(_: typer.Context) -> Iterable[str]:
-    from unveil.assess.figures import PRIVACY
+    from unveil.assess.release_figures import PRIVACY
     from unveil.models.registry import figure_models
 
     return (*PRIVACY, *figure_models())
 
 
 def _losses(_: typer.Context) -> Iterable[str]:
-    from unveil.assess.figures import LOSSES
+    from unveil.assess.release_figures import LOSSES
 
     return LOSSES
 

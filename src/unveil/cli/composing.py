@@ -7,9 +7,9 @@ from dataclasses import fields
 from typing import Any
 
 from unveil.cli.inputs import Inputs
+from unveil.cli.model_options import ClassModelOptions
 from unveil.cli.options import give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions
-from unveil.cli.requirements import ClassModelOptions
 from unveil.errors import ArgumentError
 
 __all__ = ["composed"]

@@ -126,7 +126,7 @@ class Inputs:
 
     def planned_models(self) -> list[Model]:
         """Return the models that the project asks for."""
-        from unveil.models.requirements import planned_models
+        from unveil.models.requirement_words import planned_models
 
         return planned_models(self.study)
 

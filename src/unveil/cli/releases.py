@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.model_options import SensitiveColumns
 from unveil.cli.options import (
     Data,
     Household,
@@ -23,7 +24,6 @@ from unveil.cli.options import (
     Seed,
     Testing,
 )
-from unveil.cli.requirements import SensitiveColumns
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 from unveil.output import check_replaceable, together
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from unveil.releases import Release
     from unveil.sources.engines.address import Address
 
-__all__ = ["DrawOptions", "FileOptions", "OrderOptions", "ReleaseOptions", "SearchOptions", "TableOptions", "told_written"]
+__all__ = ["DrawOptions", "FileOptions", "OrderOptions", "ReleaseOptions", "SearchOptions", "TableOptions", "announce_written"]
 
 
 def _writable(place: Path | None) -> Path | None:
@@ -166,7 +166,7 @@ class FileOptions:
                 release.write_link(self.link)
             if self.out is not None:
                 release.write(self.out, spreadsheet_safe=self.spreadsheet_safe)
-        told_written([] if self.out is None else [self.out], self.link)
+        announce_written([] if self.out is None else [self.out], self.link)
 
     def options(self) -> dict[str, Any]:
         """Return the arguments of a call; without a place for the release, no record is read unless it has to be."""
@@ -203,7 +203,7 @@ class ReleaseOptions(FileOptions):
             raise ArgumentError("a mechanism needs the records in memory, so the release goes into a file.")
 
 
-def told_written(out: Sequence[Path | Address], link: Path | None) -> None:
+def announce_written(out: Sequence[Path | Address], link: Path | None) -> None:
     """Say what was written."""
     if link is not None:
         sys.stderr.write(f"written: {without_credentials(link)} (keep it private: it undoes the protection)\n")

@@ -11,9 +11,9 @@ import typer
 
 from unveil.cli.completion import offering
 from unveil.cli.inputs import Inputs
+from unveil.cli.model_options import ModelOptions
 from unveil.cli.options import give
-from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, told_written
-from unveil.cli.requirements import ModelOptions
+from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, announce_written
 from unveil.errors import ArgumentError, shown
 from unveil.output import together
 
@@ -135,7 +135,7 @@ def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: 
             made.write(*places, spreadsheet_safe=to.spreadsheet_safe)
         if to.link is not None:
             made.write_link(to.link)
-    told_written(places, to.link)
+    announce_written(places, to.link)
     give(made, as_json=as_json, out=None if release else to.out, spreadsheet_safe=to.spreadsheet_safe)
 
 

@@ -17,8 +17,8 @@ from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from unveil.cli.model_options import ModelOptions
     from unveil.cli.releases import DrawOptions, ReleaseOptions, TableOptions
-    from unveil.cli.requirements import ModelOptions
     from unveil.stream.checkpoint import Checkpoint
     from unveil.stream.release import StreamRelease
 
@@ -134,10 +134,10 @@ class StreamingOptions:
 
 
 def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence[str]) -> dict[str, Any]:
-    from unveil.cli import requirements
+    from unveil.cli import model_options
     from unveil.partitions import Hierarchy
 
-    single = requirements.named_hierarchies(files, key)
+    single = model_options.named_hierarchies(files, key)
     return single if folder is None else Hierarchy.read_folder(folder, [name for name in key if name not in single]) | single
 
 

@@ -99,7 +99,7 @@ class WindowOptions:
 
     def settings(self, plan: Project | None) -> dict[str, Any]:
         """Return the arguments of the window."""
-        from unveil.stream.derived import parse_derived
+        from unveil.stream.derived_columns import parse_derived
 
         sets, sensitive = self.key_sets(plan), self.sensitive or _role(plan, "sensitive")
         columns = [name for one in sets for name in one] + list(sensitive)

@@ -15,8 +15,8 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from unveil.identifiers.chance import Passed, passes
 from unveil.identifiers.column import MOST
+from unveil.identifiers.controls import Passed, passes
 from unveil.identifiers.finding import percent
 from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE, Register
 

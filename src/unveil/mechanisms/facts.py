@@ -141,7 +141,7 @@ FACTS: dict[str, MechanismFacts] = {
         section="-", page="mechanisms/swapping.md",
     ),
     "top_bottom_code": MechanismFacts(
-        home="coding", about="values beyond a limit become the limit", family="masking",
+        home="top_bottom_coding", about="values beyond a limit become the limit", family="masking",
         perturbative=False, drawn=False, data="numbers and orders", counters="identity of the extreme",
         guarantee=_NOTHING, intruder="links 0.948 of people (5 % coded)",
         section="2.5.3", page="mechanisms/top-and-bottom-coding.md",

@@ -238,7 +238,7 @@ def _sortable(column: Any, order: Sequence[Any] | None) -> NDArray[Any]:
 
 
 def _partners(records: int, reach: int, random: np.random.Generator) -> NDArray[np.int64]:
-    from unveil.mechanisms.pairing import near_partners
+    from unveil.mechanisms.rank_swap_kernel import near_partners
 
     return np.asarray(near_partners(reach, random.random(records)))
 

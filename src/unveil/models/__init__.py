@@ -15,7 +15,7 @@ from unveil.models.classes import (
     RecursiveLDiversity,
 )
 from unveil.models.closeness import TCloseness
-from unveil.models.derived import EstimatedKMap, NoAttack
+from unveil.models.derived_k import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
 from unveil.models.present_disclosure import PresentDeltaDisclosure
@@ -60,10 +60,10 @@ OPEN_MODULES = (
     "persons",
     "population",
     "profitability",
-    "redaction",
+    "masked_measurement",
     "required",
     "registry",
-    "requirements",
+    "requirement_words",
     "uniqueness",
 )
 """Modules of this room that others may import from; the rest is its own."""

@@ -17,14 +17,14 @@ from unveil.measures.households import Homes
 from unveil.measures.risk import Vulnerability
 from unveil.measures.units import Unit, people, unit_of
 from unveil.models.base import Measured, Model
+from unveil.models.masked_measurement import masks, redacted
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.measurement_view import view_of
 from unveil.models.orders import Scale
 from unveil.models.population import Population
-from unveil.models.redaction import masks, redacted
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
-from unveil.models.requirements import planned_models
+from unveil.models.requirement_words import planned_models
 from unveil.models.risk_sections import Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View

@@ -25,7 +25,7 @@ from unveil.models.classes import (
     RecursiveLDiversity,
 )
 from unveil.models.closeness import TCloseness
-from unveil.models.derived import EstimatedKMap, NoAttack
+from unveil.models.derived_k import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.orders import Scale
 from unveil.models.population import AverageRisk, DeltaPresence, KMap

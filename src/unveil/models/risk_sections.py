@@ -190,7 +190,7 @@ def uniqueness(
 ) -> Uniqueness:
     """Return sample uniqueness, and what the further inputs allow."""
     alone = classes.among(classes.size <= 1.0)
-    section = Uniqueness(UniqueInSample(alone, alone / classes.number, *_told_apart(classes)))
+    section = Uniqueness(UniqueInSample(alone, alone / classes.number, *_distinction(classes)))
     if population is not None:
         from unveil.measures.individual import simple_uniqueness
 
@@ -241,7 +241,7 @@ def vulnerabilities(classes: Equivalence) -> dict[str, Vulnerability]:
     return {"re_identification": vulnerability_of_records(classes), **by_attribute}
 
 
-def _told_apart(classes: Equivalence) -> tuple[float, float]:
+def _distinction(classes: Equivalence) -> tuple[float, float]:
     """Return how far the key distinguishes records: its values per record, and the share of all pairs that differ."""
     n = classes.own if classes.own.sum() < _COUNTABLE_PAIRS else classes.own.astype(object)
     records = int(n.sum())

@@ -23,7 +23,7 @@ from unveil.models.base import Model
 from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
 from unveil.models.required import completed
-from unveil.models.requirements import planned_models
+from unveil.models.requirement_words import planned_models
 from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.protect.anonymize import anonymize
@@ -33,7 +33,6 @@ from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked,
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
 from unveil.search.checks import hierarchies_of, keys_of, records_of, require_thresholds
-from unveil.search.lattice.budget import budget_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
@@ -44,6 +43,7 @@ from unveil.search.lattice.question import (
     uncovered_levels,
     undefined_figures,
 )
+from unveil.search.lattice.search_limits import budget_of
 from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load

@@ -4,7 +4,7 @@ OPEN_MODULES = (
     "checks",
     "hierarchies",
     "lattice.applied",
-    "lattice.budget",
+    "lattice.search_limits",
     "lattice.choice",
     "lattice.frontier",
     "lattice.generalisation",

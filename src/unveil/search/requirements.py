@@ -34,7 +34,7 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
 from unveil.search.lattice.class_table import ClassTable
-from unveil.search.lattice.closeness_kernel import ruler_of
+from unveil.search.lattice.closeness_kernel import closeness_check_of
 from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.space import Node, SensitiveColumn, Space
 
@@ -122,8 +122,12 @@ class NodeRequirements(Requirements):
     def __init__(self, space: Space, models: Sequence[Model], limit: int) -> None:
         super().__init__(models)
         self._space, self._limit = space, limit
-        self._rulers = (
-            {model: ruler_of(model, space.sensitive[model.sensitive]) for model in self.of_classes if model.sensitive is not None}
+        self._closeness_checks = (
+            {
+                model: closeness_check_of(model, space.sensitive[model.sensitive])
+                for model in self.of_classes
+                if model.sensitive is not None
+            }
             if space.dense
             else {}
         )
@@ -205,9 +209,9 @@ class NodeRequirements(Requirements):
         for model in self.of_classes:
             if not len(classes):
                 return
-            ruler = self._rulers.get(model)
-            if ruler is not None and model.sensitive is not None:
-                ruler.mark(table.n, self._space.held(table, model.sensitive), violating, lasting, self._limit)
+            check = self._closeness_checks.get(model)
+            if check is not None and model.sensitive is not None:
+                check.mark(table.n, self._space.held(table, model.sensitive), violating, lasting, self._limit)
             else:
                 equivalence = equivalence or self._equivalence(node, table, classes)
                 figures = model.by_class(equivalence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unveil.stream.derived import Decimals, GridCell, Hours, Period, Weekday
+from unveil.stream.derived_columns import Decimals, GridCell, Hours, Period, Weekday
 from unveil.stream.figures import KeyFigures, NeedFigure, WindowFigures
 from unveil.stream.release import Publication, StreamRelease, StreamReleased
 from unveil.stream.sequential import Intersection, Seen, intersect_releases
@@ -35,7 +35,7 @@ __all__ = [
 OPEN_MODULES = (
     "alarms",
     "checkpoint",
-    "derived",
+    "derived_columns",
     "figures",
     "metrics",
     "release",

@@ -18,7 +18,7 @@ from unveil.errors import ArgumentError, NullsError, PartitionError, shown
 from unveil.sources import Coded, Data, open_source
 from unveil.sources.coding import require_countable
 from unveil.sources.streams.base import text_of_value
-from unveil.stream.derived import Derived, with_derived
+from unveil.stream.derived_columns import Derived, with_derived
 from unveil.stream.fields import Field
 from unveil.stream.times import NO_TIME, moments_of
 

@@ -28,7 +28,7 @@ from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source, tallied
-from unveil.stream.derived import Derived, with_derived
+from unveil.stream.derived_columns import Derived, with_derived
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

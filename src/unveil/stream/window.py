@@ -22,7 +22,7 @@ from unveil.errors import ArgumentError
 from unveil.measures.kinds import IdentifierKind
 from unveil.project import Need
 from unveil.sources import Data
-from unveil.stream.derived import Derived
+from unveil.stream.derived_columns import Derived
 from unveil.stream.fields import Fields
 from unveil.stream.figures import KeyFigures, NeedFigure, RiskyClass, WindowFigures
 from unveil.stream.measuring import Measures

@@ -275,7 +275,7 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             own = isinstance(release, Study | Project) or is_project(release)
             nulls = None if own else one.nulls
             other = held.enter_context(studied(release, project=beside(release, one), partial=True, nulls=nulls))
-            yield Pair(one, other.told_apart(person), **arguments)
+            yield Pair(one, other.with_person(person), **arguments)
 
 
 def common_policy(original: Study, release: Study) -> str:

@@ -11,8 +11,8 @@ from unveil.partitions import Partition
 from unveil.project import Need, Project
 from unveil.sources import Data, Source, open_source
 from unveil.sources.opening import is_project, open_beside, project_beside
+from unveil.study.counted_tables import Tables
 from unveil.study.study import Study
-from unveil.study.tables import Tables
 
 __all__ = ["Stated", "apart_from", "beside", "open_both", "planned_needs", "said_of", "stated", "study_of"]
 

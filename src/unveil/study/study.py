@@ -17,8 +17,8 @@ from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source
 from unveil.sources.frames import FilledSource
 from unveil.sources.opening import open_data
+from unveil.study.counted_tables import Tables
 from unveil.study.roles import ROLE_ARGUMENTS, Meaning, Roles
-from unveil.study.tables import Tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -294,7 +294,7 @@ class Study:
         _checked_nulls(changes.get("nulls", self.nulls))
         return self._copied({"roles": roles, **changes})
 
-    def told_apart(self, person: str | None) -> Study:
+    def with_person(self, person: str | None) -> Study:
         """Return the study with a column that says whose record it is, if it has that column, which a release may lack."""
         return self.changed(person=person, keep=self.keep or None) if person is not None and person in self.names else self
 

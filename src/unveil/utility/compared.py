@@ -19,7 +19,7 @@ from unveil.sources import Data
 from unveil.sources.alignment import Alignment, align, require_order
 from unveil.sources.microdata import Microdata, open_microdata
 from unveil.study import Study, beside, common_policy, studied
-from unveil.utility.pairing import SideBySide, paired_names, side_by_side
+from unveil.utility.side_by_side import SideBySide, paired_names, side_by_side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

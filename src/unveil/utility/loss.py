@@ -41,8 +41,8 @@ from unveil.utility.granularity import (
 )
 from unveil.utility.loss_sections import CategoricalLoss, ClassFigure, ClassLoss, ClassNumbers, ContinuousLoss, SuppressionLoss
 from unveil.utility.loss_view import view_of
-from unveil.utility.pairing import SideBySide
 from unveil.utility.propensity import pmse as propensity
+from unveil.utility.side_by_side import SideBySide
 from unveil.utility.tasks import Task, Tasks
 from unveil.utility.tasks import tasks as try_tasks
 

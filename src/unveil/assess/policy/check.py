@@ -203,7 +203,7 @@ def _with_persons(study: Study, person: str | None, original: Data | None) -> St
             f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: also give "
             "the original and the correspondence of records: the original says who the persons are."
         )
-    return study if person is None else study.told_apart(person)
+    return study if person is None else study.with_person(person)
 
 
 def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:

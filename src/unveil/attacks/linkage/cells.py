@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from unveil.attacks.linkage.column_values import Records, column_names, column_of, rows_in
 from unveil.attacks.linkage.lines import LinkedAttribute, line_of, middles, ranges_of, within_reach
-from unveil.attacks.linkage.tables import Records, column_names, column_of, rows_in
 from unveil.attributes import Kind, require_columns
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.fitting import fits, kind_of

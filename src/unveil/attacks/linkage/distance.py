@@ -30,11 +30,11 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Intervals, attributes_of, cells_of
+from unveil.attacks.linkage.column_values import Records, column_names, column_of, opened, rows_in, stacked
 from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
 from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
 from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch, slack
-from unveil.attacks.linkage.tables import Records, column_names, column_of, opened, rows_in, stacked
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
 from unveil.run import Progress, in_run, watched

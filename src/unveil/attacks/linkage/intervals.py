@@ -26,8 +26,8 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, attributes_of, cells_of
+from unveil.attacks.linkage.column_values import Records, opened, rows_in
 from unveil.attacks.linkage.rates import share_bounds
-from unveil.attacks.linkage.tables import Records, opened, rows_in
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.tables import coded
+from unveil.attacks.linkage.column_values import coded
 from unveil.attributes import KINDS, Kind
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.partitions import Hierarchy

@@ -15,9 +15,9 @@ from unveil.cli.application import app
 from unveil.cli.composing import composed
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs
+from unveil.cli.model_options import ModelOptions
 from unveil.cli.options import Json, give, pair_of, showing_progress
-from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, told_written
-from unveil.cli.requirements import ModelOptions
+from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, announce_written
 from unveil.cli.steps import MechanismOptions, give_made
 from unveil.cli.streaming import StreamingOptions
 from unveil.credentials import hidden_in_message
@@ -84,7 +84,7 @@ def anonymize(
     if steps:
         return give_made(_made(steps, inputs, search, draws, to), steps, to, as_json=as_json)
     release = _generalised(inputs, required, table, mechanism, (models, search, draws, to))
-    told_written([] if to.out is None else [to.out], to.link)
+    announce_written([] if to.out is None else [to.out], to.link)
     give(release, as_json=as_json, out=None)
     return None if mechanism.pseudonymize else _tell_what_keeps_more(context, release.lost)
 

@@ -11,9 +11,9 @@ from unveil.cli.application import app
 from unveil.cli.completion import beginning, offering
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import ReadingOptions, gather_two
+from unveil.cli.model_options import attackers, named_hierarchies
 from unveil.cli.options import Key, NullPolicy, Person, showing_progress
 from unveil.cli.pair_options import MatchOptions
-from unveil.cli.requirements import attackers, named_hierarchies
 from unveil.cli.steps import settings_of
 from unveil.cli.study_options import AnswerOptions
 from unveil.errors import ArgumentError
@@ -48,7 +48,7 @@ class _AttackedOptions:
 
         one, other = gather_two(self.original, self.release, self.reading)
         if self.person is not None:
-            one, other = one.changed(person=self.person), other.told_apart(self.person)
+            one, other = one.changed(person=self.person), other.with_person(self.person)
         matched = self.match.arguments(one.names)
         covered = named_hierarchies(self.hierarchy, one.names)
         return Pair(one, other, self.key or None, self.sensitive or None, hierarchies=covered, nulls=self.nulls, **matched)

@@ -55,14 +55,14 @@ class _KindOptions:
 
     def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of the call that say so, given the columns of the original."""
-        from unveil.cli import requirements
+        from unveil.cli import model_options
 
         return {
             "key": self.key,
             "continuous": self.continuous,
             "categorical": self.categorical,
-            "orders": requirements.orders(self.order, None, columns),
-            "hierarchies": requirements.named_hierarchies(self.hierarchy, columns),
+            "orders": model_options.orders(self.order, None, columns),
+            "hierarchies": model_options.named_hierarchies(self.hierarchy, columns),
         }
 
 

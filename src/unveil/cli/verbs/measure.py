@@ -11,8 +11,8 @@ from unveil.cli.application import app
 from unveil.cli.completion import offering
 from unveil.cli.groups import grouped
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.model_options import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
-from unveil.cli.requirements import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
 from unveil.cli.study_options import AnswerOptions
 
 if TYPE_CHECKING:

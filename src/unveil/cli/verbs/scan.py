@@ -37,7 +37,7 @@ def scan(
 
     study = options.study()
     kept = default_place(study.place) if resume and checkpoint is None else checkpoint
-    with _told_what_is_kept(kept), showing_progress():
+    with _saying_what_is_kept(kept), showing_progress():
         result = scan_subsets(
             study, sensitive=study.sensitive or None, max_size=max_size, threads=threads, checkpoint=kept, resume=resume
         )
@@ -45,7 +45,7 @@ def scan(
 
 
 @contextmanager
-def _told_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
+def _saying_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
     """Say with an interrupt that the checkpoint is there, if it is."""
 
     def kept() -> str:

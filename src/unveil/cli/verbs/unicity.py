@@ -57,7 +57,7 @@ def unicity(options: _Points, drawn: _Draws, answer: EvidenceOptions) -> None:
 
 
 def _measured(options: _Points, drawn: _Draws) -> Unicity:
-    from unveil.stream.derived import parse_derived
+    from unveil.stream.derived_columns import parse_derived
     from unveil.stream.unicity import unicity
 
     roles = NamedRoles(partition=options.partition, person=options.person)

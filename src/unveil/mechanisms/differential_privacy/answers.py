@@ -8,7 +8,7 @@ from typing import Any
 
 from unveil.attributes import in_line
 from unveil.mechanisms.differential_privacy.budget import Spent
-from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.numbers import number
 

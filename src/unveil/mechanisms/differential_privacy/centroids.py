@@ -17,7 +17,7 @@ from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
-from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release

@@ -22,7 +22,7 @@ from unveil.mechanisms.differential_privacy.accounting import (
     PrivacyLoss,
     composed_epsilon,
 )
-from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.results import Figure, Result, Table, View
 from unveil.results.numbers import counted
 

@@ -18,7 +18,7 @@ from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_domain, places
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
-from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.mechanisms.door import heeds_study
 from unveil.run import watched
 from unveil.sources.microdata import Microdata

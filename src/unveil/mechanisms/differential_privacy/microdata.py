@@ -20,8 +20,8 @@ from unveil.mechanisms.differential_privacy.answers import answer_notes
 from unveil.mechanisms.differential_privacy.budget import Budget, Spent, concentrated
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.marginals import Placed
+from unveil.mechanisms.differential_privacy.protected_unit import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.differential_privacy.selection import NoisyTable, NoisyTables, select
-from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release

@@ -23,7 +23,7 @@ from unveil.mechanisms.differential_privacy.answers import Private, answer_notes
 from unveil.mechanisms.differential_privacy.budget import FOR_ONE_NUMBER, WHOLE, Budget, Spent, noisy
 from unveil.mechanisms.differential_privacy.domains import checked_bounds, checked_domain, places, require_labels
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
-from unveil.mechanisms.differential_privacy.units import Unit
+from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.mechanisms.door import heeds_study
 from unveil.sources.microdata import open_microdata
 

@@ -16,7 +16,7 @@ from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
-from unveil.mechanisms.differential_privacy.units import Unit, chance_of_test, notes_of_test
+from unveil.mechanisms.differential_privacy.protected_unit import Unit, chance_of_test, notes_of_test
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.partitions import Partition, PartitionSpec

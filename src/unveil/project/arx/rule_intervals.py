@@ -134,7 +134,7 @@ class IntervalRule:
                 names[low, high] = f"<{write(high)}" if low is None else f">={write(low)}"
             elif (low, high) not in names:
                 names[low, high] = label.of([write(low), write(high)], self.kind)
-        unlike = told_apart([names[low, high] for low, high, _ in groups], [(low, high) for low, high, _ in groups])
+        unlike = numbered_twins([names[low, high] for low, high, _ in groups], [(low, high) for low, high, _ in groups])
         return list(unlike)
 
     def _next(self) -> IntervalRule | None:
@@ -160,7 +160,7 @@ class IntervalRule:
                 return
 
 
-def told_apart(labels: Sequence[str], groups: Sequence[Any]) -> Iterator[str]:
+def numbered_twins(labels: Sequence[str], groups: Sequence[Any]) -> Iterator[str]:
     """Yield every label, with a number if another group has it already."""
     known: dict[str, dict[Any, str]] = {}
     for label, group in zip(labels, groups, strict=True):

@@ -16,7 +16,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders.base import Builder, read_all
 from unveil.partitions.matching import text_of
 from unveil.partitions.rules import at
-from unveil.project.arx.rule_intervals import LevelGroup, told_apart
+from unveil.project.arx.rule_intervals import LevelGroup, numbered_twins
 from unveil.project.arx.rule_types import ArxType, DateType, TextType, date_text
 
 __all__ = ["ArxRule", "DateRule", "OrderRule", "PriorityRule", "RedactionRule", "RuleKind"]
@@ -81,7 +81,7 @@ class OrderRule:
             if not level or (levels and len(groups) == 1):
                 break
             groups, names = _gathered(groups, level, self.kind)
-            name_of = {text: name for group, name in zip(groups, told_apart(names, groups), strict=True) for text in group}
+            name_of = {text: name for group, name in zip(groups, numbered_twins(names, groups), strict=True) for text in group}
             levels.append([name_of[text] for text in texts])
         return [*levels, [_ROOT] * len(texts)] if len(groups) > 1 else levels
 

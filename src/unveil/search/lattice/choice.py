@@ -14,11 +14,11 @@ from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
 from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
-from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import SearchResult, search
 from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, targets_of
 from unveil.search.lattice.payoffs import class_payoffs
+from unveil.search.lattice.search_limits import SearchBudget
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
 from unveil.search.requirements import NodeRequirements

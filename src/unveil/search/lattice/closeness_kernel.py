@@ -25,11 +25,11 @@ from unveil.search.lattice.space import SensitiveColumn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Ruler", "ruler_of"]
+__all__ = ["ClosenessCheck", "closeness_check_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ruler:
+class ClosenessCheck:
     """A distance, and how large it may be.
 
     Attributes
@@ -53,8 +53,8 @@ class Ruler:
     gaps: NDArray[np.float64]
     farthest: float = 0.0
 
-    def with_farthest(self) -> Ruler:
-        """Return the ruler with the largest distance that a class can have; the distance is convex, so that is at a corner."""
+    def with_farthest(self) -> ClosenessCheck:
+        """Return the check with the largest distance that a class can have; the distance is convex, so that is at a corner."""
         values = len(self.share)
         size, lasting = np.ones(values, dtype=np.int64), np.zeros(values)
         far = np.empty(values)
@@ -74,14 +74,16 @@ class Ruler:
         )  # fmt: skip
 
 
-def ruler_of(model: Model, sensitive: SensitiveColumn) -> Ruler | None:
-    """Return the ruler of a model that bounds an earth mover distance; None for any other."""
+def closeness_check_of(model: Model, sensitive: SensitiveColumn) -> ClosenessCheck | None:
+    """Return the check of a model that bounds an earth mover distance; None for any other."""
     if model.threshold is None:
         return None
     distance = model.earth_mover(sensitive.values)
     if distance is None:
         return None
-    return Ruler(model.threshold + TOLERANCE, sensitive.share, distance.groups, distance.order, distance.gaps).with_farthest()
+    return ClosenessCheck(
+        model.threshold + TOLERANCE, sensitive.share, distance.groups, distance.order, distance.gaps
+    ).with_farthest()
 
 
 @compiled

@@ -14,8 +14,8 @@ import numpy as np
 
 from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import mean
+from unveil.search.lattice.node_places import lowest_first
 from unveil.search.lattice.node_rates import DECIMALS
-from unveil.search.lattice.places import lowest_first
 from unveil.search.lattice.space import Node
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import Model
 from unveil.partitions.levels import Levels
 from unveil.search.lattice.applied import applied, suppressed_classes
-from unveil.search.lattice.budget import SearchBudget
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import search
 from unveil.search.lattice.objectives import objective_of
+from unveil.search.lattice.search_limits import SearchBudget
 from unveil.search.lattice.space import KeyAttribute, Node, SensitiveColumn, Space
 from unveil.search.request import Request
 from unveil.search.requirements import NodeRequirements
@@ -77,7 +77,7 @@ class _RequirementsOfPart(NodeRequirements):
 
     def __init__(self, space: Space, models: Sequence[Model], limit: int, whole: Mapping[str, SensitiveColumn]) -> None:
         super().__init__(space, models, limit)
-        self._rulers = {}  # these know only the shares within the part
+        self._closeness_checks = {}  # these know only the shares within the part
         self._whole = whole
         self._places = {name: places_among(one.values, space.sensitive[name].values) for name, one in whole.items()}
 

@@ -235,7 +235,7 @@ def _standard_input() -> bytes | str:
         stream = sys.stdin.buffer
         key = (stream,)
         if key not in _held:
-            with _told_after(0.0 if sys.stdin.isatty() else None, "standard input is read; end it with Ctrl-D"):
+            with _announced_after(0.0 if sys.stdin.isatty() else None, "standard input is read; end it with Ctrl-D"):
                 _held[key] = _kept(stream, "standard input")
     except (AttributeError, ValueError, OSError) as error:
         if isinstance(error, OutputError):
@@ -249,7 +249,7 @@ def _piped(path: str, place: str, status: os.stat_result) -> bytes | str:
     if key not in _held:
         try:
             with ExitStack() as opened:
-                with _told_after(_PATIENCE, f"waiting for a writer of the pipe {place}"):
+                with _announced_after(_PATIENCE, f"waiting for a writer of the pipe {place}"):
                     stream = opened.enter_context(Path(path).open("rb", buffering=0))
                 _held[key] = _kept(stream, place)
         except OSError as error:
@@ -284,7 +284,7 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
 
 
 @contextmanager
-def _told_after(seconds: float | None, what: str) -> Iterator[None]:
+def _announced_after(seconds: float | None, what: str) -> Iterator[None]:
     """Say what is being waited for if the block lasts longer than this; None: never."""
     if seconds is None:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from unveil.errors import DataFileError
-from unveil.sources.files.records import records
+from unveil.sources.files.fields import records
 
 __all__ = ["separator_in"]
 

@@ -24,7 +24,7 @@ from unveil.models.classes import (
     RecursiveLDiversity,
 )
 from unveil.models.closeness import DISTANCES, Distance, TCloseness
-from unveil.models.derived import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
+from unveil.models.derived_k import CELL_ESTIMATORS, CellEstimator, EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
 from unveil.models.population import ATTACKERS, Attacker, AverageRisk, DeltaPresence, KMap
 from unveil.models.present_disclosure import PresentDeltaDisclosure

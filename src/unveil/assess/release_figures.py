@@ -24,9 +24,9 @@ from unveil.utility.propensity import pmse
 from unveil.utility.tasks import Task
 from unveil.utility.tasks import tasks as try_tasks
 
-__all__ = ["LOSSES", "MEANING", "PRIVACY", "Axis", "ComparedRelease", "FigureRequest", "Pairing", "Readings", "Shared"]
+__all__ = ["LOSSES", "MEANING", "PRIVACY", "Axis", "ComparedRelease", "FigureRequest", "FigureValues", "Pairing", "Shared"]
 
-Readings: TypeAlias = dict[str, float | str]
+FigureValues: TypeAlias = dict[str, float | str]
 """Figures by name; a text in place of a figure is the reason why there is none."""
 
 PRIVACY: Mapping[str, bool] = {"prosecutor": False, "k": True, "l": True, "t": False, "attack": False}
@@ -231,20 +231,20 @@ class FigureRequest:
             raise ArgumentError(f"two figures are called {shown(doubled[0])}; give each a name of its own.")
         return tuple(axes)
 
-    def of_original(self, original: Study) -> Readings:
+    def of_original(self, original: Study) -> FigureValues:
         """Return the figures of the original itself, except those that need an attack or a model; its losses are 0."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         itself = ComparedRelease(original, original, Shared((), (), ()), {}, self.sensitive)
-        readings = _guarded(models, lambda: self._models(itself)) if models else {}
-        readings |= _guarded([need.name for need in self.needs], lambda: self._needs(itself)) if self.needs else {}
-        readings |= dict.fromkeys((name for name in self.losses if name not in _NOT_FROM_ZERO), 0.0)
-        return readings
+        figures = _guarded(models, lambda: self._models(itself)) if models else {}
+        figures |= _guarded([need.name for need in self.needs], lambda: self._needs(itself)) if self.needs else {}
+        figures |= dict.fromkeys((name for name in self.losses if name not in _NOT_FROM_ZERO), 0.0)
+        return figures
 
-    def readings(self, name: str, pair: ComparedRelease) -> Readings:
+    def figures_of(self, name: str, pair: ComparedRelease) -> FigureValues:
         """Measure one release; its name is a stage of the work, each figure a step."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         against = [name for name in self.losses if name != "pmse"]
-        groups: list[tuple[list[str], Callable[[], Readings]]] = [
+        groups: list[tuple[list[str], Callable[[], FigureValues]]] = [
             (models, lambda: self._models(pair)),
             (["attack"] if "attack" in self.privacy else [], lambda: self._attack(pair)),
             ([need.name for need in self.needs], lambda: self._needs(pair)),
@@ -253,30 +253,30 @@ class FigureRequest:
             (["pmse"] if "pmse" in self.losses else [], lambda: self._pmse(pair)),
         ]
         total = sum(len(names) for names, _ in groups)
-        readings: Readings = {}
+        figures: FigureValues = {}
         run = active_run()
         for names, read in groups:
             if names:
-                run.at(name, len(readings), total)
-                readings |= _guarded(names, read)
+                run.at(name, len(figures), total)
+                figures |= _guarded(names, read)
         run.at(name, total, total)
-        return readings
+        return figures
 
     def _places(self, name: str) -> list[str]:
         return [f"{name} of {sensitive}" for sensitive in self.sensitive] if _about_sensitive(name) else [name]
 
-    def _models(self, pair: ComparedRelease) -> Readings:
+    def _models(self, pair: ComparedRelease) -> FigureValues:
         measured = measured_study(pair.filled(sensitive=False).changed(key=self.keys, sensitive=self.sensitive), MeasureOptions())
-        readings: Readings = {"prosecutor": float(measured.risk["prosecutor"]["average"])}
+        figures: FigureValues = {"prosecutor": float(measured.risk["prosecutor"]["average"])}
         for name in self.privacy:
             model, *distance = _MODELS.get(name, (name,))
             if _about_sensitive(name):
-                readings |= {f"{name} of {one}": _value(measured, model, one, *distance) for one in self.sensitive}
+                figures |= {f"{name} of {one}": _value(measured, model, one, *distance) for one in self.sensitive}
             elif rule_model(model) is not None:
-                readings[name] = _value(measured, model)
-        return readings
+                figures[name] = _value(measured, model)
+        return figures
 
-    def _attack(self, pair: ComparedRelease) -> Readings:
+    def _attack(self, pair: ComparedRelease) -> FigureValues:
         tables = pair.original, pair.filled(sensitive=False)
         overall = attack(
             *tables, self.keys, self.sensitive or None, **pair.aligned, link_records=False, seed=self.seed, partitions={}
@@ -286,23 +286,23 @@ class FigureRequest:
             return {"attack": f"the risk of the {listed(missing)} attack is undefined, so there is no global one"}
         return {"attack": 1.0 - overall["overall_information_loss"]}
 
-    def _needs(self, pair: ComparedRelease) -> Readings:
+    def _needs(self, pair: ComparedRelease) -> FigureValues:
         served = utility(pair.filled(sensitive=True), self.needs).needs
         return {name: _or_reason(one.degree, one.reason) for name, one in served.items()}
 
-    def _tasks(self, name: str, pair: ComparedRelease) -> Readings:
+    def _tasks(self, name: str, pair: ComparedRelease) -> FigureValues:
         tables = pair.original.held(), pair.filled(sensitive=True).held()
         steps = active_run().under(f"{name}: tasks")
         scores = try_tasks(
             *tables, self.tasks, **pair.aligned, folds=self.folds, sample=self.sample, seed=self.seed, progress=steps
         )
-        readings: Readings = {}
+        figures: FigureValues = {}
         for task, one in scores.tasks.items():
             best = one.best()
-            readings[task] = _or_reason(None if best is None else best.release.mean, one.reason)
-        return readings
+            figures[task] = _or_reason(None if best is None else best.release.mean, one.reason)
+        return figures
 
-    def _losses(self, pair: ComparedRelease, names: Sequence[str]) -> Readings:
+    def _losses(self, pair: ComparedRelease, names: Sequence[str]) -> FigureValues:
         identity = pair.aligned.get("id")
         if not any(pair.aligned.values()):  # the records need not be read
             raise ArgumentError.no_correspondence()
@@ -313,7 +313,7 @@ class FigureRequest:
         answer = loss(*tables, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed).to_dict()
         return {name: _found(answer, LOSSES[name]) for name in names}
 
-    def _pmse(self, pair: ComparedRelease) -> Readings:
+    def _pmse(self, pair: ComparedRelease) -> FigureValues:
         tables = pair.original.held(), pair.release.held()
         return {"pmse": pmse(*tables, pair.shared.everywhere, sample=self.sample, seed=self.seed).value}
 
@@ -332,15 +332,15 @@ def _side(name: str) -> tuple[bool, str]:
     return kind.safe_is_high, f"{kind.label or name}, of the class that decides"
 
 
-def _guarded(names: Sequence[str], read: Callable[[], Readings]) -> Readings:
+def _guarded(names: Sequence[str], read: Callable[[], FigureValues]) -> FigureValues:
     """Read figures; if they are not available, return the reason for each. A missing optional part is raised: it is no figure."""
     try:
-        readings = read()
+        figures = read()
     except MissingExtraError:
         raise
     except UnveilError as problem:
         return dict.fromkeys(names, str(problem))
-    return {name: readings[name] for name in names}
+    return {name: figures[name] for name in names}
 
 
 def _found(answer: Any, place: Sequence[str]) -> float | str:
