@@ -12,7 +12,7 @@ import pytest
 import unveil
 from unveil import mechanisms
 from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError, UnveilError
-from unveil.models import KAnonymity, KMap
+from unveil.models import DistinctLDiversity, KAnonymity, KMap
 
 PEOPLE = pl.DataFrame(
     {
@@ -366,3 +366,26 @@ def test_populations_and_controls_are_read_as_the_project_says(said: Path) -> No
     assert all(one == risks[0] for one in risks)
     attacked = unveil.attack(said, "release.csv", external="release.csv", same_order=True)
     assert attacked.identity.to_dict()["grey_box"]["common"] == ["zip", "grade"]
+
+
+def test_calls_that_go_by_values_refuse_a_study_of_blocks() -> None:
+    table = pl.DataFrame({"sex": ["F"] * 8 + ["M"] * 8, "ill": ["flu", "cold", "hiv", "aids"] * 4})
+    study = unveil.Study(table, key="sex", sensitive="ill", partitions={"ill": [["flu", "cold"], ["hiv", "aids"]]})
+    calls: list[Callable[[], Any]] = [
+        lambda: unveil.anonymize(study, "sex", [DistinctLDiversity("ill", 3)]),
+        lambda: unveil.check(study, {"distinct_l_diversity": 3}),
+        lambda: unveil.utility(study, unveil.Need("n", target="ill", given="sex")),
+        lambda: unveil.table(study, ["sex", "ill"]),
+    ]
+    for call in calls:
+        with pytest.raises(ArgumentError, match="reads ill by semantic partitions"):
+            call()
+    assert unveil.measure(study, models=[DistinctLDiversity("ill", 3)]).met is False
+    assert unveil.check(study.changed(partitions={}), {"distinct_l_diversity": 3}).outcomes[0].value == 4
+
+
+def test_a_rate_says_how_it_treated_nulls() -> None:
+    table = pl.DataFrame({"sex": ["F", None, "M", "M"], "ill": ["a", "b", "a", "b"]})
+    study = unveil.Study(table, key="sex", sensitive="ill", nulls="wildcard")
+    assert unveil.discrimination_rate(study).made.nulls == "category"
+    assert unveil.scan(study).made.nulls == "category"

@@ -297,7 +297,7 @@ def counted_rate(
         counts = count_table(table if sensitive else _with_weight_column(table, table.weights), blocks)
     made = Provenance(
         records=counts.records,
-        nulls=study.nulls,
+        nulls=study.policy,
         dropped=table.dropped,
         key=tuple(keys),
         sensitive=tuple(sensitive),

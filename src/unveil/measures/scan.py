@@ -235,7 +235,7 @@ def scanned(study: Study, max_size: int | None, way: _Way) -> Scan:
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
     made = Provenance(
         records=counts.records,
-        nulls=study.nulls,
+        nulls=study.policy,
         dropped=dropped,
         key=keys,
         sensitive=sensitive,
@@ -270,7 +270,7 @@ def _checkpoint(
         return None
     question: dict[str, Any] = {"key": list(study.key), "sensitive": list(study.sensitive), "max_size": max_size}
     blocks = study.blocks((*study.key, *study.sensitive))
-    question |= {"nulls": study.nulls, "weights": study.weights}
+    question |= {"nulls": study.policy, "weights": study.weights}
     question |= {"partitions": jsonable({name: block.to_dict() for name, block in blocks.items()}), "version": __version__}
     data = Path(study.place)
     if data.is_file():

@@ -37,7 +37,7 @@ from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata, standing_of
-from unveil.study import CodedColumns, Stated, stated
+from unveil.study import CodedColumns, Stated, require_values, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,7 +207,9 @@ def stated_of(data: Data, attributes: Names | Hierarchies, models: Sequence[Mode
     keys = keys_of(attributes)
     if isinstance(attributes, Mapping):
         said["hierarchies"] = {**(said.get("hierarchies") or {}), **attributes}
-    return stated(data, [*keys, *sensitive_of(models, keys)], **said)
+    columns = [*keys, *sensitive_of(models, keys)]
+    require_values(data, columns)
+    return stated(data, columns, **said)
 
 
 def request_of(

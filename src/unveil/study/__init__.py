@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
 from unveil.study.counting import count
-from unveil.study.statements import Stated, apart_from, beside, open_both, planned_needs, said_of, stated, study_of
+from unveil.study.statements import (
+    Stated,
+    apart_from,
+    beside,
+    open_both,
+    planned_needs,
+    require_values,
+    said_of,
+    stated,
+    study_of,
+)
 from unveil.study.study import Study, studied
 
 if TYPE_CHECKING:
@@ -31,6 +41,7 @@ __all__ = [
     "open_both",
     "paired",
     "planned_needs",
+    "require_values",
     "said_of",
     "stated",
     "studied",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unveil.attributes import Nulls, checked_nulls
+from unveil.errors import ArgumentError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
 from unveil.sources import Data, Source, open_source
@@ -14,7 +15,7 @@ from unveil.sources.opening import is_project, open_beside, project_beside
 from unveil.study.counted_tables import Tables
 from unveil.study.study import Study
 
-__all__ = ["Stated", "apart_from", "beside", "open_both", "planned_needs", "said_of", "stated", "study_of"]
+__all__ = ["Stated", "apart_from", "beside", "open_both", "planned_needs", "require_values", "said_of", "stated", "study_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,16 @@ def said_of(records: Source, study: Study) -> Study:
     """Return what a study says, said of other records, such as those that a step made of its own; what is gone has no role."""
     changes = {"source": records, "roles": study.roles.within(records.names), "_tables": Tables(records)}
     return study._copied(changes)  # noqa: SLF001 - our own
+
+
+def require_values(data: Any, columns: Sequence[str]) -> None:
+    """Refuse a study that reads columns by semantic partitions, for a call that judges or changes the values as they are."""
+    blocks = data.blocks(columns) if isinstance(data, Study) else {}
+    if blocks:
+        raise ArgumentError(
+            f"the study reads {listed(blocks)} by semantic partitions, and this call goes by the values themselves; recode the "
+            "data, or give study.changed(partitions={})."
+        )
 
 
 def stated(

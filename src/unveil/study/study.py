@@ -49,7 +49,7 @@ class Study:
     kinds
         By column: "nominal", "ordinal" or "continuous".
     partitions
-        Semantic partitions by column: the column's values are replaced by their blocks wherever they are counted.
+        Semantic partitions by column: measures count blocks in place of values. Calls that go by the values refuse them.
     hierarchies, orders
         Generalisation hierarchies by column (or their files), and values by column from lowest to highest.
     nulls

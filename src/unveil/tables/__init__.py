@@ -51,7 +51,6 @@ __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
 OPEN_MODULES = (
     "attacks",
     "build",
-    "classification",
     "comparison",
     "crosstab",
     "crosstable",

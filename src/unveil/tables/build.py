@@ -18,7 +18,7 @@ from unveil.results import Provenance
 from unveil.run import watched
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import Contribution, Contributions, Holdings, amounts, holdings
-from unveil.study import stated, study_of
+from unveil.study import require_values, stated, study_of
 from unveil.tables.cell_amounts import TableRows
 from unveil.tables.cells import rolled_up, shape_of
 from unveil.tables.classification import TOTAL, Classification
@@ -101,6 +101,7 @@ def table(  # noqa: PLR0913 - a public door
         weights = study.weights
     columns = _columns(names, value, holding, request, weights)
     checked_count("top", top, least=1, most=100)
+    require_values(data, columns)
     source, policy = open_source(data), stated(data, names, nulls=nulls).nulls
     with source.held():  # all queries see the same records, if the engine guarantees that
         there = _amounts_at_source(data, source, names, Contribution(value, weights, holding, request), top, policy)

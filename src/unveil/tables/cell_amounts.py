@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["CellAmounts", "TableRows"]
+__all__ = ["CellContents", "TableRows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellAmounts:
+class CellContents:
     """What the cells of a table, margins included, contain besides their records; the fields as in `CrossTable`."""
 
     units: NDArray[np.int64]
@@ -109,7 +109,7 @@ class TableRows:
         whole = amounts.dtype.kind in "iu"
         return (np.rint(sums).astype(np.int64) if whole else sums).reshape(shape)
 
-    def amounts(self, there: Contributions | Holdings | None, top: int) -> CellAmounts:
+    def amounts(self, there: Contributions | Holdings | None, top: int) -> CellContents:
         """Return the amounts of all cells, from the rows or from an engine."""
         if isinstance(there, Holdings):
             return self.by_engine(there, top)
@@ -117,13 +117,13 @@ class TableRows:
             return self.by_amounts(there)
         return self.by_record(top) if self.holder is None else self.by_holding(top)
 
-    def by_record(self, top: int) -> CellAmounts:
+    def by_record(self, top: int) -> CellContents:
         """Return the amounts of all cells if every record is a contributor."""
         inner_n = self.summed(self.n)
         n = rolled_up(self.dimensions, inner_n).ravel()
         holder = alone_in(self.dimensions, inner_n)
         if self.x is None:
-            return CellAmounts(n, holder)
+            return CellContents(n, holder)
         inner = self._largest(self.cell, np.abs(self.x), self.n, top)
         tops = largest(self.dimensions, inner).reshape(-1, top)
         requests = None
@@ -132,9 +132,9 @@ class TableRows:
             requests = largest(self.dimensions, mine).ravel()
         value = rolled_up(self.dimensions, self.summed(self.x * self.n)).ravel()
         size = rolled_up(self.dimensions, self.summed(np.abs(self.x) * self.n)).ravel()
-        return CellAmounts(n, holder, value, size, tops, requests)
+        return CellContents(n, holder, value, size, tops, requests)
 
-    def by_amounts(self, there: Contributions) -> CellAmounts:
+    def by_amounts(self, there: Contributions) -> CellContents:
         """Return the amounts of all cells from those that were computed at the source for the inner ones."""
         known = self.by_record(1)
         shape = tuple(len(one.leaves) for one in self.dimensions)
@@ -146,9 +146,9 @@ class TableRows:
         value = rolled_up(self.dimensions, self.summed(there.total)).ravel()
         size = rolled_up(self.dimensions, self.summed(there.size)).ravel()
         requests = None if there.asked is None else over_all(there.asked[:, None]).ravel()
-        return CellAmounts(known.units, known.holder, value, size, over_all(there.top), requests)
+        return CellContents(known.units, known.holder, value, size, over_all(there.top), requests)
 
-    def by_engine(self, there: Holdings, top: int) -> CellAmounts:
+    def by_engine(self, there: Holdings, top: int) -> CellContents:
         """Return the amounts of all cells as computed by an engine, which knows the contributors."""
         above = []
         for dimension, leaves, ranks in zip(self.dimensions, self.leaves, there.ranks, strict=True):
@@ -167,7 +167,7 @@ class TableRows:
 
         if not np.array_equal(placed(cells.n), rolled_up(self.dimensions, self.summed(self.n)).ravel()):
             raise DataChangedError.while_counted(there.source.place)
-        found = CellAmounts(placed(cells.units), placed(cells.holder, -1))
+        found = CellContents(placed(cells.units), placed(cells.holder, -1))
         if there.what.value is not None or there.what.weights is not None:
             found = replace(found, value=placed(cells.total), size=placed(cells.size), top=placed(cells.top))
         return found if there.what.request is None else replace(found, asked=placed(cells.asked))
@@ -178,7 +178,7 @@ class TableRows:
         times = np.minimum(n, top)
         return ranked(np.repeat(cell, times), np.repeat(size, times), int(np.prod(shape)), top).reshape(*shape, top)
 
-    def by_holding(self, top: int) -> CellAmounts:
+    def by_holding(self, top: int) -> CellContents:
         """Return the amounts of all cells if several records may belong to one contributor.
 
         A contributor may lie in several inner cells, so each cell, including margins, is first summed by contributor.
@@ -194,7 +194,7 @@ class TableRows:
         holder = np.full(size, -1, dtype=np.int64)
         alone = units[cells] == 1
         holder[cells[alone]] = holders[alone]
-        found = CellAmounts(units.astype(np.int64), holder)
+        found = CellContents(units.astype(np.int64), holder)
         if self.x is not None:
             found = replace(
                 found,

@@ -26,7 +26,7 @@ from unveil.results.masked_rows import masked_parts
 from unveil.results.masking import SMALL
 from unveil.results.numbers import counted
 from unveil.sources import CodedTable, Data
-from unveil.study import Study, planned_needs, studied
+from unveil.study import Study, planned_needs, require_values, studied
 
 __all__ = ["Served", "Utility", "served_by", "utility"]
 
@@ -213,6 +213,7 @@ def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: st
     with studied(data, nulls=nulls) as study:
         wanted = [needs] if isinstance(needs, Need) else list(planned_needs(study) if needs is None else needs)
         _check(wanted)
+        require_values(study, [name for need in wanted for name in (need.target, *need.given)])
         return served_by(study, wanted)
 
 
@@ -226,7 +227,7 @@ def served_by(study: Study, needs: Sequence[Need]) -> Utility:
         uncountable = _uncountable(study, wanted)
         table = _table(study, [name for name in wanted if name not in uncountable])
     served = {need.name: _served(table, study.names, need, uncountable) for need in needs}
-    return Utility(served, Provenance(table.records, study.nulls, table.dropped, version=__version__))
+    return Utility(served, Provenance(table.records, study.policy, table.dropped, version=__version__))
 
 
 def _check(needs: Sequence[Any]) -> None:

@@ -34,7 +34,7 @@ from unveil.results.numbers import counted, numbered
 from unveil.run import Progress, in_run
 from unveil.sources import Data, open_source
 from unveil.sources.opening import is_project
-from unveil.study import Study, studied
+from unveil.study import Study, require_values, studied
 
 __all__ = ["AnyPolicy", "check", "policy_of"]
 
@@ -147,11 +147,11 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep, "nulls": nulls}
     said |= {"hierarchies": hierarchies, "orders": orders, "project": plan or (None if own else home)}
     with studied(release, partial=True, **said) as opened:
+        require_values(opened, opened.names)
         study = _with_persons(opened, person, original)
         rules = naming_nobody(rules, study.keep)
         on_trial, assumed = _sides(study, rules)
-        pairing = {"id": id, "link": link, "same_order": same_order, "mapping": mapping}
-        pairing["key"] = None if assumed else on_trial.key
+        pairing = {"id": id, "link": link, "same_order": same_order, "mapping": mapping, "key": None if assumed else on_trial.key}
         paired = None if original is None else Original(original, pairing, seed, person, control)
         case = Case(on_trial, paired, any(rule.name == "linkage" for rule in rules), _record(release, record))
         places = _places(case, study, record, original, baseline)
