@@ -30,7 +30,7 @@ HOMES = (
     "mechanisms.microaggregation.kernels",
     "mechanisms.microaggregation.refine_kernels",
     "mechanisms.microaggregation.tree_kernels",
-    "mechanisms.pairing",
+    "mechanisms.rank_swap_kernel",
     "queries.modular",
     "search.lattice.box_kernels",
     "search.lattice.closeness_kernel",

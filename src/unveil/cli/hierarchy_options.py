@@ -27,7 +27,7 @@ class RuleOptions:
     )
     origin: Annotated[str | None, typer.Option(metavar="X", help="Where an interval begins; default: 0.")] = None
     bottom: Annotated[str | None, typer.Option(metavar="X", help="All values below it form one group.")] = None
-    top: Annotated[str | None, typer.Option(metavar="X", help="All values from it on form one group.")] = None
+    top: Annotated[str | None, typer.Option(metavar="X", help="All values from this one on form one group.")] = None
     groups: Annotated[str | None, typer.Option(metavar="N1,N2,...", help="Groups of this many neighbours, from few to many.")] = (
         None
     )

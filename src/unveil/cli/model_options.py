@@ -110,7 +110,7 @@ Profitable = Annotated[
     typer.Option(
         "--profitable",
         metavar="BENEFIT:LOSS:GAIN:COST",
-        help="Require that publishing pays for every class; with :journalist at the end, attacked through the population.",
+        help="Require that publishing every class pays off; end with :journalist for an attacker who uses the population.",
     ),
 ]
 Presence = Annotated[

@@ -159,7 +159,7 @@ KeyFile = Annotated[
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="A secret key: the answer then holds the HMAC of its input files.",
+        help="A file with a secret key; the answer then holds an HMAC of each input file.",
         callback=_usable,
     ),
 ]

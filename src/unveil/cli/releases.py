@@ -93,7 +93,7 @@ class SearchOptions:
         float | None, typer.Option("--time-limit", metavar="SECONDS", help="When to stop searching, and return the best so far.")
     ] = None
     node_limit: Annotated[
-        int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more generalisations than this.")
+        int | None, typer.Option("--node-limit", min=1, metavar="N", help="Look at no more than N generalisations.")
     ] = None
 
     def options(self, inputs: Inputs) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class MechanismOptions:
         typer.Option(
             "--mechanism",
             metavar="MECHANISM|any",
-            help="Protect by this instead of generalisation: microaggregate, pram, ...; any: the best.",
+            help="The mechanism to use instead of generalisation: microaggregate, pram, ...; any: whichever is best.",
         ),
     ] = None
     need: Annotated[

@@ -59,7 +59,8 @@ class WindowOptions:
         str | None, typer.Option("--every", metavar="N|TIME", help="When figures are due; default: ten times per window.")
     ] = None
     time: Annotated[
-        str | None, typer.Option("--time", metavar="COLUMN", help="The records' own times; a window by time needs it.")
+        str | None,
+        typer.Option("--time", metavar="COLUMN", help="The column with the records' own times; a window by time needs it."),
     ] = None
     lateness: Annotated[str, typer.Option(metavar="TIME", help="How late a record may come and still count.")] = "0s"
     late: Annotated[str, typer.Option(metavar="drop|add", help="What happens to later ones: drop, or add from then on.")] = "drop"

@@ -83,7 +83,7 @@ class _RiskOptions:
         typer.Option(
             "--loglinear",
             metavar="MODEL",
-            help="Log-linear population uniqueness: 1, 2, search or a formula 'a * b + c'; pml: or ce: before it: by --weights.",
+            help="Log-linear population uniqueness: 1, 2, search or a formula 'a * b + c'; pml: or ce: before it fits weights.",
             autocompletion=offering("1", "2", "search"),
         ),
     ] = None

@@ -59,9 +59,9 @@ class _LedgerOptions:
         str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The budget of a new shared ledger.")
     ] = None
     verify: Annotated[bool, typer.Option("--verify-ledger", help="Check the ledger's chain, and print its head.")] = False
-    head: Annotated[str | None, typer.Option("--head", metavar="HEX", help="A head printed before: it must be on the chain.")] = (
-        None
-    )
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="HEX", help="A head that was printed earlier; the chain must contain it.")
+    ] = None
 
     def account(self) -> PrivacyLedger | None:
         """Open the ledger of a budget that is shared, if one is named."""

@@ -26,9 +26,7 @@ def table(
     before: RecordProtectionOptions,
     published: PublishedOptions,
     answer: TableAnswer,
-    attack: Annotated[
-        bool, typer.Option("--attack", help="Say who can compute what from the table, as it is or protected.")
-    ] = False,
+    attack: Annotated[bool, typer.Option("--attack", help="Say who can compute what from the table, protected or not.")] = False,
 ) -> None:
     """Which cells of a table give somebody away, and how can it be published safely? Exit code 1: a cell is exposed."""
     from unveil.tables import attack_table
