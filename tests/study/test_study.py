@@ -170,7 +170,7 @@ def test_weights_are_marginals_too() -> None:
 
 
 def test_what_does_not_fit_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.study.tables._ROOM", 8)
+    monkeypatch.setattr("unveil.study.counted_tables._ROOM", 8)
     monkeypatch.setattr("unveil.sources.held._ROOM", 8)
     source = Watched(PEOPLE)
     study = unveil.Study(source, key="age", sensitive="sex")
