@@ -27,7 +27,7 @@ def table() -> Any:
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a second pass whenever somebody looks at the clock, so that the time runs out at the same place on every machine."""
     ticks = itertools.count()
-    monkeypatch.setattr("unveil.run.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("unveil.time_limit.time.monotonic", lambda: float(next(ticks)))
 
 
 @pytest.mark.parametrize("method", METHODS)
