@@ -174,7 +174,7 @@ def test_the_gate_counts_persons_through_the_original(tmp_path: Path) -> None:
     named: dict[str, Any] = {"key": ["a", "b"], "sensitive": "d", "person": "who"}
     asked = unveil.check(release, {"k_anonymity": 2}, original=original, same_order=True, **named)
     assert asked.outcomes[0].value == 1
-    with pytest.raises(ColumnNotFoundError, match="give the original too"):
+    with pytest.raises(ColumnNotFoundError, match="also give the original"):
         unveil.check(release, {"k_anonymity": 2}, **named)
 
 
@@ -188,5 +188,5 @@ def test_the_command_checks_a_release_in_persons(tmp_path: Path, capsys: pytest.
     assert run(words) == 0
     capsys.readouterr()
     assert run([*words, "--person", "who"]) == 2
-    assert "give the original too" in capsys.readouterr().err
+    assert "also give the original" in capsys.readouterr().err
     assert run([*words, "--person", "who", "--original", str(tmp_path / "visits.csv"), "--same-order"]) == 1

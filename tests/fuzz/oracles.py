@@ -198,6 +198,13 @@ def _without_suppressed(rows: list[tuple[Any, ...]], suppressed: int) -> list[tu
     return [row for row in rows if row not in blank] + blank[suppressed:]
 
 
+def _in_one_form(cell: Any) -> Any:
+    """Return a cell as a release has it: a NaN is a null, and -0.0 is 0.0."""
+    if not isinstance(cell, float):
+        return cell
+    return None if math.isnan(cell) else cell + 0.0
+
+
 def _same_rows(scene: Scene, arguments: Arguments, answer: Any) -> None:
     """A mechanism that changes values neither loses records nor makes any."""
     released = _listed(answer.data)
@@ -213,7 +220,7 @@ def _same_rows(scene: Scene, arguments: Arguments, answer: Any) -> None:
             and not skips
             and scene.table.library in {"polars", "lazy", "pyarrow", "parquet"}
         ):
-            kept = [before[name][row] for row in answer.origin]
+            kept = [_in_one_form(before[name][row]) for row in answer.origin]
             mixed = (
                 scene.table.kinds.get(name) == "object" and kept == cells
             )  # Python objects may come back as numbers of one type

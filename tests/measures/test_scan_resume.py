@@ -252,7 +252,7 @@ def test_an_estimate_says_so_wherever_it_is_shown(tmp_path: Path, capsys: pytest
         assert found.to_frame().height == 3
         with pytest.raises(ArgumentError, match="too few for an estimate; raise it"):
             approximate_rate(path, "key", max_distinct=20)
-    with pytest.raises(ArgumentError, match="not 0"):
+    with pytest.raises(ArgumentError, match="max_distinct is 0; it must be at least 1"):
         approximate_rate(path, "key", max_distinct=0)
 
 
