@@ -238,7 +238,27 @@ def cells_perturbed() -> Callable[[], object]:
 def test_a_call_looks_at_its_run_for_each_unit_of_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNVEIL_TEST_KEY", "0123456789abcdef" * 4)
     make, units = SMALL[name]
-    call, seen, last = make(), [0], [-1]
+    require_looks(make(), units, monkeypatch)
+
+
+@pytest.mark.parametrize(("limits", "units"), [({}, 8), ({"stream_from": 0, "combinations": 100}, 64 + 2 * 8)])
+def test_a_count_of_a_file_looks_at_its_run(
+    limits: dict[str, Any], units: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 8 columns is coded; of a stream, each of 64 temporary files is counted, and the values of 8 columns are listed."""
+    path = tmp_path / "table.csv"
+    numbers(3000, 8, 1000).write_csv(path)
+
+    def call() -> object:
+        with Run(limits=Limits(**limits)):
+            return unveil.count(path, [f"c{at}" for at in range(8)])
+
+    require_looks(call, units, monkeypatch)
+
+
+def require_looks(call: Callable[[], object], units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Require that a call looks at its run so often, and that it ends at the look at which it was cancelled."""
+    seen, last = [0], [-1]
     looked = Run.check
 
     def counted(run: Run) -> None:

@@ -91,7 +91,8 @@ class Limits:
     Attributes
     ----------
     memory
-        Roughly how many bytes the data in memory may take; the limits below follow from it unless they are set.
+        Roughly how many bytes the records in memory may take; the limits below follow from it unless they are set. The libraries,
+        the distinct values of the columns and the count table are not limited.
     time
         Seconds after which the run ends in a `CancelledError`, counted from when it is first made active; none: it takes the time
         it needs.

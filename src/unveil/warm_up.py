@@ -43,7 +43,7 @@ HOMES = (
     "search.suppression.matching_kernels",
     "search.suppression.subset_kernels",
     "sources.batches.combinations",
-    "sources.batches.views",
+    "sources.batches.dictionaries",
     "sources.texts",
     "stream.cluster_kernels",
     "stream.unicity_kernels",

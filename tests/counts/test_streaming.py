@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import fields
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -23,8 +24,9 @@ from unveil.errors import DataFileError, NullsError, OutputError, UnsupportedDat
 from unveil.run import Limits, Run
 from unveil.sources import open_source, tallied
 from unveil.sources.batches.coders import coder_of
-from unveil.sources.batches.combinations import KeyCounter, Numbering
+from unveil.sources.batches.combinations import KeyCounter
 from unveil.sources.batches.counting import PackedSource, StreamSource
+from unveil.sources.batches.dictionaries import NumberDictionary, TextDictionary
 
 TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "combinations": 50}
 
@@ -100,6 +102,15 @@ def test_every_type_of_parquet_keeps_its_values(tmp_path: Path, column: pl.Serie
     assert streamed(path, ["x", "y"]) == unveil.count(path, ["x", "y"])
 
 
+@pytest.mark.parametrize("values", [255, 256, 257])
+@pytest.mark.parametrize("hole", [None, 300], ids=["with a null", "without"])
+def test_codes_have_room_for_all_values(tmp_path: Path, values: int, hole: int | None) -> None:
+    path, whole = tmp_path / "t.parquet", [*range(values - 1), hole]
+    pl.DataFrame({"x": whole, "y": [f"{value}" if value else None for value in whole]}).write_parquet(path)
+    assert streamed(path, ["x"]) == unveil.count(path, ["x"])
+    assert streamed(path, ["x", "y"]) == unveil.count(path, ["x", "y"])
+
+
 @pytest.mark.parametrize("nulls", ["category", "drop"])
 def test_a_parquet_file_of_many_values_counts_in_batches_as_read_whole(
     tmp_path: Path, nulls: str, monkeypatch: pytest.MonkeyPatch
@@ -122,19 +133,70 @@ TEXTS = ["", "twelve bytes", "thirteen byte", "thirteen bits", "a" * 40, "a" * 3
 @given(st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=20), min_size=1, max_size=4), st.integers(0, 3))
 def test_texts_have_one_code_whatever_their_length_and_chunk(chunks: list[list[str | None]], skipped: int) -> None:
     """Up to 12 bytes stand in place, longer ones elsewhere; a null is no empty text; a slice begins in the middle."""
-    coder = coder_of(pl.String(), None)
+    dictionary = TextDictionary()
     for _ in range(2):  # what one batch taught holds in the next
         column = pl.concat([pl.Series(chunk, dtype=pl.String) for chunk in chunks], rechunk=False)[skipped:]
-        codes = coder.codes(column)
-        assert coder.column(codes).cast(pl.String).to_list() == column.to_list()
+        codes = np.concatenate([dictionary.codes(chunk) for chunk in column.get_chunks()])
+        values = [None, *dictionary.values()]
+        assert [values[code] for code in codes] == column.to_list()
         assert len({*codes.tolist()}) == column.n_unique()
         assert all((code == 0) == (text is None) for code, text in zip(codes.tolist(), column.to_list(), strict=True))
 
 
 def test_thousands_of_texts_are_numbered() -> None:
     coder = coder_of(pl.String(), None)
-    texts = pl.Series([f"{at * 7919 % 5000} of many" * (1 + at % 2) for at in range(20_000)])
-    assert coder.column(coder.codes(texts)).cast(pl.String).to_list() == texts.to_list()
+    texts = pl.Series([f"{at * 7919 % 5000} of many" * (at % 3) + f"{at * 7 % 9000}" for at in range(30_000)])
+    codes = coder.codes(texts)
+    assert coder.size == texts.n_unique() + 1
+    assert coder.values().gather(codes - 1).to_list() == texts.to_list()
+
+
+def bytes_in(parts: dict[str, Any]) -> int:
+    return sum(part.nbytes for part in parts.values() if isinstance(part, np.ndarray))
+
+
+def test_a_text_takes_little_more_than_its_view() -> None:
+    """A view is 16 bytes; a place in the hash table takes 8 to 16, and at most half of an array waits to be used."""
+    dictionary, rows = TextDictionary(), 100_000
+    dictionary.codes(pl.Series([f"{at:012}" for at in range(rows)]))
+    assert bytes_in(vars(dictionary)) < rows * (2 * 16 + 16)
+
+
+def test_what_is_counted_takes_little_more_than_its_words_and_count() -> None:
+    rows = 100_000
+    with KeyCounter(2, rows) as counter:
+        for at in range(0, rows, 1000):
+            counter.add([np.arange(at, at + 1000, dtype=np.uint32), np.zeros(1000, dtype=np.uint32)], [at + 1000, 1])
+        assert bytes_in({one.name: getattr(counter, one.name) for one in fields(counter)}) < rows * (2 * 16 + 16)
+
+
+PEAK = """
+import pathlib, sys, unveil
+names, peak = list("abcd"), lambda: int(pathlib.Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+for path in sys.argv[1:3]:  # the small one loads everything that is loaded once
+    before = peak()
+    with unveil.Run(limits=unveil.Limits(memory=int(sys.argv[3]), stream_from=int(sys.argv[4]))):
+        cells = len(unveil.count(path, names))
+print(cells, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_a_stream_of_as_many_combinations_as_records_takes_about_as_much_as_the_file_read_whole(tmp_path: Path) -> None:
+    """Columns with a value of its own for nearly every record: their dictionaries are what has to be small."""
+    random, rows = np.random.default_rng(0), 400_000
+    frame = pl.DataFrame({name: random.integers(0, 10**9, rows) for name in "abcd"})
+    frame.head(1000).write_csv(tmp_path / "small.csv")
+    frame.write_csv(tmp_path / "large.csv")
+
+    def peak(memory: int, stream_from: int) -> int:
+        values = [str(tmp_path / "small.csv"), str(tmp_path / "large.csv"), str(memory), str(stream_from)]
+        done = subprocess.run([sys.executable, "-c", PEAK, *values], capture_output=True, text=True, check=True)
+        cells, kilobytes = map(int, done.stdout.split())
+        assert cells == rows
+        return kilobytes
+
+    assert peak(64 << 20, 0) < 2 * peak(2 << 30, 1 << 30)  # 1.2 times; four times where each text is held in several forms
 
 
 @pytest.mark.parametrize(
@@ -311,7 +373,7 @@ def test_batches_of_codes_are_counted_whatever_is_spilled(rows: list[list[tuple[
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20), max_size=5))
 def test_numbers_are_numbered_as_they_come(batches: list[list[int]]) -> None:
-    numbering = Numbering()
+    numbering = NumberDictionary()
     found = [numbering.codes(np.array(batch, dtype=np.int64)) for batch in batches]
     values = numbering.values().tolist()
     assert values == list(dict.fromkeys(value for batch in batches for value in batch))
@@ -319,7 +381,7 @@ def test_numbers_are_numbered_as_they_come(batches: list[list[int]]) -> None:
 
 
 def test_a_numbering_grows() -> None:
-    numbering, values = Numbering(), np.random.default_rng(0).permutation(100_000)
+    numbering, values = NumberDictionary(), np.random.default_rng(0).permutation(100_000)
     assert numbering.codes(values).tolist() == list(range(1, 100_001))
     assert numbering.values().tolist() == values.tolist()
 

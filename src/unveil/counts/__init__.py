@@ -15,12 +15,13 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import in_line, require_columns
 from unveil.counts.amounts import Amounts
-from unveil.counts.grouping import Codes, group, group_sums, in_strict_order, summed, tally
+from unveil.counts.grouping import Codes, group, in_strict_order, merged, summed, tally
 from unveil.counts.values import united
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.numbers import counted
+from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Source
 from unveil.sources.frames import counted_source
 
@@ -260,8 +261,8 @@ class Counts:
         """Return the table with other columns and codes for its cells; equal cells merge, and unused values are dropped."""
         sizes = [len(column.values) for column in columns]
         if self.weight is None and not self.amounts:
-            cells, n = group_sums(codes, sizes, self.n)
-            return _without_unused(Counts(tuple(columns), tuple(cells), n.astype(np.int64)))
+            cells, n = merged(codes, sizes, self.n)
+            return _without_unused(Counts(tuple(columns), tuple(cells), n))
         of_cell, kept = group(codes, sizes)
         number = len(kept[0])
         weight = None if self.weight is None else summed(of_cell, self.weight, number)
@@ -300,6 +301,8 @@ class Counts:
 
 def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) -> Counts:
     """Count coded columns, then recode those that have a partition."""
+    run = active_run()
+    run.check()
     columns = tuple(Column(coded.name, coded.values) for coded in table.columns)
     sizes = [len(column.values) for column in columns]
     codes = [coded.codes for coded in table.columns]
@@ -309,8 +312,8 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
     elif table.weights is None and table.n is not None and _is_whole(codes, sizes):
         counts = Counts(columns, tuple(codes), table.n)
     elif table.weights is None and table.n is not None:
-        cells, sums = group_sums(codes, sizes, table.n)
-        counts = Counts(columns, tuple(cells), sums.astype(np.int64))
+        cells, n = merged(codes, sizes, table.n)
+        counts = Counts(columns, tuple(cells), n)
     else:
         of_row, cells = group(codes, sizes)
         number = len(cells[0])
@@ -318,7 +321,9 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
         weight = None if table.mass is None else summed(of_row, table.mass, number)
         counts = Counts(columns, tuple(cells), n, weight)
     for name, partition in (partitions or {}).items():
+        run.check()
         counts = counts.recode(name, partition)
+    run.check()
     return counts
 
 

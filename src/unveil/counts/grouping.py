@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.compilation import Pace, compiled
-from unveil.run import watched
+from unveil.run import active_run, watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "rows_alone", "summed", "tally"]
+__all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "merged", "rows_alone", "summed", "tally"]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
@@ -67,6 +67,28 @@ def _tallied(keys: _Keys) -> tuple[list[Codes], NDArray[np.int64]]:
     first = _first_of_run(ordered)
     cells = keys.codes_of(ordered[first])
     return cells, np.diff(np.flatnonzero(first), append=len(ordered)).astype(np.int64, copy=False)
+
+
+def merged(codes: Sequence[Codes], sizes: Sequence[int], n: NDArray[np.int64]) -> tuple[list[Codes], NDArray[np.int64]]:
+    """Return the code combinations that occur, in order, and the sum of the whole numbers of each."""
+    run, keys = active_run(), _Keys.packed(codes, sizes)
+    run.check()
+    if keys.is_dense():
+        used = np.flatnonzero(np.bincount(keys.key, minlength=keys.domain))
+        return keys.codes_of(used), summed(keys.key, n, keys.domain)[used].astype(np.int64)
+    if not keys.whole:
+        ids, used = keys.ranked()
+        run.check()
+        return keys.codes_of(used), summed(ids, n, len(used)).astype(np.int64)
+    order = np.argsort(keys.key)
+    run.check()
+    n = n[order]
+    ordered = keys.key[order]
+    del keys, order
+    first = _first_of_run(ordered)
+    if first.all():
+        return _digits(ordered, sizes), n
+    return _digits(ordered[first], sizes), np.add.reduceat(n, np.flatnonzero(first))
 
 
 def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[Any]) -> tuple[list[Codes], NDArray[np.float64]]:
@@ -297,16 +319,15 @@ def _extended(key: NDArray[Any] | None, codes: Sequence[Codes], sizes: Sequence[
 
 def _digits(keys: NDArray[np.int64], sizes: Sequence[int]) -> list[Codes]:
     """Return the digits of each key, column by column; unsigned division by a constant is what numpy does fastest."""
-    rest: NDArray[Any] = keys.astype(np.uint32 if math.prod(sizes) <= 1 << 32 else np.uint64)
-    columns: list[Codes] = []
-    for size in reversed(sizes):
-        digits = np.empty(len(rest), dtype=_smallest(size))
-        for piece in _pieces(len(rest)):
-            above = rest[piece] // rest.dtype.type(size)
-            digits[piece] = rest[piece] - above * rest.dtype.type(size)
-            rest[piece] = above
-        columns.append(digits)
-    return columns[::-1]
+    kind = np.uint32 if math.prod(sizes) <= 1 << 32 else np.uint64
+    columns: list[Codes] = [np.empty(len(keys), dtype=_smallest(size)) for size in sizes]
+    for piece in _pieces(len(keys)):
+        rest: NDArray[Any] = keys[piece].astype(kind)
+        for digits, size in zip(reversed(columns), reversed(sizes), strict=True):
+            above = rest // kind(size)
+            digits[piece] = rest - above * kind(size)
+            rest = above
+    return columns
 
 
 def _smallest(size: int) -> np.dtype[Any]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from unveil.arguments import checked_arguments
 from unveil.attributes import checked_nulls, require_columns
 from unveil.sources.base import Data, Source, Tally
-from unveil.sources.coding import Coded, CodedTable, coded_table, wanted_columns
+from unveil.sources.coding import Coded, CodedTable
 from unveil.sources.opening import open_source
 from unveil.sources.options import ReadOptions
+from unveil.sources.tallying import coded_table, wanted_columns
 
 __all__ = [
     "Coded",

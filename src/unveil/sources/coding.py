@@ -7,16 +7,15 @@ whichever library held it. A NaN is a null: pandas cannot tell them apart, so no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import polars as pl
 
-from unveil.attributes import Nulls, checked_nulls
-from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
-from unveil.run import stepped, watched
-from unveil.sources.base import Tally
+from unveil.errors import UnsupportedDataError
+from unveil.run import watched
+from unveil.sources.listed import Listed
 from unveil.sources.objects import column_of_objects, require_plain
 from unveil.sources.one_form import finer_than_python, time_texts
 from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
@@ -27,15 +26,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
-    "coded_table",
     "counted_column",
     "encode",
+    "encode_listed",
     "encode_values",
     "labelled",
     "require_countable",
     "smallest_unsigned",
-    "wanted_columns",
-    "without_nan",
 ]
 
 _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
@@ -159,6 +156,20 @@ def encode_values(values: Sequence[Any], *, as_objects: bool = False) -> Coded:
     return encode(pl.Series("values", values, dtype=pl.Object) if as_objects else column_of_objects("values", values))
 
 
+def encode_listed(name: str, column: Listed) -> Coded:
+    """Code a column by its list of values, as `encode` does value by value; values that do not occur are left out."""
+    column = column.occurring()
+    values = _countable(column.values.alias(""))
+    present, places = _coded_distinct(values) if values.dtype == pl.String else _coded(values)
+    null = column.null_count() > 0
+    codes = np.zeros(len(values) + 1, dtype=smallest_unsigned(len(present) + null))
+    codes[1:] = places
+    if null:
+        codes[0] = len(present)
+        present = present.extend(pl.Series([None], dtype=present.dtype))
+    return Coded(name, _values(present), codes[column.places])
+
+
 def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
     """Return a column of texts: for every record the label that its code stands for."""
     return pl.Series("labels", list(labels), dtype=pl.String)[codes].alias(name)  # `gather` goes through the engine's planner
@@ -178,12 +189,6 @@ def require_countable(name: str, series: pl.Series) -> None:
         require_plain(name, series.to_list())
     if series.dtype.is_nested() or series.dtype == pl.Binary:
         raise UnsupportedDataError.uncountable(name, series.dtype.base_type())
-
-
-def without_nan(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame with every NaN as a null."""
-    nan = {name: frame[name].fill_nan(None) for name, dtype in frame.schema.items() if dtype.is_float()}
-    return pl.DataFrame({name: nan.get(name, frame[name]) for name in frame.columns}) if nan else frame
 
 
 def _countable(series: pl.Series) -> pl.Series:
@@ -367,62 +372,3 @@ def _encode_objects(series: pl.Series) -> Coded:
         values.append(None)
     codes = np.fromiter((place[key] for key in keys), dtype=smallest_unsigned(len(values)), count=len(keys))
     return Coded(series.name, tuple(values), codes)
-
-
-def wanted_columns(columns: Sequence[str], weights: str | None) -> list[str]:
-    """Return the named columns and that of the weights, refusing a column that is both."""
-    if weights in columns:
-        raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
-    return list(columns) if weights is None else [*columns, weights]
-
-
-def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
-    """Apply the null policy to the rows of the named columns and of the weights, and code them."""
-    frame = tally.frame
-    for name in columns:
-        require_countable(name, frame[name])
-    # numbered, because Polars takes a name such as "^a$" for a pattern
-    numbered = without_nan(pl.DataFrame({str(at): frame[name] for at, name in enumerate(wanted_columns(columns, weights))}))
-    records = _records(tally.n, numbered.height)
-    if not records:
-        raise EmptyDataError.no_records(place)
-    kept = _kept(numbered, tally.n, columns, checked_nulls(nulls))
-    n = tally.n
-    if kept is not None:
-        numbered, n = numbered.filter(kept), None if n is None else n[kept]
-    left = _records(n, numbered.height)
-    if not left:
-        raise EmptyDataError.no_records(place, dropped=records)
-    shares = None if weights is None else _checked_weights(numbered[str(len(columns))], n, weights)
-    names = enumerate(stepped(numbered.height, "columns", columns))
-    coded = tuple(replace(encode(numbered[str(at)]), name=name) for at, name in names)
-    return CodedTable(coded, left, records - left, shares, n)
-
-
-def _records(n: NDArray[np.int64] | None, rows: int) -> int:
-    return rows if n is None else int(n.sum())
-
-
-def _kept(frame: pl.DataFrame, n: NDArray[np.int64] | None, columns: Sequence[str], nulls: Nulls) -> NDArray[np.bool_] | None:
-    """Return the rows that the null policy keeps, of a frame whose columns are numbered in the order of `columns`; None: all."""
-    if nulls == "category":
-        return None
-    null = {column: frame[str(at)].is_null().to_numpy() for at, column in enumerate(columns) if frame[str(at)].null_count()}
-    if not null:
-        return None
-    if nulls == "error":
-        raise NullsError.present(
-            {column: int(np.count_nonzero(rows) if n is None else n[rows].sum()) for column, rows in null.items()}
-        )
-    return np.asarray(~np.logical_or.reduce(list(null.values())))
-
-
-def _checked_weights(series: pl.Series, n: NDArray[np.int64] | None, name: str) -> NDArray[np.float64]:
-    if not series.dtype.is_numeric():
-        raise UnsupportedDataError(f"the weights in column {shown(name)} are not numbers.")
-    weights = series.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
-    wrong = ~(np.isfinite(weights) & (weights > 0))
-    if wrong.any():
-        bad = int(np.count_nonzero(wrong) if n is None else n[wrong].sum())
-        raise ArgumentError.no_weights(name, bad)
-    return weights

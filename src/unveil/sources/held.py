@@ -15,7 +15,8 @@ from unveil.errors import EmptyDataError, UnsupportedDataError
 from unveil.run import stepped
 from unveil.sources.allowance import Allowance
 from unveil.sources.base import Source, Tally
-from unveil.sources.coding import Coded, CodedTable, coded_table, encode, require_countable, wanted_columns
+from unveil.sources.coding import Coded, CodedTable, encode, require_countable
+from unveil.sources.tallying import coded_table, wanted_columns
 
 __all__ = ["HeldSource"]
 
@@ -75,13 +76,14 @@ class HeldSource(Source):
     def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:
         """Return some columns coded, with counts if the source can count; it sends numbers in place of the values of `owners`."""
         wanted = wanted_columns(columns, weights)
-        if self._source.can_count:
-            tally = self._source.count_numbered(wanted, owners) if owners else self._source.count(wanted)
-        elif nulls == "category" and weights is None:
+        if not self._source.can_count and nulls == "category" and weights is None:
             return self._whole(columns)
-        else:
-            tally = Tally(self.collect(wanted))
-        return coded_table(self.place, tally, columns, nulls, weights)
+        return coded_table(self.place, self._tally(wanted, owners), columns, nulls, weights)
+
+    def _tally(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        if not self._source.can_count:
+            return Tally(self.collect(columns))
+        return self._source.count_numbered(columns, owners) if owners else self._source.count(columns)
 
     def _whole(self, columns: Sequence[str]) -> CodedTable:
         """Return some columns of all records."""

@@ -16,11 +16,12 @@ import polars as pl
 from unveil.errors import EmptyDataError
 from unveil.run import active_run
 from unveil.sources.base import Tally
-from unveil.sources.batches.coders import CodedBatch, CodedBatches, Coder, coded, coder_of, decoded
+from unveil.sources.batches.coders import CodedBatch, CodedBatches, Coder, coded, coder_of, listed, values_of
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.reading import FileBatch
 from unveil.sources.coding import require_countable
 from unveil.sources.engines.table import EngineSource
+from unveil.sources.listed import ListedTally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -138,12 +139,15 @@ class _Pass:
         """Return what was counted, the large classes separately."""
         from unveil.sources.batches.combinations import hashed, is_among
 
-        codes, n = self.counter.cells([coder.size for coder in self._coders])
+        sizes = [coder.size for coder in self._coders]
+        values = values_of(self._coders)
+        codes, n = self.counter.cells(sizes)
         large = is_among(hashed(codes[: self._key], self.counter.seed), self.counter.certain)
-        parts = [decoded(self._names, self._coders, [c[kept] for c in codes], n[kept]) for kept in (~large, large)]
-        hidden, sensitive = self._coders[self._key :], None
-        if hidden:
-            sensitive = decoded(self._names[self._key :], hidden, *self._sensitive.cells([coder.size for coder in hidden]))
+        parts = [ListedTally(listed(self._names, values, [c[kept] for c in codes]), n[kept]) for kept in (~large, large)]
+        sensitive = None
+        if hidden := self._names[self._key :]:
+            codes, n = self._sensitive.cells(sizes[self._key :])
+            sensitive = ListedTally(listed(hidden, values[self._key :], codes), n)
         return Sampled(parts[0], parts[1], sensitive, self.counter.records, self.counter.level)
 
     def _large(self, most: int) -> NDArray[np.uint64]:

@@ -17,7 +17,7 @@ from unveil.sources.arrow_views import IN_PLACE, LENGTH, views_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PACE", "counted_texts", "mixed", "numbered_texts", "recode"]
+__all__ = ["PACE", "counted_texts", "hash_of_long", "mixed", "numbered_texts", "place_of", "recode", "same_long"]
 
 _FIRST_CAPACITY = 1 << 9
 _TEXT = np.dtype([("hashed", np.uint64), ("row", np.uint32), ("n", np.int64)], align=True)
@@ -71,15 +71,15 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
             continue
         one, other = words[row, 0], words[row, 1]
         long = (one & np.uint64(LENGTH)) > np.uint64(IN_PLACE)
-        text = _place_of(buffers, other) if long else np.uint64(0)
+        text = place_of(buffers, other) if long else np.uint64(0)
         # a text of up to twelve bytes is its view; a longer one is compared where it lies, after length and hash
-        hashed = _hash_of_long(memory, text, one) if long else mixed(one, other)
+        hashed = hash_of_long(memory, text, one) if long else mixed(one, other)
         at = hashed & last
         while places[at] != 0:
             known = places[at] - np.uint32(1)
             if texts[known].hashed == hashed and words[texts[known].row, 0] == one:
                 like = words[texts[known].row, 1]
-                if like == other or (long and _same_long(memory, text, _place_of(buffers, like), one)):
+                if like == other or (long and same_long(memory, text, memory, place_of(buffers, like), one)):
                     break
             at = (at + np.uint64(1)) & last
         # a new text, if there is room for one more
@@ -105,7 +105,7 @@ def recode(numbers, places, codes):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _place_of(buffers, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def place_of(buffers, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return where a long text is: its buffer, and the offset in it."""
     return buffers[other & np.uint64(LENGTH)] + (other >> np.uint64(32))
 
@@ -122,7 +122,7 @@ def _place(places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001
 
 
 @compiled
-def _hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Hash a long text by its words of eight bytes; the last word ends where the text ends."""
     end = (one & np.uint64(LENGTH)) - np.uint64(8)
     hashed = mixed(one + _word(memory, at + np.uint64(4)), _word(memory, at + end))  # the first bytes are in the view
@@ -134,14 +134,14 @@ def _hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 
 @compiled
-def _same_long(memory, at, other, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether two texts of the same length and with the same beginning are equal."""
+def same_long(memory, at, others, other, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Whether two texts of the same length and with the same beginning, each in its own memory, are equal."""
     end, done = (one & np.uint64(LENGTH)) - np.uint64(8), np.uint64(4)
     while done < end:
-        if _word(memory, at + done) != _word(memory, other + done):
+        if _word(memory, at + done) != _word(others, other + done):
             return False
         done += np.uint64(8)
-    return _word(memory, at + end) == _word(memory, other + end)
+    return _word(memory, at + end) == _word(others, other + end)
 
 
 @compiled

@@ -10,15 +10,27 @@ import numpy as np
 import polars as pl
 
 from unveil.run import active_run
-from unveil.sources.base import Tally
+from unveil.sources.batches.dictionaries import NumberDictionary, TextDictionary
 from unveil.sources.files.lossless import typed
+from unveil.sources.listed import Listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.sources.batches.reading import FileBatch
 
-__all__ = ["CodedBatch", "CodedBatches", "Coder", "Codes", "coded", "coder_of", "decoded", "expressions", "typed_texts"]
+__all__ = [
+    "CodedBatch",
+    "CodedBatches",
+    "Coder",
+    "Codes",
+    "coded",
+    "coder_of",
+    "expressions",
+    "listed",
+    "typed_texts",
+    "values_of",
+]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 _Item = TypeVar("_Item")
@@ -35,9 +47,6 @@ CodedBatches: TypeAlias = "Callable[[], Iterator[CodedBatch]]"
 """Reads data from its beginning."""
 
 _WIDE = (pl.Int128, pl.UInt128)
-_NO_CODE = (1 << 32) - 1
-_AS_ENUM = 1 << 16
-"""Columns of up to this many texts are handed over as places in a list of texts, others as texts."""
 
 
 def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[CodedBatch]:
@@ -81,8 +90,10 @@ def coder_of(dtype: pl.DataType, missing: Sequence[str] | None) -> Coder:
 class Coder:
     """A dictionary that grows; 0 stands for a null."""
 
-    def __init__(self) -> None:
-        self.size = 1
+    @property
+    def size(self) -> int:
+        """How many codes there are so far."""
+        raise NotImplementedError
 
     def expression(self, column: pl.Expr) -> pl.Expr:
         """Return what the engine does to the column while it reads it."""
@@ -92,63 +103,44 @@ class Coder:
         """Return the codes of a batch of the column that went through `expression`."""
         raise NotImplementedError
 
-    def column(self, codes: Codes) -> pl.Series:
-        """Return the values that codes stand for."""
+    def values(self) -> pl.Series:
+        """Return the values in the order of their codes, from 1; they are not kept, since no batch comes after."""
         raise NotImplementedError
 
 
 class _Texts(Coder):
-    """Texts, and values of all types without a coder of their own: the engine numbers those that differ."""
+    """Texts, and values of all types without a coder of their own."""
 
     def __init__(self, dtype: pl.DataType, missing: Sequence[str] | None) -> None:
-        from unveil.sources.batches.views import TextNumbering
+        self._dtype, self._missing, self._known = dtype, missing, TextDictionary()
 
-        super().__init__()
-        self._dtype, self._missing, self._known = dtype, missing, pl.Categories.random()
-        self._held = pl.Series(dtype=pl.Categorical(self._known))  # the engine forgets texts that no column refers to
-        self._numbering = TextNumbering()
-        self._code = np.zeros(1, dtype=np.uint32)
+    @property
+    def size(self) -> int:
+        return self._known.size
 
     def expression(self, column: pl.Expr) -> pl.Expr:
         return column.cast(pl.String)
 
     def codes(self, column: pl.Series) -> Codes:
-        parts = [self._codes(chunk) for chunk in column.get_chunks()]
+        parts = [self._known.codes(chunk) for chunk in column.get_chunks()]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _codes(self, chunk: pl.Series) -> Codes:
-        numbers, new, forgotten = self._numbering.numbers(chunk)
-        if len(new):
-            texts = chunk.gather(new).cast(pl.Categorical(self._known))
-            self._code = np.concatenate([self._code, texts.to_physical().to_numpy() + np.uint32(1)])
-            self.size = max(self.size, int(self._code.max()) + 1)
-        codes = self._code[numbers]
-        if forgotten:
-            self._code = self._code[:1]
-        return codes
-
-    def column(self, codes: Codes) -> pl.Series:
-        values = self._known.to_series().head(self.size - 1)
+    def values(self) -> pl.Series:
+        texts, self._known = self._known.values(), TextDictionary()
         if self._missing is not None:
-            values = typed_texts(values, self._missing)
-        elif self._dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
-            values = values.cast(self._dtype)
-        if values.dtype != pl.String or len(values) > _AS_ENUM:
-            return _gathered(values, codes)
-        texts = values.is_not_null().to_numpy()
-        place = np.where(texts, np.cumsum(texts) - 1, _NO_CODE).astype(np.uint32)
-        numbers = pl.Series(np.concatenate([[np.uint32(_NO_CODE)], place])[codes])
-        return numbers.set(numbers == _NO_CODE, None).cat.to(pl.Enum(values.drop_nulls()))
+            return typed_texts(texts, self._missing)
+        return texts if self._dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null) else texts.cast(self._dtype)
 
 
 class _Numbers(Coder):
     """Numbers, dates and truth values, as 64 bits."""
 
     def __init__(self, dtype: pl.DataType) -> None:
-        from unveil.sources.batches.combinations import Numbering
+        self._dtype, self._known = dtype, NumberDictionary()
 
-        super().__init__()
-        self._dtype, self._numbering = dtype, Numbering()
+    @property
+    def size(self) -> int:
+        return self._known.size
 
     def expression(self, column: pl.Expr) -> pl.Expr:
         if self._dtype.is_float():
@@ -160,35 +152,32 @@ class _Numbers(Coder):
         plain = (column if null is None else column.fill_null(0)).to_numpy()
         values = (plain + 0.0 if self._dtype.is_float() else plain).view(np.int64)  # -0.0 is the same number as 0.0
         if null is None:
-            codes = self._numbering.codes(values)
-        else:
-            codes = np.zeros(len(values), dtype=np.uint32)
-            codes[~null] = self._numbering.codes(values[~null])
-        self.size = self._numbering.size
+            return self._known.codes(values)
+        codes = np.zeros(len(values), dtype=np.uint32)
+        codes[~null] = self._known.codes(values[~null])
         return codes
 
-    def column(self, codes: Codes) -> pl.Series:
-        values = self._numbering.values()
+    def values(self) -> pl.Series:
+        values, self._known = self._known.values(), NumberDictionary()
         if self._dtype.is_float():
-            return _gathered(pl.Series(values.view(np.float64)).cast(self._dtype), codes)
+            return pl.Series(values.view(np.float64)).cast(self._dtype)
         if self._dtype == pl.UInt64:
-            return _gathered(pl.Series(values.view(np.uint64)), codes)
-        narrow = pl.Series(dtype=self._dtype).to_physical().dtype
-        return _gathered(pl.Series(values).cast(narrow).cast(self._dtype), codes)
+            return pl.Series(values.view(np.uint64))
+        return pl.Series(values).cast(pl.Series(dtype=self._dtype).to_physical().dtype).cast(self._dtype)
 
 
-def _gathered(values: pl.Series, codes: Codes) -> pl.Series:
-    """Return the value of every code; that of 0 is null."""
-    return pl.concat([pl.Series([None], dtype=values.dtype), values.alias("")]).gather(codes)
+def values_of(coders: Sequence[Coder]) -> list[pl.Series]:
+    """Return what each coder holds, and empty it."""
+    run, values = active_run(), []
+    for coder in coders:
+        run.check()
+        values.append(coder.values())
+    return values
 
 
-def decoded(names: Sequence[str], coders: Sequence[Coder], codes: list[Codes], n: NDArray[np.int64]) -> Tally:
-    """Return combinations as values; their codes are overwritten."""
-    columns = {}
-    for at, (name, coder) in enumerate(zip(names, coders, strict=True)):
-        columns[name] = coder.column(codes[at])
-        codes[at] = np.empty(0, np.uint8)  # one form of a column at a time
-    return Tally(pl.DataFrame(columns), n)
+def listed(names: Sequence[str], values: Sequence[pl.Series], codes: Sequence[Codes]) -> dict[str, Listed]:
+    """Return the columns of combinations, by what the coders give as their values and by the codes of these."""
+    return {name: Listed.of(of, places) for name, of, places in zip(names, values, codes, strict=True)}
 
 
 def typed_texts(texts: pl.Series, missing: Sequence[str] = ()) -> pl.Series:

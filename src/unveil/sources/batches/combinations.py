@@ -1,9 +1,9 @@
 """How often does each combination of codes occur, when the records come in batches? A bounded table, and a spill beyond it.
 
 The codes of a record are packed into the bits of one or more words, each column in as many bits as its dictionary needs so
-far; if a dictionary outgrows its bits, the combinations held are packed again. They are counted in a hash table. When that
-holds as many combinations as are allowed, its entries go to temporary files, by a hash of their codes, so that each file can be
-counted by itself at the end. The files have no name: none is left, however the process ends.
+far; if a dictionary outgrows its bits, the combinations held are packed again. Each is held once, in an entry of its words and
+its count, which a hash table finds. When as many are held as are allowed, the entries go to temporary files, by a hash of their
+codes, so that each file can be counted by itself at the end. The files have no name: none is left, however the process ends.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from unveil.compilation import compiled, compiled_in_place
+from unveil.compilation import compiled
 from unveil.errors import OutputError, reason_of
+from unveil.run import active_run
+from unveil.sources.batches.dictionaries import enlarged, scattered, zeros
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KeyCounter", "Numbering", "hashed", "is_among"]
+__all__ = ["KeyCounter", "hashed", "is_among"]
 
 _WORD = 64
-_FIRST_CAPACITY = 1 << 12
+_FIRST = 1 << 11
 _PARTS = 64
 """Into how many files entries are spilled, each counted by itself at the end."""
 _PIECE = 1 << 18
@@ -57,12 +59,14 @@ class _Layout:
         """The number of words."""
         return self.words[-1] + 1
 
-    def pack(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-        """Return the keys of rows, one row each."""
-        keys = np.zeros((len(codes[0]), self.width), dtype=np.uint64)
+    def pack(self, codes: Sequence[NDArray[Any]], n: NDArray[np.uint64] | None = None) -> NDArray[np.uint64]:
+        """Return the words of rows, one row each; with their counts, as the last word, they are entries."""
+        words = np.zeros((len(codes[0]), self.width + (n is not None)), dtype=np.uint64)
         for column, word, shift in zip(codes, self.words, self.shifts, strict=True):
-            _put(keys, word, column, np.uint64(shift))
-        return keys
+            _put(words, word, column, np.uint64(shift))
+        if n is not None:
+            words[:, self.width] = n
+        return words
 
     def column(self, keys: NDArray[np.uint64], at: int, kind: np.dtype[Any]) -> NDArray[Any]:
         """Return the codes of one column."""
@@ -70,8 +74,12 @@ class _Layout:
         _take(keys, self.words[at], np.uint64(self.shifts[at]), np.uint64((1 << self.bits[at]) - 1), codes)
         return codes
 
+    def repacked(self, entries: NDArray[np.uint64], layout: _Layout) -> NDArray[np.uint64]:
+        """Return entries in another layout."""
+        return entries if layout == self else layout.pack(self.unpack(entries), entries[:, self.width])
+
     def unpack(self, keys: NDArray[np.uint64]) -> list[NDArray[Any]]:
-        """Return the codes that keys stand for, column by column."""
+        """Return the codes of rows or entries, column by column."""
         return [self.column(keys, at, np.dtype(np.uint64)) for at in range(len(self.bits))]
 
 
@@ -108,7 +116,8 @@ class KeyCounter:
     level: int = 0
     records: int = 0
     _layout: _Layout = field(init=False)
-    _table: NDArray[np.uint64] = field(init=False)
+    _slots: NDArray[np.uint32] = field(init=False)
+    _held: NDArray[np.uint64] = field(init=False)
     _used: int = 0
     _files: list[IO[bytes]] = field(default_factory=list)
     _segments: list[tuple[_Layout, list[int]]] = field(default_factory=list)
@@ -116,8 +125,7 @@ class KeyCounter:
 
     def __post_init__(self) -> None:
         """Begin with an empty table."""
-        self._layout = _Layout.of([1] * self.columns)
-        self._clear(_FIRST_CAPACITY)
+        self._begin(_Layout.of([1] * self.columns))
 
     def __enter__(self) -> Self:
         """Return the counter; leaving the block deletes what was spilled."""
@@ -136,69 +144,77 @@ class KeyCounter:
         if self.level:
             kept = self._in_sample(codes)
             codes = [column[kept] for column in codes]
-        self._count(self._layout.pack(codes), None)
+        self._count(self._layout.pack(codes))
 
     def cells(self, sizes: Sequence[int]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
         """Return the combinations, column by column in the smallest type, and how many rows hold each; they are not kept."""
         kinds = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
-        if not self._segments:
-            parts = [self._entries()]
-            self._clear(_FIRST_CAPACITY)
-        else:
+        columns: list[list[NDArray[Any]]] = [[] for _ in kinds]
+        numbers = []
+        for entries in self._parts():
+            for at, kind in enumerate(kinds):
+                columns[at].append(self._layout.column(entries, at, kind))
+            numbers.append(entries[:, self._layout.width].astype(np.int64))
+        return [_joined(column) for column in columns], _joined(numbers)
+
+    def _parts(self) -> Iterator[NDArray[np.uint64]]:
+        """Give the entries, from memory or from what was spilled; they are not kept."""
+        if self._segments:
             self._spill()
-            parts = list(self._merged())
-        codes = [_joined([self._layout.column(keys, at, kind) for keys, _ in parts]) for at, kind in enumerate(kinds)]
-        return codes, _joined([n for _, n in parts])
+            self._begin(self._layout)
+            yield from self._merged()
+        else:
+            yield self._entries()
+            self._begin(self._layout)
 
-    def _clear(self, capacity: int) -> None:
-        self._table = np.zeros((capacity, self._layout.width + 1), dtype=np.uint64)
-        self._used = 0
+    def _begin(self, layout: _Layout) -> None:
+        """Hold nothing, and take little memory."""
+        self._layout, self._used = layout, 0
+        self._slots, self._held = zeros((2 * _FIRST,), np.uint32), zeros((_FIRST, layout.width + 1), np.uint64)
 
-    def _entries(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        keys = np.empty((self._used, self._layout.width), dtype=np.uint64)
-        n = np.empty(self._used, dtype=np.int64)
-        _list(self._table, keys, n)
-        return keys, n
+    def _clear(self) -> None:
+        """Hold nothing, and keep the memory."""
+        self._slots[:], self._used = 0, 0
+
+    def _entries(self) -> NDArray[np.uint64]:
+        return self._held[: self._used]
 
     def _widen(self, layout: _Layout) -> None:
         """Pack what is held again, with more bits for some column."""
-        keys, n = self._entries()
-        codes = self._layout.unpack(keys)
-        self._layout = layout
-        self._clear(len(self._table))
-        self._count(layout.pack(codes), n)
+        before, entries = self._layout, self._entries()
+        if layout.width > before.width:
+            self._held = zeros((len(self._held), layout.width + 1), np.uint64)
+        self._layout, widened = layout, self._entries()
+        for piece in _pieces(len(entries)):
+            widened[piece] = before.repacked(entries[piece], layout)
+        self._slots[:] = 0
+        _find_place(self._slots, self._held, self._used)
 
-    def _count(self, keys: NDArray[np.uint64], n: NDArray[np.int64] | None) -> None:
-        """Add rows to the table; when it is half full, enlarge it or make room in it."""
+    def _count(self, rows: NDArray[np.uint64]) -> None:
+        """Count rows or entries; when there is no room for more, make some."""
         row = 0
-        while row < len(keys):
-            room = min(self.most, len(self._table) // 2)
-            row, self._used = _add(keys, n, row, self._table, self._used, room)
-            if row == len(keys):
+        while row < len(rows):
+            room = min(self.most, len(self._held))
+            row, self._used = _add(rows, row, self._slots, self._held, self._used, room)
+            if row == len(rows):
                 return
             if self._used < self.most:
-                self._resize(2 * len(self._table))
+                self._held = enlarged(self._held, self._used)
+                self._slots = zeros((2 * len(self._slots),), np.uint32)
+                _find_place(self._slots, self._held, self._used)
             elif self.sampled is None:
                 self._spill()
             else:
-                keys, n, row = self._thinned(keys[row:], None if n is None else n[row:])
+                rows, row = self._thinned(rows[row:]), 0
 
-    def _resize(self, capacity: int) -> None:
-        keys, n = self._entries()
-        self._clear(capacity)
-        _, self._used = _add(keys, n, 0, self._table, 0, capacity)
-
-    def _thinned(
-        self, keys: NDArray[np.uint64], n: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.uint64], NDArray[np.int64] | None, int]:
-        """Halve the sample, in the table and among the rows still to come."""
+    def _thinned(self, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Halve the sample, in what is held and among the rows still to come, which are returned."""
         self.level += 1
-        held, counts = self._entries()
-        kept = self._in_sample(self._layout.unpack(held))
-        self._clear(len(self._table))
-        _, self._used = _add(held[kept], counts[kept], 0, self._table, 0, len(self._table))
-        kept = self._in_sample(self._layout.unpack(keys))
-        return keys[kept], None if n is None else n[kept], 0
+        held = self._entries()
+        held = held[self._in_sample(self._layout.unpack(held))]
+        self._clear()
+        _, self._used = _add(held, 0, self._slots, self._held, 0, len(self._held))
+        return rows[self._in_sample(self._layout.unpack(rows))]
 
     def _in_sample(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
         """Return which rows belong to the sample: those that are certain, or whose hash ends in as many zeros as the level."""
@@ -206,36 +222,34 @@ class KeyCounter:
         return np.asarray((hashes & np.uint64((1 << self.level) - 1) == 0) | is_among(hashes, self.certain))
 
     def _spill(self) -> None:
-        """Write the table's entries to the temporary files, by the hash of their codes."""
-        keys, n = self._entries()
-        part = np.empty(len(keys), dtype=np.uint8)
-        for piece in _pieces(len(keys)):
-            part[piece] = hashed(self._layout.unpack(keys[piece])) % np.uint64(_PARTS)
+        """Write the entries to the temporary files, by the hash of their codes."""
+        entries = self._entries()
+        part = np.empty(len(entries), dtype=np.uint8)
+        for piece in _pieces(len(entries)):
+            part[piece] = hashed(self._layout.unpack(entries[piece])) % np.uint64(_PARTS)
         order = np.argsort(part, kind="stable")
         ends = np.cumsum(np.bincount(part, minlength=_PARTS))
         try:
             if not self._files:
                 self._files = [self._open.enter_context(tempfile.TemporaryFile(buffering=0)) for _ in range(_PARTS)]  # noqa: SIM115
             for file, rows in zip(self._files, np.split(order, ends[:-1]), strict=True):
-                _write(file, keys[rows])
-                _write(file, n[rows])
+                _write(file, entries[rows])
         except OSError as error:
             raise _no_room(error) from None
         self._segments.append((self._layout, np.diff(ends, prepend=0).tolist()))
-        self._clear(len(self._table))
+        self._clear()
 
-    def _merged(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+    def _merged(self) -> Iterator[NDArray[np.uint64]]:
         """Count each file by itself."""
-        self._clear(_FIRST_CAPACITY)
+        run = active_run()
         for part, file in enumerate(self._files):
+            run.check()
             file.seek(0)
             merged = KeyCounter(self.columns, most=1 << 62)
-            merged._layout = self._layout
-            merged._clear(_FIRST_CAPACITY)
+            merged._begin(self._layout)
             for layout, rows in self._segments:
-                keys = _read(file, (rows[part], layout.width), np.uint64)
-                n = _read(file, (rows[part],), np.int64)
-                merged._count(self._layout.pack(layout.unpack(keys)), n)
+                entries = _read(file, rows[part], layout.width + 1)
+                merged._count(layout.repacked(entries, self._layout))
             yield merged._entries()
 
 
@@ -244,9 +258,11 @@ def _pieces(rows: int) -> Iterator[slice]:
     return (slice(start, start + _PIECE) for start in range(0, rows, _PIECE))
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return arrays one after the other; a single one as it is."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return arrays one after the other; a single one as it is. They are taken out of the list."""
+    joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    parts.clear()
+    return joined
 
 
 def _write(file: IO[bytes], array: NDArray[Any]) -> None:
@@ -256,11 +272,8 @@ def _write(file: IO[bytes], array: NDArray[Any]) -> None:
         rest = rest[file.write(rest) :]
 
 
-def _read(file: IO[bytes], shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
-    size = 8
-    for length in shape:
-        size *= length
-    return np.frombuffer(file.read(size), dtype=kind).reshape(shape)
+def _read(file: IO[bytes], rows: int, width: int) -> NDArray[np.uint64]:
+    return np.fromfile(file, dtype=np.uint64, count=rows * width).reshape(rows, width)
 
 
 def _no_room(error: OSError) -> OutputError:
@@ -299,49 +312,13 @@ def hashed(codes: Sequence[NDArray[Any]], seed: int = 0) -> NDArray[np.uint64]:
     return hashes
 
 
-@dataclass(slots=True)
-class Numbering:
-    """Numbers the distinct integers of a column in the order of their first occurrence; 0 stands for a null."""
-
-    size: int = 1
-    _known: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_FIRST_CAPACITY, dtype=np.int64))
-    _code: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(_FIRST_CAPACITY, dtype=np.uint32))
-
-    def codes(self, values: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the numbers of values, giving new ones to those not seen before."""
-        codes = np.empty(len(values), dtype=np.uint32)
-        row = 0
-        while row < len(values):
-            row, self.size = _number(values, row, codes, self._known, self._code, self.size)
-            if row < len(values):
-                known, self._known = self.values(), np.zeros(2 * len(self._known), dtype=np.int64)
-                self._code = np.zeros(len(self._known), dtype=np.uint32)
-                _number(known, 0, np.empty(len(known), dtype=np.uint32), self._known, self._code, 1)
-        return codes
-
-    def values(self) -> NDArray[np.int64]:
-        """Return the values in the order of their numbers, from 1."""
-        used = self._code > 0
-        values = np.empty(self.size - 1, dtype=np.int64)
-        values[self._code[used] - 1] = self._known[used]
-        return values
-
-
 def _add(
-    rows: NDArray[np.uint64], amounts: NDArray[np.int64] | None, row: int, table: NDArray[np.uint64], used: int, room: int
+    rows: NDArray[np.uint64], row: int, slots: NDArray[np.uint32], held: NDArray[np.uint64], used: int, room: int
 ) -> tuple[int, int]:
-    """Add rows to a hash table from a row on, until it holds as many keys as there is room for; return where it stopped."""
-    kernel = _add_words if rows.shape[1] > 1 else _add_word
-    counted: tuple[int, int] = kernel(rows, amounts, row, table, used, room)
+    """Count rows or entries from a row on, until as many entries are held as there is room for; return where it stopped."""
+    kernel = _add_words if held.shape[1] > 2 else _add_word  # noqa: PLR2004
+    counted: tuple[int, int] = kernel(rows, row, slots, held, used, room)
     return counted
-
-
-@compiled_in_place
-def _scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Spread the bits of a word over all of them."""
-    key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return key ^ (key >> np.uint64(32))
 
 
 @compiled
@@ -359,83 +336,69 @@ def _take(keys, word, shift, mask, codes):  # type: ignore[no-untyped-def]  # no
 
 
 @compiled
-def _list(table, keys, n):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """List the entries of a hash table."""
-    row = 0
-    width = keys.shape[1]
-    for at in range(table.shape[0]):
-        if table[at, width] != 0:
-            for word in range(width):
-                keys[row, word] = table[at, word]
-            n[row] = table[at, width]
-            row += 1
-
-
-@compiled
-def _number(values, row, numbered, known, code, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    mask = np.uint64(known.shape[0] - 1)
-    half = known.shape[0] // 2
-    while row < values.shape[0]:
-        value = values[row]
-        # a new value takes the first free place and the next number, if there is room
-        at = _scattered(np.uint64(value)) & mask
-        while code[at] != 0 and known[at] != value:
+def _find_place(slots, held, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Put the entries held into a larger table."""
+    mask = np.uint64(slots.shape[0] - 1)
+    for entry in range(used):
+        at = np.uint64(0)
+        for word in range(held.shape[1] - 1):
+            at = scattered(at ^ held[entry, word])
+        at &= mask
+        while slots[at] != 0:
             at = (at + np.uint64(1)) & mask
-        if code[at] == 0:
-            if size > half:
-                return row, size
-            known[at] = value
-            code[at] = size
-            size += 1
-        numbered[row] = code[at]
-        row += 1
-    return row, size
+        slots[at] = entry + 1
 
 
 @compiled
-def _add_word(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add keys of one word; an entry of the table is a key and its count, so that one access to memory finds both."""
-    mask = np.uint64(table.shape[0] - 1)
+def _add_word(rows, row, slots, held, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Count rows of one word; those of two are entries."""
+    mask = np.uint64(slots.shape[0] - 1)
+    counted = rows.shape[1] > 1
     while row < rows.shape[0]:
         key = rows[row, 0]
-        at = _scattered(key) & mask
-        while table[at, 1] != 0 and table[at, 0] != key:
+        at = scattered(key) & mask
+        while slots[at] != 0 and held[slots[at] - 1, 0] != key:
             at = (at + np.uint64(1)) & mask
-        if table[at, 1] == 0:
+        # a new key, if there is room for one more
+        if slots[at] == 0:
             if used >= room:
                 return row, used
-            table[at, 0] = key
+            held[used, 0], held[used, 1] = key, 0
             used += 1
-        table[at, 1] += np.uint64(1) if amounts is None else np.uint64(amounts[row])
+            slots[at] = used
+        held[slots[at] - 1, 1] += rows[row, 1] if counted else np.uint64(1)
         row += 1
     return row, used
 
 
 @compiled
-def _add_words(rows, amounts, row, table, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Add keys of several words."""
-    mask = np.uint64(table.shape[0] - 1)
-    width = rows.shape[1]
+def _add_words(rows, row, slots, held, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Count rows of several words; those of one more are entries."""
+    mask = np.uint64(slots.shape[0] - 1)
+    width = held.shape[1] - 1
+    counted = rows.shape[1] > width
     while row < rows.shape[0]:
         # the place where the key is, or would be
         at = np.uint64(0)
         for word in range(width):
-            at = _scattered(at ^ rows[row, word])
+            at = scattered(at ^ rows[row, word])
         at &= mask
-        while table[at, width] != 0:
+        while slots[at] != 0:
             same = True
             for word in range(width):
-                same &= table[at, word] == rows[row, word]
+                same &= held[slots[at] - 1, word] == rows[row, word]
             if same:
                 break
             at = (at + np.uint64(1)) & mask
         # a new key, if there is room for one more
-        if table[at, width] == 0:
+        if slots[at] == 0:
             if used >= room:
                 return row, used
             for word in range(width):
-                table[at, word] = rows[row, word]
+                held[used, word] = rows[row, word]
+            held[used, width] = 0
             used += 1
-        table[at, width] += np.uint64(1) if amounts is None else np.uint64(amounts[row])
+            slots[at] = used
+        held[slots[at] - 1, width] += rows[row, width] if counted else np.uint64(1)
         row += 1
     return row, used

@@ -1,7 +1,7 @@
 """Counts of a file larger than memory: batch by batch, coded as they come; only combinations are kept.
 
 A file above `stream_from` bytes (a limit of the active run) is read in batches. Every column has a dictionary that grows as
-values come; the records' codes are counted (`streaming_keys`), with a bounded number of combinations in memory and the rest in
+values come; the records' codes are counted (`combinations`), with a bounded number of combinations in memory and the rest in
 temporary files. The answer is the same, to the digit, as that of reading the file whole: types of delimited text are determined
 from all distinct texts.
 """
@@ -21,10 +21,11 @@ from unveil.credentials import without_credentials
 from unveil.run import active_run
 from unveil.sources import files
 from unveil.sources.base import Source, Tally
-from unveil.sources.batches.coders import CodedBatches, Coder, coded, coder_of, decoded, expressions, typed_texts
+from unveil.sources.batches.coders import CodedBatches, Coder, coded, coder_of, expressions, listed, typed_texts, values_of
 from unveil.sources.batches.reading import IrregularTextError, ParquetFiles, TextFile
 from unveil.sources.coding import require_countable
 from unveil.sources.files.inputs import locate
+from unveil.sources.listed import ListedTally
 from unveil.sources.options import ReadOptions
 
 __all__ = ["PackedSource", "Stream", "StreamSource", "is_parquet", "open_packed", "open_stream"]
@@ -52,7 +53,10 @@ class Stream:
             with KeyCounter(len(columns), active_run().limits.combinations) as counter:
                 for batch in batches():
                     counter.add(batch.codes, batch.sizes)
-                return decoded(columns, coders, *counter.cells([coder.size for coder in coders]))
+                sizes = [coder.size for coder in coders]
+                values = values_of(coders)  # first, since they take less memory than the dictionaries
+                codes, n = counter.cells(sizes)
+            return ListedTally(listed(columns, values, codes), n)
 
         return self.run(columns, counted)
 

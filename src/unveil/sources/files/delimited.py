@@ -16,6 +16,7 @@ import polars as pl
 
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError
+from unveil.run import active_run
 from unveil.sources.files.fields import Record, records
 from unveil.sources.files.inputs import Input
 from unveil.sources.files.lines import Block, encoding_of, line_blocks, text_lines
@@ -58,7 +59,9 @@ def column_names(source: Input, options: ReadOptions) -> list[str]:
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
     """Read the columns, as text and then typed if nothing is lost."""
-    return typed(read_texts(source, columns, options), options.missing)
+    texts = read_texts(source, columns, options)
+    active_run().check()
+    return typed(texts, options.missing)
 
 
 def read_texts(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:

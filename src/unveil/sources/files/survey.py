@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unveil.errors import DataFileError
+from unveil.run import active_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,12 +44,18 @@ class Survey:
     regular: bool = True
 
 
+_IRREGULAR = Survey(0, np.empty(0, np.intp), regular=False)
+
+
 def survey(blocks: Iterable[Block], separator: str, n_fields: int, place: str) -> Survey:
     """Check the text, refusing a record with more or fewer fields than `n_fields`."""
-    surveyor = _Surveyor(ord(separator), n_fields, place)
-    regular = all(surveyor.take(block) for block in blocks)
-    if surveyor.open or not regular:
-        return Survey(0, np.empty(0, np.intp), regular=False)
+    run, surveyor = active_run(), _Surveyor(ord(separator), n_fields, place)
+    for block in blocks:
+        run.check()
+        if not surveyor.take(block):
+            return _IRREGULAR
+    if surveyor.open:
+        return _IRREGULAR
     blanks = np.concatenate([np.empty(0, np.intp), *surveyor.blanks])
     return Survey(surveyor.seen - len(blanks), blanks)
 
