@@ -221,6 +221,8 @@ def _streamed(people: Any, keys: Sequence[str]) -> None:
         type(people)(wide).write_parquet(columns)
         unveil.count(str(columns), list(wide))
         unveil.count(str(columns), ["column 0"])
-        type(people)({"name": [f"name {row}" for row in range(1 << 8)]}).write_parquet(columns)
-        unveil.count(str(columns), ["name"])
+        many = range(1 << 10)  # more than a dictionary has room for at first
+        type(people)({"name": [f"name {row}" for row in many], "row": many}).write_parquet(columns)
+        for name in ("name", "row"):
+            unveil.count(str(columns), [name])
         unveil.anonymize(str(text), keys, [KAnonymity(2)], suppression=0.9, out=Path(folder, "out.csv"))
