@@ -169,14 +169,15 @@ def test_weights_are_marginals_too() -> None:
     )
 
 
-def test_what_does_not_fit_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.study.counted_tables._ROOM", 8)
-    monkeypatch.setattr("unveil.sources.held._ROOM", 8)
-    source = Watched(PEOPLE)
-    study = unveil.Study(source, key="age", sensitive="sex")
-    first = unveil.measure(study).to_dict()
-    assert unveil.measure(study).to_dict() == first == unveil.measure(PEOPLE, "age", "sex").to_dict()
-    assert len(source.reads) > 1
+def test_what_does_not_fit_into_the_memory_of_the_run_is_made_again() -> None:
+    many = pl.DataFrame({"age": [row % 40_000 for row in range(80_000)], "sex": ["F", "M", "F"] * 26_666 + ["M", "F"]})
+    expected = unveil.measure(many, "age", "sex").to_dict()
+    for memory, again in ((1 << 20, True), (1 << 30, False)):
+        source = Watched(many)
+        with unveil.Run(limits=unveil.Limits(memory=memory)):
+            study = unveil.Study(source, key="age", sensitive="sex")
+            assert unveil.measure(study).to_dict() == unveil.measure(study).to_dict() == expected
+        assert (len(source.reads) > 1) is again
 
 
 @settings(max_examples=20)

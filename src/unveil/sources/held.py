@@ -12,7 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from unveil.errors import EmptyDataError, UnsupportedDataError
-from unveil.run import stepped
+from unveil.run import active_run, stepped
 from unveil.sources.allowance import Allowance
 from unveil.sources.base import Source, Tally
 from unveil.sources.coding import Coded, CodedTable, encode, require_countable
@@ -20,8 +20,8 @@ from unveil.sources.tallying import coded_table, wanted_columns
 
 __all__ = ["HeldSource"]
 
-_ROOM = 384 << 20
-"""The most bytes of columns that are kept."""
+_SHARE = 3 / 16
+"""The columns that are kept take at most this share of the memory that the run may use."""
 
 
 class HeldSource(Source):
@@ -32,7 +32,7 @@ class HeldSource(Source):
         self.ordered = source.ordered
         self._source = source
         self._lock = threading.RLock()
-        self._allowance = Allowance(_ROOM)
+        self._allowance = Allowance(int(active_run().limits.memory * _SHARE))
         self._columns: dict[str, pl.Series] = {}
         self._coded: dict[str, Coded] = {}
 

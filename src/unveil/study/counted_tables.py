@@ -23,8 +23,8 @@ from unveil.sources.held import HeldSource
 
 __all__ = ["Tables"]
 
-_ROOM = 128 << 20
-"""The most bytes of tables that a study keeps."""
+_SHARE = 16
+"""Tables that a study keeps take at most one part in so many of the memory that its run may use."""
 _TOGETHER = 16
 """How many columns are coded at once."""
 
@@ -51,7 +51,7 @@ class Tables:
     def __init__(self, source: Source) -> None:
         self.source, self.records = source, HeldSource(source)
         self._lock = threading.RLock()
-        self._allowance = Allowance(_ROOM)
+        self._allowance = Allowance(active_run().limits.memory // _SHARE)
         self._tables: dict[_Question, CodedTable] = {}
         self._counts: dict[_Question, Counts] = {}
 
