@@ -84,12 +84,13 @@ def test_the_page_states_every_attack_on_every_policy_and_that_the_open_gate_def
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_gets_what_the_page_says(attack: str, policy: str, tmp_path: Path) -> None:
     said, figure = STATED[attack, policy]
-    if policy == "differential" and said == "limited":  # the noise is fresh every time
-        assert got(attack, POLICIES[policy], tmp_path) < 0.95
-    elif said == "limited":
-        shares = [got(attack, POLICIES[policy], tmp_path / str(seed), seed) for seed in TRIALS]
-        assert float(np.mean(shares)) == pytest.approx(figure, abs=0.01)
-        assert figure < 0.9
+    if said == "limited":
+        share = float(np.mean([got(attack, POLICIES[policy], tmp_path / str(seed), seed) for seed in TRIALS]))
+        if policy == "differential":  # the noise is fresh every time: one trial spreads by 0.14, the mean of four by half of that
+            assert share < 0.9
+        else:
+            assert share == pytest.approx(figure, abs=0.01)
+            assert figure < 0.9
     else:
         assert verdict_of(got(attack, POLICIES[policy], tmp_path)) == said
 
