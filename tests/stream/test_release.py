@@ -377,7 +377,22 @@ def test_a_release_that_was_stopped_goes_on_and_releases_everyone_once(tmp_path:
         ),
         (["in.ndjson", "--key", "age", "--k", "2", "--out", "x.ndjson"], "--stream"),
         (
-            ["in.ndjson", "--stream", "--key", "age", "--k", "2", "--delay", "9", "--out", "x.ndjson", "--l", "entropy:2"],
+            [
+                "in.ndjson",
+                "--stream",
+                "--key",
+                "age",
+                "--k",
+                "2",
+                "--delay",
+                "9",
+                "--out",
+                "x.ndjson",
+                "--sensitive",
+                "ill",
+                "--l",
+                "entropy:2",
+            ],
             "distinct:L",
         ),
     ],
@@ -473,3 +488,109 @@ def test_killed_at_any_moment_a_release_goes_on_and_nothing_leaves_twice(tmp_pat
     assert len(rows) == len(set(rows))
     suppressed = 6000 - len(rows)
     assert suppressed < 4 if delay == "200" else suppressed < 600
+
+
+PLAN = """
+[data]
+path = "in.ndjson"
+missing = ["?"]
+[models]
+k = 5
+l = "distinct:2"
+[attributes.age]
+role = "key"
+[attributes.place]
+role = "key"
+hierarchy = "place.csv"
+[attributes.ill]
+role = "sensitive"
+[attributes.who]
+role = "person"
+[attributes.row]
+role = "keep"
+"""
+"""A project that says all that the release of a stream heeds."""
+
+
+@pytest.fixture
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(11)
+    people = {
+        "age": draw.integers(20, 80, 600), "place": draw.choice(["n1", "n2", "s1", "s2"], 600), "row": range(600),
+        "ill": draw.choice(["flu", "hiv", "?"], 600), "who": draw.integers(0, 300, 600), "name": [f"P{row}" for row in range(600)],
+    }  # fmt: skip
+    pl.DataFrame(people).write_ndjson("in.ndjson")
+    Path("place.csv").write_text("n1;north;*\nn2;north;*\ns1;south;*\ns2;south;*\n", encoding="utf-8")
+    Path("unveil.toml").write_text(PLAN, encoding="utf-8")
+    return Path("unveil.toml")
+
+
+TYPED = (
+    "in.ndjson --key age --key place --sensitive ill --person who --keep row --k 5 --l distinct:2 --missing ? "
+    "--hierarchy place=place.csv"
+)
+
+
+@pytest.mark.parametrize("named", ["", "unveil.toml", "--project unveil.toml", "in.ndjson --project unveil.toml"])
+def test_the_command_releases_a_stream_as_the_project_says(planned: Path, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert planned.exists()
+    answers, released = [], []
+    for at, words in enumerate((named, TYPED)):
+        out = f"out{at}.ndjson"
+        assert run(["anonymize", *words.split(), "--stream", "--delay", "150", "--out", out, "--json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+        released.append(sorted(lines_of(Path(out)), key=lambda one: one["row"]))
+    assert answers[0] == answers[1]
+    assert released[0] == released[1]
+    assert set(released[0][0]) == {"age", "place", "ill", "row"}
+    assert {one["ill"] for one in released[0]} == {"flu", "hiv", None}
+
+
+def test_what_is_named_for_a_stream_takes_precedence_over_the_project(planned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["anonymize", str(planned), "--stream", "--delay", "150", "--out", "out.ndjson", "--json", "--key", "age"]
+    assert run([*words, "--k", "20"]) == 0
+    assert json.loads(capsys.readouterr().out)["smallest"] >= 20
+    assert set(lines_of(Path("out.ndjson"))[0]) == {"age", "ill", "row"}
+
+
+REFUSED = {
+    "--t 0.1:equal": "--k and --l distinct:L only, not to t-closeness",
+    "--l entropy:2": "--k and --l distinct:L only, not to entropy l-diversity",
+    "--l distinct:2 --l distinct:3": "--l distinct:L only, for all sensitive attributes",
+    "--presence 0:0.5": "not to delta-presence",
+    "--population adult": "--population does not go with --stream",
+    "--mechanism swap --attribute age": "--mechanism does not go with --stream",
+    "--suppression 0.1": "--suppression does not go with --stream",
+    "--level age=1:2": "--level does not go with --stream",
+    "--link link.csv": "--link does not go with --stream",
+    "--separator ;": "--separator does not go with --stream",
+    "--nulls drop": "--nulls does not go with --stream",
+    "--household who": "--household does not go with --stream",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_a_stream_is_not_held_to_is_refused(planned: Path, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["anonymize", "in.ndjson", "--stream", "--key", "age", "--sensitive", "ill", "--k", "5", "--delay", "150"]
+    assert run([*call, "--out", "out.ndjson", *words.split()]) == 2
+    assert REFUSED[words] in capsys.readouterr().err
+    assert not planned.with_name("out.ndjson").exists()
+
+
+@pytest.mark.parametrize(
+    ("says", "why"),
+    [
+        ('l = "distinct:2"', 't = "0.2:equal"'),
+        ("[models]", '[protect.ages]\nmechanism = "add_noise"\nattributes = ["age"]\n[models]'),
+        ('missing = ["?"]', 'nulls = "drop"'),
+    ],
+)
+def test_a_project_that_asks_for_more_than_a_stream_is_held_to_is_refused(
+    planned: Path, says: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planned.write_text(PLAN.replace(says, why), encoding="utf-8")
+    assert run(["anonymize", "unveil.toml", "--stream", "--delay", "150", "--out", "out.ndjson"]) == 2
+    reason = capsys.readouterr().err
+    assert any(one in reason for one in ("not to t-closeness", "plans steps", "nulls = drop"))
+    assert not Path("out.ndjson").exists()

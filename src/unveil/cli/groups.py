@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from unveil.errors import ArgumentError
 
-__all__ = ["grouped", "refuse_without"]
+__all__ = ["grouped", "refuse_with", "refuse_without"]
 
 
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,7 +45,14 @@ def refuse_without(option: str, group: Any, *names: str) -> None:
             raise ArgumentError(f"--{_NAMES.get(one.name, one.name.replace('_', '-'))} goes with {option}.")
 
 
-_NAMES = {"identity": "id", "mapping": "map", "record_id": "id"}
+def refuse_with(option: str, group: Any, *names: str) -> None:
+    """Refuse options of a group, all or those named, that have no effect beside another one."""
+    for one in fields(group):
+        if (not names or one.name in names) and getattr(group, one.name) not in (None, one.default):
+            raise ArgumentError(f"--{_NAMES.get(one.name, one.name.replace('_', '-'))} does not go with {option}.")
+
+
+_NAMES = {"identity": "id", "mapping": "map", "record_id": "id", "settings": "set"}
 """Options whose names differ from those of their fields."""
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 

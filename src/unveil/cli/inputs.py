@@ -28,6 +28,7 @@ __all__ = [
     "closed_at_end",
     "gather",
     "gather_two",
+    "named_project",
     "one_sensitive",
 ]
 
@@ -154,10 +155,8 @@ def gather(
     from unveil.sources.opening import read_options
     from unveil.study import Study
 
-    named, project = roles or NamedRoles(), reading.project
-    if project is None and _is_project(data):
-        project, data = Path(data or ""), None
-    plan = _project(project, data)
+    named = roles or NamedRoles()
+    plan, data = named_project(reading.project, data)
     own = reading.options()
     place = _place(data, plan)
     source = open_source(place, read_options(plan, own, release=place if release else None), held=closed_at_end.get())
@@ -208,19 +207,15 @@ def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[St
     return inputs.study, Study(after, project=inputs.project, partial=True)
 
 
-def _is_project(data: str | None) -> bool:
-    """Whether a project file is named as the data, so that its data and its roles are meant."""
-    return data is not None and data.endswith(".toml") and Path(data).is_file()
-
-
-def _project(path: Path | None, data: str | None) -> Project | None:
-    """Read the project that is named or, if no data is named, the one in this folder."""
+def named_project(path: Path | None, data: str | None) -> tuple[Project | None, str | None]:
+    """Read the project that is named, as such or as the data, or else the one in this folder; return it and the data named."""
     from unveil.project import Project
 
-    if path is not None:
-        return Project.read(path)
-    here = Path("unveil.toml")
-    return Project.read(here) if data is None and here.exists() else None
+    if path is None and data is not None and data.endswith(".toml") and Path(data).is_file():
+        path, data = Path(data), None
+    if path is None and data is None and Path("unveil.toml").exists():
+        path = Path("unveil.toml")
+    return None if path is None else Project.read(path), data
 
 
 def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:

@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.groups import refuse_without
+from unveil.cli.groups import refuse_with, refuse_without
+from unveil.cli.inputs import named_project
 from unveil.cli.options import give
 from unveil.cli.watch_options import Setting, SettingsFile, client_settings
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from unveil.attributes import Role
     from unveil.cli.model_options import ModelOptions
-    from unveil.cli.releases import DrawOptions, ReleaseOptions, TableOptions
+    from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions
+    from unveil.cli.steps import MechanismOptions
+    from unveil.models.base import Model
+    from unveil.project import Project
     from unveil.stream.checkpoint import Checkpoint
     from unveil.stream.release import StreamRelease
 
-__all__ = ["StreamingOptions", "is_sink"]
+__all__ = ["StreamingOptions", "is_sink", "refuse_options_of_tables"]
 
 _ENDINGS = (".ndjson", ".jsonl")
+_HELD_TO = {"k_anonymity": "k", "distinct_l_diversity": "diverse"}
+"""The models to which a stream can be held, and the arguments of its release that state them."""
 
 
 def is_sink(place: str) -> bool:
@@ -79,11 +86,12 @@ class StreamingOptions:
         from unveil.stream.release_run import ReleaseRun
         from unveil.stream.sinks import open_sink
 
-        source, out = self._checked(table, models, to)
-        release, kept = self._begun(source, out, table, models, draws)
+        plan = _Plan.of(table, models)
+        out = self._checked(plan, to)
+        release, kept = self._begun(plan, out, draws)
         client = client_settings(self.setting, self.settings_file)
         sink = open_sink(out, client)
-        records = open_records(source, StreamOptions(self.follow, tuple(table.reading.missing or ()), client))
+        records = open_records(plan.source, StreamOptions(self.follow, plan.missing, client))
         run = ReleaseRun(release, sink, kept)
         with stopping(run.stop) as heard:
             try:
@@ -96,56 +104,115 @@ class StreamingOptions:
         if heard:
             raise typer.Exit(128 + heard[0])
 
-    def _checked(self, table: TableOptions, models: ModelOptions, to: ReleaseOptions) -> tuple[str, str]:
-        """Return where the records come from and go to, or say what is missing."""
-        if table.data is None or self.delay is None or models.k is None or not table.key:
+    def _checked(self, plan: _Plan, to: ReleaseOptions) -> str:
+        """Return where the records go, or say what is missing."""
+        if not plan.source or self.delay is None or "k" not in plan.settings or not plan.settings["key"]:
             raise ArgumentError("releasing a stream needs a source, --key, --k and --delay, the longest that a record may wait.")
         if not isinstance(to.out, str):
             raise ArgumentError("a stream is released into --out FILE.ndjson, kafka://broker/topic or redis://host/stream.")
-        if self.checkpoint is not None and table.data == "-":
+        if self.checkpoint is not None and plan.source == "-":
             raise ArgumentError(
                 "standard input cannot be read again, so no run can resume from a --checkpoint; name a file or a topic."
             )
-        return table.data, to.out
+        return to.out
 
-    def _begun(
-        self, source: str, out: str, table: TableOptions, models: ModelOptions, draws: DrawOptions
-    ) -> tuple[StreamRelease, Checkpoint | None]:
+    def _begun(self, plan: _Plan, out: str, draws: DrawOptions) -> tuple[StreamRelease, Checkpoint | None]:
         """Return the release, before its first record, and what keeps its state."""
         from unveil.stream.checkpoint import Checkpoint
         from unveil.stream.release import StreamRelease
 
         delay = self.delay or ""
         settings: dict[str, Any] = {
-            "key": table.key, "sensitive": table.sensitive, "k": models.k, "diverse": _diverse(models.l_diversity),
-            "delay": int(delay) if delay.isdigit() else delay, "person": table.person, "time": self.time, "method": self.method,
-            "reuse": self.reuse, "keep": table.keep or (), "seed": draws.seed, "key_file": draws.key_file,
+            **plan.settings, "delay": int(delay) if delay.isdigit() else delay, "time": self.time, "method": self.method,
+            "reuse": self.reuse, "seed": draws.seed, "key_file": draws.key_file,
         }  # fmt: skip
-        hierarchies = _hierarchies(models.hierarchy_dir, models.hierarchy, table.key or ())
-        release = StreamRelease(**settings, hierarchies=hierarchies)
+        release = StreamRelease(**settings, hierarchies=plan.hierarchies)
         if self.checkpoint is None:
             return release, None
         places = {
-            "source": without_credentials(source),
-            "out": without_credentials(out),
-            "missing": str(table.reading.missing or ()),
-        }
+            "source": without_credentials(plan.source), "out": without_credentials(out), "missing": str(plan.missing),
+        }  # fmt: skip
         return release, Checkpoint(self.checkpoint, {**places, **{name: str(value) for name, value in settings.items()}})
 
 
-def _hierarchies(folder: Path | None, files: Sequence[str] | None, key: Sequence[str]) -> dict[str, Any]:
-    from unveil.cli import model_options
+def refuse_options_of_tables(
+    table: TableOptions, mechanism: MechanismOptions, models: ModelOptions, search: SearchOptions, to: ReleaseOptions
+) -> None:
+    """Refuse what the release of a stream does not heed, so that nobody takes it to have had an effect."""
+    from dataclasses import fields
+
+    refuse_with("--stream", mechanism)
+    refuse_with("--stream", search, *(one.name for one in fields(search) if one.name != "identifier"))
+    refuse_with("--stream", models, "order", "population")
+    refuse_with("--stream", table, "household", "nulls")
+    refuse_with("--stream", table.reading, "separator", "encoding", "text")
+    refuse_with("--stream", to, "link", "spreadsheet_safe")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What the command line and the project say about a stream: where it is, how it is read, and how it is to be released."""
+
+    source: str
+    missing: tuple[str, ...]
+    settings: dict[str, Any]
+    hierarchies: dict[str, Any]
+
+    @classmethod
+    def of(cls, table: TableOptions, models: ModelOptions) -> _Plan:
+        """Return what is said; what the command line does not name is the project's."""
+        project, source = named_project(table.reading.project, table.data)
+        if source is None and project is not None and project.data.path is not None:
+            source = str(project.data.path)
+        key, sensitive = table.key or _role(project, "key"), table.sensitive or _role(project, "sensitive")
+        settings = {
+            "key": key, "sensitive": sensitive or None, **_required(models, project, sensitive),
+            "person": table.person or next(iter(_role(project, "person")), None), "keep": table.keep or _role(project, "keep"),
+        }  # fmt: skip
+        missing = table.reading.missing or (() if project is None else project.data.missing)
+        return cls(source or "", tuple(missing), settings, _hierarchies(models, project, key))
+
+
+def _role(project: Project | None, role: Role) -> list[str]:
+    """Return the columns to which the project gives a role."""
+    return [] if project is None else list(project.names(role))
+
+
+def _required(models: ModelOptions, project: Project | None, sensitive: Sequence[str]) -> dict[str, int]:
+    """Return k and the number of distinct values to which a stream is held; refuse whatever else is required."""
+    from unveil.models.requirement_words import parse_models
+
+    required = models.named(sensitive)
+    if not required and project is not None:
+        if project.protect:
+            raise ArgumentError(f"{project.path} plans steps, which are for tables; name what a stream is held to with --k.")
+        required = parse_models(dict(project.models), sensitive)
+    settings: dict[str, int] = {}
+    for model in required:
+        if model.name not in _HELD_TO:
+            raise ArgumentError(f"a stream can be held to --k and --l distinct:L only, not to {model.label}.")
+        settings[_HELD_TO[model.name]] = _threshold(model, required, sensitive)
+    if project is not None and project.data.nulls != "category":
+        raise ArgumentError(f"{project.path} says nulls = {project.data.nulls}; a stream is released with a null as a value.")
+    return settings
+
+
+def _threshold(model: Model, required: Sequence[Model], sensitive: Sequence[str]) -> int:
+    """Return what a model requires; diversity must be the same for every sensitive attribute."""
+    same = [one for one in required if one.name == model.name]
+    if model.sensitive is not None and (
+        {one.sensitive for one in same} != set(sensitive) or len({one.threshold for one in same}) > 1
+    ):
+        raise ArgumentError("a stream can be held to --l distinct:L only, for all sensitive attributes.")
+    return int(model.threshold or 0)
+
+
+def _hierarchies(models: ModelOptions, project: Project | None, key: Sequence[str]) -> dict[str, Any]:
+    """Return the hierarchies of key attributes: the project's, those of the folder, and those named one by one; the later win."""
+    from unveil.cli.model_options import hierarchies, named_hierarchies
     from unveil.partitions import Hierarchy
 
-    single = model_options.named_hierarchies(files, key)
-    return single if folder is None else Hierarchy.read_folder(folder, [name for name in key if name not in single]) | single
-
-
-def _diverse(texts: Sequence[str] | None) -> int:
-    """Return l of "distinct:L", the only diversity that a stream can be held to."""
-    if not texts:
-        return 1
-    kind, _, number = texts[0].partition(":")
-    if len(texts) > 1 or kind != "distinct" or not number.isdigit():
-        raise ArgumentError("a stream can be held to --l distinct:L only, for all sensitive attributes.")
-    return int(number)
+    single = named_hierarchies(models.hierarchy, key)
+    folder = models.hierarchy_dir
+    rest = [name for name in key if name not in single]
+    return hierarchies(None, project, key) | ({} if folder is None else Hierarchy.read_folder(folder, rest)) | single

@@ -19,7 +19,7 @@ from unveil.cli.model_options import ModelOptions
 from unveil.cli.options import Json, give, pair_of, showing_progress
 from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, announce_written
 from unveil.cli.steps import MechanismOptions, give_made
-from unveil.cli.streaming import StreamingOptions
+from unveil.cli.streaming import StreamingOptions, refuse_options_of_tables
 from unveil.credentials import hidden_in_message
 from unveil.errors import ArgumentError, listed, shown
 
@@ -74,6 +74,7 @@ def anonymize(
 ) -> None:
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
     if streaming.wanted():
+        refuse_options_of_tables(table, mechanism, models, search, to)
         return streaming.released(table, models, draws, to, as_json=as_json)
     to.check()
     inputs = table.gathered()
