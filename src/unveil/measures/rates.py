@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from unveil import __version__
@@ -41,8 +41,8 @@ class RateFigures(Figures):
     """
 
     value: float | None
-    kind: str | None = None
-    adjusted: float | None = None
+    kind: str | None = field(default=None, metadata={"beside": "by_value"})
+    adjusted: float | None = field(default=None, metadata={"beside": "kind"})
     records: int | None = None
     by_value: Sequence[Mapping[str, Any]] | None = None
     reason: str = ""
@@ -51,12 +51,6 @@ class RateFigures(Figures):
     def unmeasured(cls, reason: str) -> RateFigures:
         """Return the figures of a rate that cannot be measured, with the reason."""
         return cls(None, reason=reason)
-
-    def _reported(self) -> Collection[str]:
-        """Return what is reported even if it is null: of a rate that is undefined, its kind at most, beside its values."""
-        if not self.reason:
-            return ("kind", "adjusted")
-        return () if self.by_value is None else ("kind",)
 
 
 def rate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -94,12 +94,8 @@ class UniquesEstimate(Figures):
     sample_value: float | None
     sample_share: float | None
     parameters: dict[str, float] = field(default_factory=dict)
-    cut: bool = False
-    reason: str | None = None
-
-    def _reported(self) -> Collection[str]:
-        """Return what is reported in any case: whether the value was cut, and the reason, if only that there is none."""
-        return ("cut", "reason")
+    cut: bool = field(default=False, metadata={"beside": "model"})
+    reason: str | None = field(default=None, metadata={"beside": "model"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ __all__ = ["Figures", "plain"]
 class Figures(Mapping[str, Any]):
     """A frozen dataclass whose fields are read as attributes, or by their names as the JSON of the answer has them.
 
-    A field with a default, such as the reason why a figure is undefined, is left out as long as it has that default. A field
+    A field with a default, such as the reason why a figure is undefined, is left out as long as it has that default, unless it
+    stands `beside` another field, named in its metadata, that is given: then it is reported even if it is null. A field
     named in `flat` is a section itself, whose figures stand among those of this one. If a field's name in JSON means something
     else here (`values`), the field has another name, and that of the JSON in its metadata; if that name is None, the field is not
     reported.
@@ -65,17 +66,15 @@ class Figures(Mapping[str, Any]):
         """Return the figures as plain dictionaries and lists, as they are written to JSON."""
         return {name: plain(figure) for name, figure in self._figures().items()}
 
-    def _reported(self) -> Collection[str]:
-        """Return the fields that are reported even if they have their default; a section with such a rule overrides this."""
-        return ()
-
     def _figures(self) -> dict[str, Any]:
         own: Any = self
-        reported = self._reported()
+        all_fields = fields(own)
+        values = {one.name: getattr(self, one.name) for one in all_fields}
+        given = {one.name for one in all_fields if one.default is MISSING or values[one.name] != one.default}
         figures: dict[str, Any] = {}
-        for one in fields(own):
-            value, name = getattr(self, one.name), one.metadata.get("name", one.name)
-            if name is not None and (one.default is MISSING or value != one.default or one.name in reported):
+        for one in all_fields:
+            value, name = values[one.name], one.metadata.get("name", one.name)
+            if name is not None and (one.name in given or one.metadata.get("beside") in given):
                 figures |= value.items() if one.name in self.flat else {name: value}
         return figures
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attacks.linkage.intervals import AttributeDisclosure
@@ -177,7 +177,7 @@ class RecordLinkage(Figures):
     """
 
     attributes: Sequence[Sequence[str]] | None = None
-    strongest: str | None = None
+    strongest: str | None = field(default=None, metadata={"beside": "attributes"})
     euclidean: DistanceMatches | NoMatches | None = None
     mahalanobis: DistanceMatches | NoMatches | None = None
     mixed: DistanceMatches | NoMatches | None = None
@@ -186,10 +186,6 @@ class RecordLinkage(Figures):
     probabilistic: PatternMatches | NoMatches | None = None
     known_method: LikelihoodMatches | None = None
     reason: str = ""
-
-    def _reported(self) -> Collection[str]:
-        """Return what is reported even if it is null: that no way has a rate, if any was tried."""
-        return ("strongest",) if not self.reason else ()
 
 
 def of_persons(matches: Way, by_person: PersonRates | None) -> Way:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -145,12 +145,8 @@ class SensitiveInference(RiskFigures):
     """
 
     tolerance: float | None = None
-    worst: str | None = None
+    worst: str | None = field(default=None, metadata={"beside": "tolerance"})
     by_sensitive: Sequence[SensitiveRisk] | None = field(default=None, metadata={"name": "by_secret"})
-
-    def _reported(self) -> Collection[str]:
-        """Return what is reported even if it is null: that no attribute is the worst, if any was attacked."""
-        return ("worst",) if self.tolerance is not None else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -217,13 +213,9 @@ class GuessRate(Figures):
     control: float | None
     control_low: float | None = None
     control_high: float | None = None
-    residual: float | None = None
+    residual: float | None = field(default=None, metadata={"beside": "control_low"})
     by_sensitive: Sequence[SensitiveGuessRate] | None = field(default=None, metadata={"name": "by_secret"})
     reason: str = ""
-
-    def _reported(self) -> Collection[str]:
-        """Return what is reported even if it is null: that nothing is left to add, if there is a rate."""
-        return ("residual",) if not self.reason else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
