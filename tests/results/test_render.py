@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from unveil.results import Figure, Result, Table, View
-from unveil.results.cells import risk_colour, visible
+from unveil.results import Between, Figure, Result, Table, View
+from unveil.results.cells import columns_of, risk_colour, visible
 from unveil.results.html_view import html_parts, to_html
 from unveil.results.numbers import number
 from unveil.results.terminal import to_rich
@@ -50,6 +50,11 @@ SCAN = View(
     notes=("Read the class's count beside the rate.", "nulls: category"),
 )
 HOSTILE = "[red]x[/red] \x1b[31mred\x9b2J \n\t<script>alert(1)</script> &amp; 'q\"\u202e :smile:"
+
+
+def test_an_interval_is_written_as_two_numbers() -> None:
+    (column,) = columns_of(Table(("interval",), ((Between(0.25, 1.0),), (None,))))
+    assert [cell.text for cell in column.cells] == ["0.2500 to 1.0000", "-"]
 
 
 def printed(view: View, *, width: int = 80, colour: bool = False) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from unveil.results.result import Displayed, Provenance, Result
 from unveil.results.values import jsonable
-from unveil.results.views import Chart, Figure, Mark, Table, View
+from unveil.results.views import Between, Chart, Figure, Mark, Table, View
 
-__all__ = ["Chart", "Displayed", "Figure", "Mark", "Provenance", "Result", "Table", "View", "jsonable"]
+__all__ = ["Between", "Chart", "Displayed", "Figure", "Mark", "Provenance", "Result", "Table", "View", "jsonable"]
 
 OPEN_MODULES = (
     "cells",

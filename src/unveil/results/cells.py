@@ -10,7 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.results.numbers import number
-from unveil.results.views import Mark
+from unveil.results.views import Between, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +76,8 @@ class WrittenColumn:
 def _cell(value: Any) -> WrittenCell:
     if getattr(value, "shape", None) == ():
         value = value.item()  # a numpy scalar
+    if isinstance(value, Between):
+        value = f"{number(value.low)} to {number(value.high)}"
     if value is None:
         return WrittenCell("-", "null")
     if isinstance(value, Mark):

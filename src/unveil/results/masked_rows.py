@@ -89,6 +89,10 @@ def masked_parts(part: Any, small: int) -> tuple[Any, HiddenClasses]:
 def _tables(part: Any) -> Iterator[Rows]:
     if isinstance(part, Rows):
         yield part
+    elif isinstance(part, Figures):
+        own: Any = part
+        for one in fields(own):
+            yield from _tables(getattr(part, one.name))
     elif isinstance(part, Mapping):
         for item in part.values():
             yield from _tables(item)

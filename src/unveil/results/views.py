@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Chart", "Figure", "Mark", "Table", "View"]
+__all__ = ["Between", "Chart", "Figure", "Mark", "Table", "View"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,14 @@ class Table:
     note: str = ""
     bars: frozenset[str] = frozenset()
     definition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """An entry of a table that is an interval; the renderer writes both ends as numbers."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
