@@ -11,7 +11,7 @@ import unicodedata
 from functools import cache
 from itertools import product
 
-__all__ = ["HINTS", "LITTLE_WORDS", "hints_of", "words_of"]
+__all__ = ["HINTS", "LITTLE_WORDS", "hints_of", "is_place", "words_of"]
 
 _BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 _SEPARATORS = re.compile(r"[\W_]+")
@@ -179,6 +179,12 @@ def hints_of(name: str) -> frozenset[str]:
     longest = max(map(len, known))
     runs = (words[at : at + size] for at in range(len(words)) for size in range(1, min(longest, len(words) - at) + 1))
     return frozenset(hint for run in runs for phrase in product(*map(_singular, run)) for hint in known.get(phrase, ()))
+
+
+def is_place(name: str) -> bool:
+    """Whether the name of a column suggests a place."""
+    hints = hints_of(name)
+    return "place" in hints and "person-name" not in hints and "birth-date" not in hints
 
 
 LITTLE_WORDS = frozenset("of de du des la le les del della di da do dos das der die das van the el los".split())  # noqa: SIM905

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from unveil.partitions.hierarchy import Hierarchy
 
-__all__ = ["ROOT", "Levels", "levels_of", "rows_of"]
+__all__ = ["ROOT", "Levels", "levels_of", "rooted_levels", "rows_of"]
 
 ROOT = "*"
 """The label that covers every value."""
@@ -48,17 +48,19 @@ class Levels:
         :math:`|\{\text{leaves of the group}\}| / |\{\text{leaves}\}|`: what a value there loses.
     leaves
         How many leaves the hierarchy has.
+    height
+        The number of levels above the values.
     """
 
     groups: tuple[NDArray[np.int64], ...]
     labels: tuple[tuple[str | None, ...], ...]
     shares: tuple[NDArray[np.float64], ...]
     leaves: int
+    height: int = field(init=False)
 
-    @property
-    def height(self) -> int:
-        """The number of levels above the values."""
-        return len(self.groups) - 1
+    def __post_init__(self) -> None:
+        """Count the levels."""
+        object.__setattr__(self, "height", len(self.groups) - 1)
 
 
 def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
@@ -102,6 +104,17 @@ def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
     levels = [_level(places, labels, null=root if level else None) for level, labels in enumerate(columns)]
     groups, names, shares = zip(*levels, strict=True)
     return Levels(groups, names, shares, len(hierarchy.labels))
+
+
+def rooted_levels(hierarchies: Mapping[str, Hierarchy], values: Mapping[str, Sequence[Any]]) -> dict[str, Levels]:
+    """Return the groups of the values of several key attributes, each up to a common root, which a hierarchy without one gets."""
+    levels = {}
+    for name, hierarchy in hierarchies.items():
+        try:
+            levels[name] = levels_of(hierarchy.with_root(), values[name])
+        except HierarchyError as problem:
+            raise HierarchyError(f"key attribute {shown(name)}: {problem}") from None
+    return levels
 
 
 def _level(

@@ -22,11 +22,10 @@ from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, in_hand, screen
 from unveil.run import Progress, in_run
-from unveil.search.checks import keys_of, require_apart, sensitive_of
+from unveil.search.checks import budget_of, keys_of, require_apart, sensitive_of
 from unveil.search.lattice.choice import Choice, Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate, targets_of
-from unveil.search.lattice.search_limits import budget_of
 from unveil.search.request import OtherColumns, Request, person_of, request_of, stated_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource

@@ -32,7 +32,7 @@ from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
-from unveil.search.checks import hierarchies_of, keys_of, records_of, require_thresholds
+from unveil.search.checks import budget_of, hierarchies_of, keys_of, records_of, require_thresholds
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
@@ -43,7 +43,6 @@ from unveil.search.lattice.question import (
     uncovered_levels,
     undefined_figures,
 )
-from unveil.search.lattice.search_limits import budget_of
 from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load

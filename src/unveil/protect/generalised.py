@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.errors import listed
-from unveil.protect.lost import lost_attributes, on_lost
 from unveil.randomness import Chance, Repeatable
 from unveil.releases import ColumnScreen, Release, ReleaseRecords, drawn_order, marked, repeatable_of
-from unveil.results.numbers import number
+from unveil.results.numbers import counted, number
 from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation, on_suppressed
+from unveil.search.splitting.foretold import lost_attributes
 from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def generalised(
         **options.settings(),
     }
     screen = options.screen.beside(ColumnScreen.of_identifiers(options.identifiers).left_out)
-    said = [*_notes(choice, options), *on_lost(lost, best.suppressed), *on_suppressed(best.suppressed, after)]
+    said = [*_notes(choice, options), *_on_lost(lost, best.suppressed), *on_suppressed(best.suppressed, after)]
     notes = marked([*said, *screen.notes()], repeatable)
     return Release(
         records, generalisation, origin, settings, notes, repeatable, screen.left_out, screen.vouched,
@@ -134,3 +134,23 @@ def _notes(choice: Choice, options: Options) -> list[str]:
         known = math.isfinite(best.bound)  # nothing is known about a user's own objective before it is called
         notes.append(f"{why}; the best generalisation may cost {f'as little as {number(best.bound)}' if known else 'less'}.")
     return notes
+
+
+def _on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
+    """Say that attributes are gone, and what would keep some of them."""
+    if not lost:
+        return []
+    who = "every record that is not suppressed has" if suppressed else "every record has"
+    one = len(lost) == 1
+    sentence = f"{_and([*lost])} {'is' if one else 'are'} gone: {who} the same value{'' if one else ' of each'}."
+    if None in lost.values():
+        return [f"{sentence} Mondrian, which splits the table where it can, may keep more."]
+    more = [f"{counted(groups, 'group')} of {name}" for name, groups in lost.items() if groups is not None and groups > 1]
+    if more:
+        return [f"{sentence} Under the same models, Mondrian would keep {_and(more)}."]
+    return [f"{sentence} Mondrian would keep no more of {'it' if one else 'them'}: ask for less, or name fewer key attributes."]
+
+
+def _and(words: Sequence[str]) -> str:
+    """Join words by commas, the last one by "and"."""
+    return words[0] if len(words) == 1 else f"{listed(words[:-1])} and {words[-1]}"

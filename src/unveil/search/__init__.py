@@ -4,7 +4,6 @@ OPEN_MODULES = (
     "checks",
     "hierarchies",
     "lattice.applied",
-    "lattice.search_limits",
     "lattice.choice",
     "lattice.frontier",
     "lattice.generalisation",

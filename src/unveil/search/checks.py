@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import checked_share
+from unveil.arguments import checked_count, checked_share, checked_time_limit
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, listed, shown
 from unveil.models.base import TOLERANCE, Model
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "SearchBudget",
+    "budget_of",
     "hierarchies_of",
     "keys_of",
     "limit_of",
@@ -112,3 +115,20 @@ def limit_of(suppression: float, records: int) -> int:
     """Return how many records may be suppressed."""
     share = checked_share("the share of records that may be suppressed", suppression)
     return math.floor(share * records + TOLERANCE)  # 0.29 of 100 records are 29, though the product is slightly less
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """How far a search may go, in seconds and in nodes looked at; None: without a limit."""
+
+    seconds: float | None = None
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a time limit that is not a number of seconds."""
+        checked_time_limit(self.seconds)
+
+
+def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
+    """Return how far a search may go, or refuse a value that is no limit."""
+    return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))

@@ -12,12 +12,13 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line, names_of
 from unveil.errors import ArgumentError
+from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.run import active_run
-from unveil.search.nesting import Nested, is_place, nested_places
+from unveil.search.nesting import Nested, nested_places
 from unveil.search.similarity import Similar, similar_values
 from unveil.sources import Data
 from unveil.study import Study, columns_of, studied

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unveil.counts.guessing import best_guess
-from unveil.naming import hints_of
+from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder
 from unveil.partitions.matching import text_of
@@ -20,7 +20,7 @@ from unveil.partitions.matching import text_of
 if TYPE_CHECKING:
     from unveil.study import Columns
 
-__all__ = ["Nested", "is_place", "nested_places"]
+__all__ = ["Nested", "nested_places"]
 
 _NEARLY_ALWAYS = 0.99
 _OWN = 0.8
@@ -79,12 +79,6 @@ def nested_places(columns: Columns, only: Collection[str] | None = None) -> dict
             reason = f"places: {' in '.join((name, *chain))}, as in nearly every record of the table"
             by_name[name] = (Nested(tuple(chain), _paths(columns, name, chain)), reason)
     return by_name
-
-
-def is_place(name: str) -> bool:
-    """Whether the name of a column suggests a place."""
-    hints = hints_of(name)
-    return "place" in hints and "person-name" not in hints and "birth-date" not in hints
 
 
 def _chain(columns: Columns, one: str, others: Sequence[str]) -> list[str]:

@@ -26,12 +26,13 @@ from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
 from unveil.models.population import Population
 from unveil.models.required import completed, measured_models
+from unveil.naming import is_place
 from unveil.partitions import Hierarchy
-from unveil.partitions.builders import propose
+from unveil.partitions.builders import propose_each
 from unveil.randomness import Chance
 from unveil.results.numbers import number
 from unveil.search.checks import hierarchies_of, keys_of, records_of, require_person_apart, sensitive_of
-from unveil.search.lattice.space import KeyAttribute, key_attributes
+from unveil.search.lattice.space import KeyAttribute, key_attributes, records_by_value
 from unveil.search.nesting import Nested, nested_places
 from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
@@ -58,6 +59,7 @@ __all__ = [
 
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+_PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,12 @@ class Request:
         wanted = [name for name in self.keys if name not in self.hierarchies]
         if not wanted:
             return {}
-        pairs = zip(counts.columns, counts.codes, strict=True)
-        coded = {one.name: Coded(one.name, one.values, cast("NDArray[Any]", codes)) for one, codes in pairs}
-        places = nested_places(CodedColumns(coded, counts.n), wanted)
-        return {name: _proposed(counts, name, places.get(name)) for name in wanted}
+        present = {name: _present(counts, counts.names.index(name)) for name in wanted}
+        places = _places_within(counts, wanted)
+        within = {name: places[name][0].build(present[name][0], column=name) for name in places}
+        by_form = propose_each({name: one for name, one in present.items() if name not in places})
+        known = {**{name: one.hierarchy for name, one in by_form.items()}, **within}
+        return {name: known[name] for name in wanted}
 
     @cached_property
     def with_hierarchy(self) -> Mapping[str, KeyAttribute]:
@@ -297,12 +301,21 @@ def not_met(measured: Mapping[Place, Measured], where: str) -> ModelNotMetError 
     return None
 
 
-def _proposed(counts: Counts, name: str, nested: tuple[Nested, str] | None) -> Hierarchy:
-    """Propose a hierarchy for the counted values of a column: for places by wider places, else by the form of the values."""
-    column = counts.over(name)
-    if nested is not None:
-        return nested[0].build(column.classes([name]).values, column=name)
-    return propose(column.classes([name]).values, column.n.tolist(), column=name).hierarchy
+def _present(counts: Counts, at: int) -> tuple[list[Any], list[int]]:
+    """Return the values of a column that occur, in order, and how many records hold each."""
+    values = counts.columns[at].values
+    records = records_by_value(counts.codes[at], counts.n, len(values))
+    held = np.flatnonzero(records).tolist()
+    return [values[code] for code in held], records[held].tolist()
+
+
+def _places_within(counts: Counts, wanted: Sequence[str]) -> dict[str, tuple[Nested, str]]:
+    """Return the rule for each column of places that lies within wider places; one place alone lies in no other."""
+    if sum(map(is_place, counts.names)) < _PAIR:
+        return {}
+    pairs = zip(counts.columns, counts.codes, strict=True)
+    coded = {one.name: Coded(one.name, one.values, cast("NDArray[Any]", codes)) for one, codes in pairs}
+    return nested_places(CodedColumns(coded, counts.n), wanted)
 
 
 def _within(population: Data, keys: Sequence[str], counts: Counts) -> tuple[Counts, Counts]:

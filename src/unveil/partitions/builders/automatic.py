@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain, count, islice
@@ -25,7 +25,7 @@ from unveil.partitions.matching import number_of, plain, text_of
 from unveil.partitions.moments import DateReading
 from unveil.partitions.rules import at
 
-__all__ = ["HierarchyProposal", "propose"]
+__all__ = ["HierarchyProposal", "propose", "propose_each"]
 
 _FEW = 4
 """Up to this many values need no level between them and the root."""
@@ -92,6 +92,11 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
     hints = hints_of(column) if column is not None else frozenset()
     rule, reason = _chosen([value for value, _ in present], np.array([n for _, n in present]), hints)
     return HierarchyProposal(rule.build([value for value, _ in pairs], [n for _, n in pairs], column=column), rule, reason)
+
+
+def propose_each(columns: Mapping[str, tuple[Sequence[Any], Sequence[int]]]) -> dict[str, HierarchyProposal]:
+    """Propose a hierarchy for each of several columns, given by its distinct values and how many records hold each."""
+    return {name: propose(values, counts, column=name) for name, (values, counts) in columns.items()}
 
 
 def _chosen(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozenset[str]) -> tuple[Builder, str]:

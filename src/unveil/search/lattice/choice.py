@@ -12,13 +12,12 @@ import numpy as np
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError
 from unveil.models.base import Measured, Place
 from unveil.results.numbers import counted
-from unveil.search.checks import limit_of
+from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import SearchResult, search
 from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, targets_of
 from unveil.search.lattice.payoffs import class_payoffs
-from unveil.search.lattice.search_limits import SearchBudget
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
 from unveil.search.requirements import NodeRequirements
@@ -90,7 +89,7 @@ class Lattice:
                 "allow less suppression, or let it cost more."
             )
         classes, gone = suppressed_classes(self.space, self.requirements, best.node)
-        return Choice(self, best, best.node, classes, gone, time.perf_counter() - began)
+        return Choice(self, self.request, best, best.node, classes, gone, time.perf_counter() - began)
 
     def _unmet(self, best: SearchResult) -> ModelNotMetError:
         """Say which model cannot be met, and by how much."""
@@ -145,8 +144,8 @@ class Choice:
 
     Attributes
     ----------
-    lattice
-        The generalisations that it was chosen from.
+    lattice, request
+        The generalisations that it was chosen from; the table, and what was required of it.
     best
         What the search found.
     node, classes, gone
@@ -156,16 +155,12 @@ class Choice:
     """
 
     lattice: Lattice
+    request: Request
     best: SearchResult
     node: Node
     classes: ClassTable
     gone: NDArray[np.bool_]
     seconds: float
-
-    @property
-    def request(self) -> Request:
-        """The table, and what was required of it."""
-        return self.lattice.request
 
     @property
     def levels(self) -> Sequence[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from unveil.attributes import in_line
 from unveil.models.base import Measured, Place
@@ -103,12 +103,8 @@ class Generalisation(Searched):
     bound: float
     lattice: int
     evaluated: int
+    made_by: ClassVar[str] = "generalisation"
     lost: Mapping[str, int | None] = field(default_factory=dict)
-
-    @property
-    def made_by(self) -> str:
-        """The method."""
-        return "generalisation"
 
     def account(self, release: Release[Any]) -> dict[str, Any]:
         """Return the JSON of the generalisation."""

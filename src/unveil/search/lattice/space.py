@@ -15,10 +15,10 @@ import numpy as np
 
 from unveil.counts import Counts
 from unveil.counts.grouping import group
-from unveil.errors import ArgumentError, HierarchyError, shown
+from unveil.errors import ArgumentError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
-from unveil.partitions.levels import Levels, levels_of
+from unveil.partitions.levels import Levels, rooted_levels
 from unveil.search.lattice.class_table import ClassTable, CodeField
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes
 from unveil.search.lattice.rollup import RollUp, classes_of
@@ -26,7 +26,7 @@ from unveil.search.lattice.rollup import RollUp, classes_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KeyAttribute", "Node", "SensitiveColumn", "Space", "key_attributes"]
+__all__ = ["KeyAttribute", "Node", "SensitiveColumn", "Space", "key_attributes", "records_by_value"]
 
 Node: TypeAlias = tuple[int, ...]
 
@@ -74,27 +74,21 @@ def key_attributes(
     for name in bounds or {}:
         if name not in hierarchies:
             raise ArgumentError(f"levels are given for {shown(name)}, which is not a key attribute.")
-    return tuple(
-        _attribute(counts, name, hierarchy.with_root(), (bounds or {}).get(name)) for name, hierarchy in hierarchies.items()
-    )
+    levels = rooted_levels(hierarchies, {column.name: column.values for column in counts.columns})
+    return tuple(_attribute(counts, name, one, (bounds or {}).get(name)) for name, one in levels.items())
 
 
-def _attribute(counts: Counts, name: str, hierarchy: Hierarchy, bounds: tuple[int, int] | None) -> KeyAttribute:
+def _attribute(counts: Counts, name: str, levels: Levels, bounds: tuple[int, int] | None) -> KeyAttribute:
     at = counts.names.index(name)
-    values = counts.columns[at].values
-    try:
-        levels = levels_of(hierarchy, values)
-    except HierarchyError as problem:
-        raise HierarchyError(f"key attribute {shown(name)}: {problem}") from None
     low, high = bounds or (0, levels.height)
     if not 0 <= low <= high <= levels.height:
         raise ArgumentError(
             f"the levels of {shown(name)} go from 0 to {levels.height}, so {low} to {high} is not a range of them."
         )
-    return KeyAttribute(name, levels, low, high, _records(counts.codes[at], counts.n, len(values)))
+    return KeyAttribute(name, levels, low, high, records_by_value(counts.codes[at], counts.n, len(counts.columns[at].values)))
 
 
-def _records(codes: NDArray[Any], n: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+def records_by_value(codes: NDArray[Any], n: NDArray[np.int64], values: int) -> NDArray[np.int64]:
     """Return how many records hold each value, a piece of the cells at a time."""
     records = np.zeros(values, dtype=np.int64)
     for piece in (slice(start, start + _PIECE) for start in range(0, len(n), _PIECE)):
@@ -144,6 +138,17 @@ class Space:
     population
         The count table over the key attributes of the population that the table is part of, with the same values in the same
         order; none: there is no population.
+
+    Attributes
+    ----------
+    records, cells
+        The records of the table, and how many of them each cell over the key attributes holds.
+    shape, size
+        The number of levels of each attribute, and of nodes.
+    top, bottom
+        The most general node, and the most specific one.
+    rolled, fields
+        What makes the classes of a node, and where each key attribute is in their keys.
     """
 
     def __init__(
@@ -158,6 +163,8 @@ class Space:
         self.records = counts.records
         self.shape = tuple(one.highest - one.lowest + 1 for one in attributes)
         self.size = math.prod(self.shape)
+        self.top: Node = tuple(size - 1 for size in self.shape)
+        self.bottom: Node = tuple(0 for _ in self.shape)
         names = [one.name for one in attributes]
         own, places = _over(counts, names, wanted=bool(self.sensitive))
         self.cells = own.n
@@ -170,7 +177,8 @@ class Space:
         table = _columns(amounts, width if self.dense else 0)
         if self.dense and self.sensitive:
             self._spread_out(table, places if population is None else _places(counts, everyone, names), counts.n)
-        self._classes = self._rolled(everyone, table, names, [])
+        self.rolled = self._rolled(everyone, table, names, [])
+        self.fields: Sequence[CodeField] = self.rolled.fields
         self._joint = None if self.dense else self._rolled(counts, _columns([counts.n]), names, list(self.sensitive.values()))
 
     def _rolled(
@@ -189,37 +197,17 @@ class Space:
             np.add.at(cells, places * table.shape[1] + (sensitive.of_cell + at), records)
             at += len(sensitive.values)
 
-    @property
-    def top(self) -> Node:
-        """The most general node."""
-        return tuple(size - 1 for size in self.shape)
-
-    @property
-    def bottom(self) -> Node:
-        """The most specific node."""
-        return tuple(0 for _ in self.shape)
-
-    @property
-    def fields(self) -> Sequence[CodeField]:
-        """Where each key attribute is in the keys of `classes`."""
-        return self._classes.fields
-
-    @property
-    def rolled(self) -> RollUp:
-        """What makes the classes of a node."""
-        return self._classes
-
     def classes(self, node: Node) -> ClassTable:
         """Return the classes of a node; the table lasts until the next is requested."""
-        return self._classes.table(node)
+        return self.rolled.table(node)
 
     def classes_within(self, node: Node, most: int | None) -> ClassTable | None:
         """Return the classes of a node as `classes` does; it may be None if there are more of them than are of use."""
-        return self._classes.table_within(node, most)
+        return self.rolled.table_within(node, most)
 
     def survey(self, k: int) -> LatticeSizes | None:
         """Return, for every node, the small classes, the others and their squares; None if the keys are too wide for that."""
-        return lattice_sizes(self._classes, k)
+        return lattice_sizes(self.rolled, k)
 
     def population(self, table: ClassTable) -> NDArray[np.integer[Any]]:
         """Return how many records of the population each class stands for; those of the table if there is none."""

@@ -1,20 +1,51 @@
-"""The labels that Mondrian would leave of the key attributes, predicted from the count table."""
+"""Which key attributes does a generalisation erase, and how many of their labels would Mondrian leave under the same models?"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.counts import Column
+from unveil.search.lattice.choice import Choice
 from unveil.search.request import Request, unfit_for_finer
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of
 from unveil.search.splitting.labelling import merged_labels
 from unveil.search.splitting.parts import split_parts
 
-__all__ = ["labels_by_mondrian"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["lost_attributes"]
+
+_FEW = 200_000
+"""The most records for which Mondrian is run to say what it would keep."""
 
 
-def labels_by_mondrian(request: Request) -> dict[str, int]:
+def lost_attributes(choice: Choice) -> dict[str, int | None]:
+    """Return the key attributes that have one value in all remaining records, although the data has several.
+
+    Each comes with the number of groups that Mondrian would keep of it under the same models; None if the table is too large
+    to try.
+    """
+    request, space = choice.request, choice.lattice.space
+    kept = np.flatnonzero(~choice.gone)
+    fields = zip(space.attributes, space.fields, strict=True)
+    alike = {one.name for one, field in fields if _alike(choice.classes.codes(field, kept))}
+    gone = [name for name in request.keys if name in alike and len(request.values(name)) > 1]
+    if not gone or request.cells.n.sum() > _FEW:
+        return dict.fromkeys(gone)
+    labels = _labels_by_mondrian(request)
+    return {name: labels[name] for name in gone}
+
+
+def _alike(codes: NDArray[Any]) -> bool:
+    """Whether all are the same, and there is at least one."""
+    return bool(len(codes) and (codes == codes[0]).all())
+
+
+def _labels_by_mondrian(request: Request) -> dict[str, int]:
     """Return how many labels strict Mondrian would leave of each key attribute; one if it cannot meet the models.
 
     The records of a cell stay together where it is strict, so the cells and their counts are all that it needs.

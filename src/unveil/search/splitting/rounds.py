@@ -12,11 +12,11 @@ from unveil.counts.values import places_among
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import Model
 from unveil.partitions.levels import Levels
+from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import search
 from unveil.search.lattice.objectives import objective_of
-from unveil.search.lattice.search_limits import SearchBudget
 from unveil.search.lattice.space import KeyAttribute, Node, SensitiveColumn, Space
 from unveil.search.request import Request
 from unveil.search.requirements import NodeRequirements

@@ -22,8 +22,7 @@ from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
-from unveil.search.checks import limit_of
-from unveil.search.lattice.search_limits import SearchBudget
+from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request, stated_of
 from unveil.search.requirements import PartRequirements
