@@ -47,22 +47,21 @@ class Microdata:
         The records.
     standing
         What is said about the columns to which no mechanism applies.
+    names, records
+        The columns, in order, and how many records there are.
     """
 
     place: str
     frame: pl.DataFrame
     _back: Callable[[pl.DataFrame], Any]
     standing: Standing = field(default_factory=Standing)
+    names: tuple[str, ...] = field(init=False)
+    records: int = field(init=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns, in order."""
-        return tuple(self.frame.columns)
-
-    @property
-    def records(self) -> int:
-        """How many there are."""
-        return self.frame.height
+    def __post_init__(self) -> None:
+        """Name the columns and count the records."""
+        object.__setattr__(self, "names", tuple(self.frame.columns))
+        object.__setattr__(self, "records", self.frame.height)
 
     def column(self, name: str) -> pl.Series:
         """Return one column, or say that there is none of that name.
