@@ -174,6 +174,17 @@ class Rule:
     question
         The question of a preset's source on which the figure bears.
 
+    Attributes
+    ----------
+    form
+        What a rule of this name may say.
+    settings
+        All parameters; those that are not given have their defaults.
+    requirement
+        The threshold in words.
+    place
+        What distinguishes this rule: its name, and what its figure is of (excepted columns do not make another figure).
+
     Examples
     --------
     >>> Rule("t_closeness", 0.2, {"attribute": "income"}).requirement
@@ -184,26 +195,18 @@ class Rule:
     threshold: float | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     question: str = ""
+    form: Form = field(init=False, repr=False, compare=False)
+    settings: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+    requirement: str = field(init=False, repr=False, compare=False)
+    place: tuple[str, str] = field(init=False, repr=False, compare=False)
 
-    @property
-    def form(self) -> Form:
-        """What a rule of this name may say."""
-        return RULES[self.name]
-
-    @property
-    def requirement(self) -> str:
-        """The threshold in words."""
-        if self.threshold is None:
-            return "none set"
-        return "must be false" if self.form.flag else f"{self.form.side.replace('_', ' ')} {self.threshold:g}"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """All parameters; those that are not given have their defaults."""
-        return {**self.form.parameters, **self.parameters}
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """What distinguishes this rule: its name, and what its figure is of (excepted columns do not make another figure)."""
-        stated = {name: value for name, value in self.settings.items() if value is not None and name not in _LENIENCE}
-        return self.name, json.dumps(stated, sort_keys=True, default=str)
+    def __post_init__(self) -> None:
+        """Set what follows from the name, the threshold and the parameters."""
+        form = RULES[self.name]
+        settings = {**form.parameters, **self.parameters}
+        stated = {name: value for name, value in settings.items() if value is not None and name not in _LENIENCE}
+        words = "must be false" if form.flag else f"{form.side.replace('_', ' ')} {{:g}}"
+        object.__setattr__(self, "form", form)
+        object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "requirement", "none set" if self.threshold is None else words.format(self.threshold))
+        object.__setattr__(self, "place", (self.name, json.dumps(stated, sort_keys=True, default=str)))
