@@ -22,10 +22,23 @@ from hypothesis import strategies as st
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.identifiers import CATEGORIES, Finding, column_findings, direct_identifiers
+from unveil.identifiers.codes import numbered
+from unveil.identifiers.column import read_column
+from unveil.identifiers.contacts import emails, ip_addresses, mac_addresses, urls
+from unveil.identifiers.dates import birth_dates
+from unveil.identifiers.numbers import card_numbers, device_numbers, ibans, national_numbers
+from unveil.identifiers.phones import phones
+from unveil.identifiers.places import coordinates, postal_addresses
 from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE, Register
+from unveil.identifiers.texts import account_names, free_text, person_names
 from unveil.naming import hints_of, words_of
 
 TODAY = dt.date(2025, 6, 1)
+TELLING = (
+    emails, urls, ip_addresses, mac_addresses, ibans, card_numbers, device_numbers, national_numbers, birth_dates, coordinates,
+    phones, postal_addresses,
+)  # fmt: skip
+GENERAL = (person_names, account_names, free_text, numbered)
 SYLLABLES = ("ba", "ko", "li", "mu", "ne", "ri", "sa", "to", "vu", "ze", "dor", "fen", "gal", "hin", "jor", "lum")
 
 
@@ -690,16 +703,15 @@ NAMES = st.one_of(
 )
 
 
-@given(
-    name=NAMES,
-    values=st.one_of(
-        st.lists(CELLS, max_size=30),
-        st.lists(st.text("0123456789-+. ()/", max_size=20), max_size=30),
-        st.lists(st.integers(0, 10**18), max_size=30, unique=True),
-        st.lists(st.from_regex(r"[A-Z0-9]{8,18}", fullmatch=True), max_size=30),
-    ),
-    seed=st.integers(0, 99),
+VALUES = st.one_of(
+    st.lists(CELLS, max_size=30),
+    st.lists(st.text("0123456789-+. ()/", max_size=20), max_size=30),
+    st.lists(st.integers(0, 10**18), max_size=30, unique=True),
+    st.lists(st.from_regex(r"[A-Z0-9]{8,18}", fullmatch=True), max_size=30),
 )
+
+
+@given(name=NAMES, values=VALUES, seed=st.integers(0, 99))
 @example(name="resident_id", values=["110300198001010001"] * 3, seed=0)
 @example(name="latitude", values=["٤٥.١٢٣٤٥", "१२.३४५६७"], seed=0)
 @example(name="phone", values=["٠١٢٣٤٥٦٧٨٩", "²³⁴⁵⁶⁷⁸⁹"], seed=0)
@@ -712,6 +724,20 @@ def test_anything_is_looked_at_without_trouble(name: str, values: list[Any], see
         assert 0.0 <= finding.share <= 1.0
         assert 0 < finding.distinct <= finding.records
         assert finding.evidence
+
+
+@given(name=NAMES, values=VALUES, seed=st.integers(0, 99))
+@example(name="mac", values=["0242ac120002"], seed=0)
+@example(name="x", values=["DE89 3704 0044 0532 0130 00"], seed=0)
+@example(name="x", values=[12_345_678], seed=0)
+def test_a_detector_that_is_left_out_would_find_nothing(name: str, values: list[Any], seed: int) -> None:
+    column = read_column(name, values, len(values), sample=10_000, seed=seed, today=TODAY)
+    every = [finding for detector in TELLING if (finding := detector(column))] if column.values and column.kind != "other" else []
+    if column.values and column.kind != "other" and all(finding.confidence == "possible" for finding in every):
+        every += [finding for detector in GENERAL if (finding := detector(column))]
+    ranks = ("certain", "likely", "possible")
+    every.sort(key=lambda finding: (ranks.index(finding.confidence), CATEGORIES.index(finding.category)))
+    assert column_findings(name, values, len(values), seed=seed, today=TODAY) == every[:3]
 
 
 def test_columns_that_differ_in_anything_are_judged_by_themselves() -> None:

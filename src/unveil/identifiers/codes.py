@@ -112,16 +112,18 @@ def _text_codes(column: LookedColumn) -> Finding | None:
 
 
 def _integer_codes(column: LookedColumn) -> Finding | None:
-    if not _is_named(column) and _SECONDS[0] <= column.low and column.high <= _SECONDS[1]:
+    if column.uniqueness < _NEAR_UNIQUE or column.distinct < _FEWEST or column.low < 0:
+        return _people_codes(column, 1.0)
+    named = _is_named(column)
+    if not named and _SECONDS[0] <= column.low and column.high <= _SECONDS[1]:
         return None
-    if column.low >= 0 and column.uniqueness >= _NEAR_UNIQUE and column.distinct >= _FEWEST:
-        width, number = Counter(map(len, column.texts)).most_common(1)[0]
-        constant = number >= _CONSTANT * len(column.texts) and width >= _SHORTEST_NUMBER
-        if _is_named(column) or (constant and column.distinct >= _MANY and column.uniqueness >= _UNIQUE):
-            what = f"are integers of {width} digits" if constant else "are integers"
-            share = number / len(column.texts) if constant else 1.0
-            confidence: Confidence = "likely" if _is_named(column) else "possible"
-            return column.finding("code", confidence, share, column.seen(share, what), _spread(column), _says_id(column))
+    width, number = Counter(map(len, column.texts)).most_common(1)[0]
+    constant = number >= _CONSTANT * len(column.texts) and width >= _SHORTEST_NUMBER
+    if named or (constant and column.distinct >= _MANY and column.uniqueness >= _UNIQUE):
+        what = f"are integers of {width} digits" if constant else "are integers"
+        share = number / len(column.texts) if constant else 1.0
+        confidence: Confidence = "likely" if named else "possible"
+        return column.finding("code", confidence, share, column.seen(share, what), _spread(column), _says_id(column))
     return _people_codes(column, 1.0)
 
 

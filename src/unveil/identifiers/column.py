@@ -1,24 +1,29 @@
 """What does a column hold? Its name's hints, and a sample of its distinct values as text, ready to be looked at.
 
-Values are drawn without replacement and in random order, so that a test which fails on the first few hundred can stop there.
+Values are drawn without replacement and in random order, so that a test which fails on the first few hundred can stop there. The
+kind of the values, their signs and their lengths rule most tests out before a single one is run.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
 from unveil.identifiers.dates import DatesRead, read_dates
 from unveil.identifiers.finding import Category, Confidence, Finding, percent
 from unveil.naming import hints_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["FEW", "MOST", "Kind", "LookedColumn", "Test", "read_column"]
 
@@ -32,6 +37,12 @@ _SCREEN = 200
 _LONGEST = 2_000
 """The number of characters of a text that are looked at."""
 _LARGEST_WHOLE = 1 << 63
+
+_THREE_DIGITS = re.compile(r"\d\D*\d\D*\d")
+"""No date is written with fewer digits."""
+_FIRST_DAY, _LAST_DAY = 18_000_101, 20_991_231
+"""The integers that are read as a year, a month and a day lie between these."""
+_HALF = 0.5
 
 Kind: TypeAlias = Literal["text", "integer", "decimal", "date", "other"]
 Test: TypeAlias = Callable[[str], object]
@@ -51,10 +62,10 @@ class LookedColumn:
         The values looked at, in random order, without nulls and blanks.
     distinct, records
         How many different values there are, and how many records hold one.
-    low, high
-        The smallest and largest of all values of an integer column.
     seed, today
         The seed of the random controls, and the day on which ages are computed.
+    whole
+        The values of an integer column from which these were drawn.
     """
 
     name: str
@@ -63,10 +74,9 @@ class LookedColumn:
     values: Sequence[Any]
     distinct: int
     records: int
-    low: int
-    high: int
     seed: int
     today: dt.date
+    whole: Sequence[Any] = field(default=(), repr=False)
     screens: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -80,11 +90,28 @@ class LookedColumn:
         return max(map(len, self.first_texts), default=0)
 
     @cached_property
+    def signs(self) -> frozenset[str]:
+        """The signs that the first few hundred texts are written with."""
+        return frozenset("".join(self.first_texts))
+
+    @cached_property
+    def low(self) -> int:
+        """The smallest of all values of an integer column."""
+        drawn: int = min(self.values)
+        return min(drawn, _end(self.whole, drawn))
+
+    @cached_property
+    def high(self) -> int:
+        """The largest of all values of an integer column."""
+        drawn: int = max(self.values)
+        return max(drawn, _end(self.whole[::-1], drawn))
+
+    @cached_property
     def texts(self) -> list[str]:
         """All values looked at as text."""
         return self.first_texts + [_text_of(value) for value in self.values[_SCREEN:]]
 
-    @property
+    @cached_property
     def uniqueness(self) -> float:
         """Distinct values per record: 1 if no two records share a value."""
         return self.distinct / max(self.records, self.distinct, 1)
@@ -94,10 +121,17 @@ class LookedColumn:
         """The values read as dates."""
         return read_dates(self)
 
-    @property
+    @cached_property
     def holds_dates(self) -> bool:
         """Whether nearly all values are dates."""
-        return self.dates.share >= MOST
+        return self._may_hold_dates() and self.dates.share >= MOST
+
+    def _may_hold_dates(self) -> bool:
+        """Whether enough of the first values could be dates; an integer could be one if its eight digits begin with a year."""
+        if self.kind == "integer":
+            first = self.values[:_SCREEN]
+            return sum(1 for value in first if _FIRST_DAY <= value <= _LAST_DAY) >= _HALF * len(first)
+        return self.kind == "date" or sum(map(_has_three_digits, self.first_texts)) >= _HALF / 2 * len(self.first_texts)
 
     def says(self, *hints: str) -> bool:
         """Whether the name hints at one of these."""
@@ -136,8 +170,8 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if number and _is_missing(values[-1]):
         number -= 1
     order = np.random.default_rng(seed).permutation(number)[:sample]
-    drawn = _taken(values, order.tolist())
-    plain = set(map(type, drawn)) == {int}
+    drawn = _Drawn(values, order) if isinstance(values, tuple) else _taken(values, order.tolist())
+    plain = set(map(type, values[:number] if isinstance(values, tuple) else drawn)) == {int}
     if not plain:
         drawn = [value for value in drawn if not _is_missing(value)]
     if len(order) == number:
@@ -145,8 +179,32 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     kind = "integer" if plain else _kind_of(drawn)
     if kind == "integer" and not plain:
         drawn = [int(value) for value in drawn]
-    low, high = _ends(drawn, values) if kind == "integer" else (0, 0)
-    return LookedColumn(name, hints_of(name), kind, drawn, number, max(records, number), low, high, seed, today)
+    return LookedColumn(name, hints_of(name), kind, drawn, number, max(records, number), seed, today, values)
+
+
+class _Drawn(Sequence[Any]):
+    """A sample of values, each taken when it is looked at."""
+
+    __slots__ = ("_order", "_values")
+
+    def __init__(self, values: tuple[Any, ...], order: NDArray[np.int64]) -> None:
+        self._values, self._order = values, order
+
+    def __len__(self) -> int:
+        """Return how many values are in the sample."""
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        """Take a value, or several."""
+        return _taken(self._values, self._order[at].tolist()) if isinstance(at, slice) else self._values[int(self._order[at])]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Take all values at once."""
+        return iter(self[:])
 
 
 def _taken(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
@@ -186,10 +244,10 @@ def _text_of(value: Any) -> str:
     return text if isinstance(value, int) and len(text) <= _LONGEST else text[:_LONGEST].strip()
 
 
-def _ends(drawn: Sequence[int], values: Sequence[Any]) -> tuple[int, int]:
-    """Return the smallest and largest whole value: a coded column is sorted, and has only infinity and null beyond them."""
-    ends = [
-        next((value for value in way if not _is_missing(value) and _is_whole(value)), drawn[0]) for way in (values, values[::-1])
-    ]
-    low, high = min(drawn), max(drawn)
-    return int(min(low, *ends)), int(max(high, *ends))
+def _has_three_digits(text: str) -> bool:
+    return len(text) > 2 and (text.isdecimal() or _THREE_DIGITS.search(text) is not None)  # noqa: PLR2004 - three digits
+
+
+def _end(values: Sequence[Any], otherwise: int) -> int:
+    """Return the first whole value: a coded column is sorted, and has only infinity and null beyond its whole values."""
+    return int(next((value for value in values if not _is_missing(value) and _is_whole(value)), otherwise))

@@ -6,7 +6,6 @@ Texts are read in the forms of `unveil.partitions.moments`; months, quarters and
 from __future__ import annotations
 
 import datetime as dt
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["DatesRead", "birth_dates", "read_dates"]
 
 _HARDLY_ANY = 0.5
-_THREE_DIGITS = re.compile(r"\d\D*\d\D*\d")
-"""No date is written with fewer digits."""
-_FIRST_DAY, _LAST_DAY = 18_000_101, 20_991_231
-"""The integers that are read as a year, a month and a day lie between these."""
 
 _DAYS_A_YEAR = 365.2425
 _OLDEST = 120
@@ -49,26 +44,12 @@ class DatesRead:
 
 def read_dates(column: LookedColumn) -> DatesRead:
     """Read values as days: those that are dates already, and texts in the usual ways of writing them."""
-    if column.kind != "date" and not _may_hold_dates(column):
-        return DatesRead((), 0.0, 0.0)
     dates = column.values if column.kind == "date" else column.texts
     days = [moment for moment in read_moments(dates, column.today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
     if not days:
         return DatesRead((), 0.0, 0.0)
     timed = sum(moment.has_time for moment in days)
     return DatesRead(tuple(moment.start.date() for moment in days), len(days) / len(dates), timed / len(days))
-
-
-def _may_hold_dates(column: LookedColumn) -> bool:
-    """Whether enough of the first values could be dates; an integer could be one if its eight digits begin with a year."""
-    if column.kind == "integer":
-        first = column.values[: len(column.first_texts)]
-        return sum(1 for value in first if _FIRST_DAY <= value <= _LAST_DAY) >= _HARDLY_ANY * len(first)
-    return sum(map(_has_three_digits, column.first_texts)) >= _HARDLY_ANY / 2 * len(column.first_texts)
-
-
-def _has_three_digits(text: str) -> bool:
-    return len(text) > 2 and (text.isdecimal() or _THREE_DIGITS.search(text) is not None)  # noqa: PLR2004 - three digits
 
 
 def birth_dates(column: LookedColumn) -> Finding | None:
@@ -78,9 +59,9 @@ def birth_dates(column: LookedColumn) -> Finding | None:
     95th, median between 20 and 75, nobody unborn or above 120, hardly any time of day, at least 30 different dates all over the
     year and the week (appointments keep to working days).
     """
-    dates = column.dates
     if not column.holds_dates or column.says("about"):
         return None
+    dates = column.dates
     ages = np.array([(column.today - date).days for date in dates.dates]) / _DAYS_A_YEAR
     lived = float(np.mean((ages >= 0) & (ages <= _OLDEST)))
     seen = column.seen(dates.share, "are dates")

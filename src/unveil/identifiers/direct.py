@@ -12,9 +12,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -40,23 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DirectIdentifiers", "column_findings", "direct_identifiers", "found_in"]
 
-_TELLING = (
-    emails,
-    urls,
-    ip_addresses,
-    mac_addresses,
-    ibans,
-    card_numbers,
-    device_numbers,
-    national_numbers,
-    birth_dates,
-    coordinates,
-    phones,
-    postal_addresses,
-)
-"""Detectors that go by a form of their own."""
-_GENERAL = (person_names, account_names, free_text, numbered)
-"""Detectors for columns that no such form has explained; otherwise they report nothing."""
+_Detector: TypeAlias = Callable[[LookedColumn], Finding | None]
+_SHORTEST_NUMBER, _SHORTEST_MAC = 7, 12
+"""The fewest signs of a number that a person has (zeros before it may be lost), and of a hardware address or bank account."""
 _KEY = secrets.token_bytes(32)
 _KNOWN: dict[bytes, tuple[Finding, ...]] = {}
 """The findings of columns that were looked at before, by a digest of the column: each step of a protection looks at all again."""
@@ -252,13 +238,42 @@ def _question(question: tuple[Any, ...], values: Sequence[Any]) -> bytes:
 
 
 def _judged(column: LookedColumn) -> list[Finding]:
-    """Let every detector judge a column."""
+    """Let every detector judge a column whose form its values may have."""
     if not column.values or column.kind == "other":
         return []
-    findings = [finding for detector in _TELLING if (finding := detector(column))]
+    findings = [finding for detector in _telling(column) if (finding := detector(column))]
     if all(finding.confidence == "possible" for finding in findings):
-        findings.extend(finding for detector in _GENERAL if (finding := detector(column)))
+        findings.extend(finding for detector in _general(column) if (finding := detector(column)))
     return _best_first(findings)
+
+
+def _telling(column: LookedColumn) -> Iterator[_Detector]:
+    """Give the detectors that go by a form of their own, without those that no value has the kind, signs or length for."""
+    text = column.kind == "text"
+    if text and "@" in column.signs:
+        yield emails
+    if text and "." in column.signs:
+        yield urls
+    if text and not column.signs.isdisjoint(".:"):
+        yield ip_addresses
+    if text and column.longest >= _SHORTEST_MAC:
+        yield from (mac_addresses, ibans)
+    if column.holds_dates:
+        yield birth_dates
+    elif column.kind in ("text", "integer") and column.longest >= _SHORTEST_NUMBER:
+        yield from (card_numbers, device_numbers, national_numbers, phones)
+    if column.kind in ("text", "decimal") and not column.signs.isdisjoint(".,"):
+        yield coordinates
+    if text and not column.holds_dates:
+        yield postal_addresses
+
+
+def _general(column: LookedColumn) -> Iterator[_Detector]:
+    """Give the detectors for columns that no such form has explained; otherwise they report nothing."""
+    if column.kind == "text":
+        yield from (person_names, account_names, free_text)
+    if column.kind in ("text", "integer"):
+        yield numbered
 
 
 def _best_first(findings: Sequence[Finding]) -> list[Finding]:
