@@ -27,7 +27,6 @@ from unveil.identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.scan import Scan, scan_study
 from unveil.measures.subset_walk import Subset
-from unveil.models.masked_measurement import redacted
 from unveil.models.measure import Measurement, MeasureOptions, measured_study
 from unveil.models.requirement_words import planned_models
 from unveil.partitions import Partition
@@ -309,7 +308,7 @@ def _assessed(study: Study, plan: _Plan) -> Assessment:
         combinations=combinations,
         combined=combined,
         disclosures=disclosures,
-        measurement=redacted(measured, plan.small, {rate.name: rate.hidden for rate in attributes}),
+        measurement=measured.redacted(plan.small, {rate.name: rate.hidden for rate in attributes}),
         without=tuple(without(kept, keys, study.person)),
         class_sizes=class_sizes(kept, keys, study.person),
         files=plan.files,

@@ -102,10 +102,6 @@ class Spread:
         alone = self.distinct == 1
         return np.asarray(alone if missing_is_sensitive else alone & ~self.valueless)
 
-    def highest(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the highest figure of each class."""
-        return np.asarray(np.maximum.reduceat(figures, self.starts))
-
     def total(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of each class's figures."""
         return np.asarray(np.add.reduceat(figures, self.starts))
@@ -177,11 +173,18 @@ class Equivalence:
 
     def describe(self, at: int) -> DecidingClass:
         """Return a class's key values and size, and, if there are any, the sensitive attributes that it discloses."""
+        return self.described([at])[0]
+
+    def described(self, places: Sequence[int]) -> list[DecidingClass]:
+        """Describe several classes."""
+        chosen = np.array(places, dtype=np.int64)
+        names = [column.name for column in self.classes.columns]
         pairs = zip(self.classes.columns, self.classes.codes, strict=True)
-        key = jsonable({column.name: column.values[int(codes[at])] for column, codes in pairs})
-        size = float(self.size[at])
-        disclosed = [name for name, spread in self.spreads.items() if spread.telling[at]]
-        return DecidingClass(key, int(size) if size.is_integer() else size, disclosed or ())
+        held = [[column.values[code] for code in codes[chosen].tolist()] for column, codes in pairs]
+        keys = jsonable([dict(zip(names, values, strict=True)) for values in zip(*held, strict=True)])
+        sizes = [int(size) if size.is_integer() else size for size in self.size[chosen].astype(np.float64).tolist()]
+        told = [[name for name, spread in self.spreads.items() if spread.telling[at]] or () for at in places]
+        return [DecidingClass(*one) for one in zip(keys, sizes, told, strict=True)]
 
 
 def equivalence(

@@ -141,5 +141,5 @@ def vulnerability_of_sensitive(spread: Spread, own: NDArray[np.int64]) -> Vulner
     0.666...
     """
     prior = np.bincount(spread.value, weights=spread.n * (own / spread.size)[spread.of_class], minlength=len(spread.values))
-    posterior = (own * spread.highest(spread.share)).sum()
+    posterior = (own * np.maximum.reduceat(spread.share, spread.starts)).sum()
     return Vulnerability.of(float(prior.max() / own.sum()), float(posterior / own.sum()))

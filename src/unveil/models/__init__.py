@@ -60,7 +60,6 @@ OPEN_MODULES = (
     "persons",
     "population",
     "profitability",
-    "masked_measurement",
     "required",
     "registry",
     "requirement_words",

@@ -139,6 +139,8 @@ class Model:
         Whether classes that meet it still do when joined; if they may not, only the lattice is searched for it.
     of_sensitive
         Whether it is about a sensitive attribute, with a figure for each.
+    on_request
+        Whether a table is measured by it only if it is required: it needs what the data does not say, or another has its figure.
     word
         The word that names it in a project file and in the settings of a step; none: it has no word of its own.
     """
@@ -151,6 +153,7 @@ class Model:
     judged_on: ClassVar[Literal["class", "size", "population", "presence", "average", "sizes", "payoff"]] = "class"
     closed: ClassVar[bool] = True
     of_sensitive: ClassVar[bool] = False
+    on_request: ClassVar[bool] = False
     word: ClassVar[str] = ""
 
     @classmethod

@@ -10,8 +10,8 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_share
 from unveil.errors import ArgumentError, shown
-from unveil.measures import diversity
 from unveil.measures.equivalence import Equivalence, Spread
+from unveil.models import diversity
 from unveil.models.base import TOLERANCE, EarthMover, Place, SensitiveModel, bounded_share
 
 if TYPE_CHECKING:

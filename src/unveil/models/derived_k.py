@@ -14,7 +14,6 @@ records; the journalist knows that they are in the population, and n counts its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
@@ -45,11 +44,7 @@ class _SmallestClass(Model):
     safe_is_high: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     judged_on = "size"
-
-    @classmethod
-    def measures(cls) -> Iterator[Model]:
-        """Yield nothing: k-anonymity has the figure already."""
-        yield from ()
+    on_request: ClassVar[bool] = True  # k-anonymity has the figure already
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the size of every class."""

@@ -13,20 +13,17 @@ with the digamma function :math:`\psi`, N records and :math:`n_i` of them with t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures.equivalence import Equivalence
 from unveil.models.base import SensitiveModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from unveil.models.orders import Scale
 
 __all__ = ["GrassbergerLDiversity"]
 
@@ -48,11 +45,7 @@ class GrassbergerLDiversity(SensitiveModel):
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = True
     closed: ClassVar[bool] = False
-
-    @classmethod
-    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - on request only
-        """Yield nothing: a table is measured by plain entropy l-diversity."""
-        yield from ()
+    on_request: ClassVar[bool] = True  # a table is measured by plain entropy l-diversity
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return e^H of every class; at most the number of its values, if these are fewer than l."""

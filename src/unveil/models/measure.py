@@ -17,7 +17,6 @@ from unveil.measures.households import Homes
 from unveil.measures.risk import Vulnerability
 from unveil.measures.units import Unit, people, unit_of
 from unveil.models.base import Measured, Model
-from unveil.models.masked_measurement import masks, redacted
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.measurement_view import view_of
 from unveil.models.orders import Scale
@@ -29,7 +28,7 @@ from unveil.models.risk_sections import Risks, Uniqueness, risks, uniqueness, vu
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
-from unveil.results.masking import MASK, SMALL, DecidingClass, masking_in_words
+from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
 from unveil.results.numbers import counted
 from unveil.run import in_run
 from unveil.sources import Data
@@ -144,9 +143,35 @@ class Measurement(Result):
 
     def masked(self, small: int = SMALL) -> Measurement:
         """Return the answer without the values of the classes of fewer than `small` records, and of those that disclose."""
-        masked = redacted(self, small, {})
-        changed = masks(masked) and not masks(self)
-        return replace(masked, notes=(*self.notes, masking_in_words(small))) if changed else masked
+        masked = self.redacted(small, {})
+        before, after = (any(one.masked for one in each.deciding.values()) for each in (self, masked))
+        return replace(masked, notes=(*self.notes, masking_in_words(small))) if after and not before else masked
+
+    def redacted(self, small: int, hidden: Mapping[str, frozenset[Any]]) -> Measurement:
+        """Return every figure, and the classes that decide as far as they may be shown.
+
+        Parameters
+        ----------
+        small
+            Classes of fewer records are small; 0: nothing is masked.
+        hidden
+            Values of attributes that are masked elsewhere although they are not small; a class that has one would name it.
+        """
+        deciding, special = self.deciding, self.uniqueness.special
+        together = masked_together(list(deciding.values()), self.classes, small, hidden)
+        shown = dict(zip(deciding, together, strict=True))
+        models = {place: replace(one, worst_class=shown.get(place)) for place, one in self.models.items()}
+        masked = replace(self, models=models, risk=self.risk.with_classes(shown))
+        if not small or special is None:  # each special unique is one person
+            return masked
+        return replace(masked, uniqueness=replace(self.uniqueness, special=special.without_values()))
+
+    @property
+    def deciding(self) -> dict[tuple[str, ...], DecidingClass]:
+        """The classes that decide a model or, under a place of its own, the risk from an intruder."""
+        models = {place: model.worst_class for place, model in self.models.items()}
+        risks = {("risk", name): risk.worst_class for name, risk in self.risk.intruders.items()}
+        return {place: one for place, one in (models | risks).items() if one is not None}
 
     def view(self) -> View:
         """Return what a person should see."""

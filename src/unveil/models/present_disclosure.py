@@ -8,20 +8,17 @@ Shmatikov counts (`DeltaDisclosure`) and this one does not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from unveil.arguments import checked_arguments
-from unveil.measures import diversity
-from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures.equivalence import Equivalence
+from unveil.models import diversity
 from unveil.models.base import TOLERANCE, SensitiveModel
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from unveil.models.orders import Scale
 
 __all__ = ["PresentDeltaDisclosure"]
 
@@ -43,11 +40,7 @@ class PresentDeltaDisclosure(SensitiveModel):
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
     closed: ClassVar[bool] = False
-
-    @classmethod
-    def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - on request only
-        """Yield nothing: a table is measured by plain delta-disclosure."""
-        yield from ()
+    on_request: ClassVar[bool] = True  # a table is measured by plain delta-disclosure
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the largest absolute log2(p/q) of every class, over the values that it holds."""

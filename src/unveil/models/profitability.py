@@ -20,7 +20,6 @@ searched for; a table by itself has lost nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -113,17 +112,13 @@ class Profitable(Model):
     range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     judged_on = "payoff"
     closed: ClassVar[bool] = False
+    on_request: ClassVar[bool] = True  # what a record is worth is not in the data
 
     def __post_init__(self) -> None:
         """Refuse an unknown attacker, and amounts that cannot be weighed against each other."""
         checked_attacker(self.attacker)
         if self.benefit is not None:
             self.game  # noqa: B018 - which checks them
-
-    @classmethod
-    def measures(cls) -> Iterator[Model]:
-        """Yield nothing: what a record is worth is not in the data."""
-        yield from ()
 
     @property
     def game(self) -> Game:

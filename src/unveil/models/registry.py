@@ -119,7 +119,7 @@ def judged_by_rule(name: str, threshold: float | None, attribute: str, classes: 
 
 def figure_models() -> dict[str, type[Model]]:
     """Return the models that have one figure for the key, or one for each sensitive attribute, by name."""
-    return {kind.name: kind for kind in MODELS if kind.judged_on in _OF_CLASSES and _single(kind)}
+    return {kind.name: kind for kind in MODELS if kind.judged_on in _OF_CLASSES and not kind.on_request and _single(kind)}
 
 
 def _single(kind: type[Model]) -> bool:
@@ -131,9 +131,10 @@ def _single(kind: type[Model]) -> bool:
 
 
 def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:
-    """Yield every measure that a table has; those that compare with a population only if there is one."""
-    about_sensitive = [kind for kind in MODELS if issubclass(kind, SensitiveModel)]
-    for kind in MODELS:
+    """Yield every measure that a table has unrequested; those that compare with a population only if there is one."""
+    usual = [kind for kind in MODELS if not kind.on_request]
+    about_sensitive = [kind for kind in usual if issubclass(kind, SensitiveModel)]
+    for kind in usual:
         if not issubclass(kind, SensitiveModel):
             yield from (one for one in kind.measures() if population or not one.needs_population)
     for name, spread in classes.spreads.items():

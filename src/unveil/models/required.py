@@ -27,8 +27,17 @@ def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Plac
 
 
 def measured_models(models: Mapping[Place, Model], classes: Equivalence, population: Population | None) -> dict[Place, Measured]:
-    """Return the figure of each model for a table."""
-    return {place: model.measure(classes, population) for place, model in models.items()}
+    """Return the figure of each model for a table; the classes that decide are described together."""
+    measured: dict[Place, Measured] = {}
+    worst: dict[Place, int] = {}
+    for place, model in models.items():
+        if type(model).measure is Model.measure:
+            measured[place], worst[place] = model.judge(classes)
+        else:  # not by its classes alone
+            measured[place] = model.measure(classes, population)
+    for place, shown in zip(worst, classes.described(list(worst.values())), strict=True):
+        measured[place] = replace(measured[place], worst_class=shown)
+    return measured
 
 
 def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +81,9 @@ class Risks(Figures):
         """The risks by intruder."""
         return {"prosecutor": self.prosecutor, "journalist": self.journalist, "marketer": self.marketer}
 
-    def with_classes(self, shown: Callable[[DecidingClass | None], DecidingClass | None]) -> Risks:
+    def with_classes(self, shown: Mapping[tuple[str, ...], DecidingClass]) -> Risks:
         """Return the risks with their worst classes as they are to be shown."""
-        risks = (replace(risk, worst_class=shown(risk.worst_class)) for risk in self.intruders.values())
+        risks = (replace(risk, worst_class=shown.get(("risk", name))) for name, risk in self.intruders.items())
         prosecutor, journalist, marketer = risks
         return replace(self, prosecutor=prosecutor, journalist=journalist, marketer=marketer)
 

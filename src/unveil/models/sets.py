@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -46,17 +45,13 @@ class KmAnonymity(Model):
     label: ClassVar[str] = "k^m-anonymity"
     whole: ClassVar[bool] = True
     safe_is_high: ClassVar[bool] = True
+    on_request: ClassVar[bool] = True  # only the user knows which columns hold sets
 
     def __post_init__(self) -> None:
         """Refuse an invalid threshold, m or separator."""
         Model.__post_init__(self)
         checked_count("the m of km_anonymity", self.m, least=1, most=MOST_KNOWN)
         checked_separator(self.separator)
-
-    @classmethod
-    def measures(cls) -> Iterator[Model]:
-        """Yield nothing: only the user knows which columns hold sets."""
-        return iter(())
 
     @property
     def place(self) -> Place:

@@ -7,7 +7,6 @@ They must be requested, and are not part of what `measure` says about every tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
@@ -45,11 +44,7 @@ class SizesModel(Model):
     safe_is_high: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     lasts: ClassVar[bool] = False
-
-    @classmethod
-    def measures(cls) -> Iterator[Model]:
-        """Yield nothing: the risks of a table have the figure already."""
-        yield from ()
+    on_request: ClassVar[bool] = True  # the risks of a table have the figure already
 
     @property
     def threshold(self) -> float | None:

@@ -37,6 +37,7 @@ __all__ = [
     "DecidingClass",
     "is_masked",
     "masked_class",
+    "masked_together",
     "masked_values",
     "masking_in_words",
     "without_values",
@@ -109,14 +110,38 @@ def masked_class(shown: DecidingClass | None, small: int = SMALL) -> DecidingCla
     >>> dict(masked_class(DecidingClass({"age": 30}, 5)))
     {'key': {'age': 30}, 'size': 5}
     """
-    return without_values(shown, small) if is_masked(shown, small) else shown
+    return without_values(shown, small) if shown is not None and is_masked(shown, small) else shown
 
 
-def without_values(shown: DecidingClass | None, small: int = SMALL) -> DecidingClass | None:
+def without_values(shown: DecidingClass, small: int = SMALL) -> DecidingClass:
     """Return a class without its values, and without its size unless it is small."""
-    if shown is None or shown.masked:
+    if shown.masked:
         return shown
     return DecidingClass({}, shown.size if shown.size is not None and shown.size < small else None, masked=True)
+
+
+def masked_together(
+    shown: Sequence[DecidingClass], among: int, small: int, hidden: Mapping[str, frozenset[Any]]
+) -> list[DecidingClass]:
+    """Return the classes that decide the figures of one table as they may be shown beside each other.
+
+    Parameters
+    ----------
+    shown, among
+        The classes that decide, and how many classes the table has.
+    small
+        Classes of fewer records are small; 0: nothing is masked.
+    hidden
+        Values of attributes that are masked elsewhere although they are not small; a class that has one would name it.
+    """
+    if not small:
+        return list(shown)
+    masked = [is_masked(one, small) for one in shown]
+    elsewhere = [any(value in hidden.get(name, ()) for name, value in one.key.items()) for one in shown]
+    named = [not (own or other) for own, other in zip(masked, elsewhere, strict=True)]
+    unnamed = among - len({tuple(one.key.items()) for one, kept in zip(shown, named, strict=True) if kept})
+    by_elimination = any(masked) and unnamed < small
+    return [one if kept and not by_elimination else without_values(one, small) for one, kept in zip(shown, named, strict=True)]
 
 
 def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, salt: bytes = b"") -> NDArray[np.bool_]:

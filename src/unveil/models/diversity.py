@@ -36,12 +36,12 @@ __all__ = [
 def effective_values(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`2^{H}` of each class, the entropy in bits: the number of equally frequent values that are as uncertain."""
     share = spread.share
-    return np.exp2(spread.total(-share * np.log2(share)))
+    return np.exp2(np.add.reduceat(-share * np.log2(share), spread.starts))
 
 
 def largest_share(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\max_x p(x)` of each class."""
-    return spread.highest(spread.share)
+    return np.maximum.reduceat(spread.share, spread.starts)
 
 
 def recursive_c(spread: Spread, length: int) -> NDArray[np.float64]:
@@ -61,7 +61,7 @@ def recursive_c(spread: Spread, length: int) -> NDArray[np.float64]:
 def basic_beta(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\max_x (p - q) / q` over the values that a class holds more often than the whole table, at least 0."""
     whole = spread.whole[spread.value]
-    return spread.highest(np.maximum(_quotient(spread.share - whole, whole), 0.0))
+    return np.maximum.reduceat(np.maximum(_quotient(spread.share - whole, whole), 0.0), spread.starts)
 
 
 def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
@@ -73,29 +73,29 @@ def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
     gain = np.maximum(_quotient(spread.share - whole, whole), 0.0)
     with np.errstate(divide="ignore"):
         bound = -np.log(whole)
-    return spread.highest(np.where(gain <= bound + 1e-12, gain, np.inf))
+    return np.maximum.reduceat(np.where(gain <= bound + 1e-12, gain, np.inf), spread.starts)
 
 
 def delta_disclosure(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\max_x |\ln (p / q)|` of each class over all values of the whole table; infinite if one is absent."""
-    held = summed(spread.of_class, spread.whole[spread.value] > 0, len(spread.starts))
+    held = np.add.reduceat(spread.whole[spread.value] > 0, spread.starts, dtype=np.int64)
     return np.where(held == np.count_nonzero(spread.whole), present_disclosure(spread), np.inf)
 
 
 def present_disclosure(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\max_x |\ln (p / q)|` of each class over the values that it holds."""
-    return spread.highest(np.abs(np.log(_quotient(spread.share, spread.whole[spread.value]))))
+    return np.maximum.reduceat(np.abs(np.log(_quotient(spread.share, spread.whole[spread.value]))), spread.starts)
 
 
 def variational_closeness(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\frac12 \sum_x |p - q|`: an excess of some values in a class is a lack of others, so one side suffices."""
-    return spread.total(np.maximum(spread.share - spread.whole[spread.value], 0.0))
+    return np.add.reduceat(np.maximum(spread.share - spread.whole[spread.value], 0.0), spread.starts)
 
 
 def kl_divergence(spread: Spread) -> NDArray[np.float64]:
     r"""Return :math:`\sum_x p \log_2 (p / q)`, in bits."""
     share = spread.share
-    return np.maximum(spread.total(share * np.log2(_quotient(share, spread.whole[spread.value]))), 0.0)
+    return np.maximum(np.add.reduceat(share * np.log2(_quotient(share, spread.whole[spread.value])), spread.starts), 0.0)
 
 
 def js_divergence(spread: Spread) -> NDArray[np.float64]:
@@ -107,8 +107,8 @@ def js_divergence(spread: Spread) -> NDArray[np.float64]:
     share, whole = spread.share, spread.whole[spread.value]
     middle = (share + whole) / 2.0
     of_whole = np.where(whole > 0, whole * np.log2(np.where(whole > 0, whole, 1.0) / middle), 0.0)
-    present = spread.total(share * np.log2(share / middle) + of_whole)
-    return np.maximum((present + 1.0 - spread.total(whole)) / 2.0, 0.0)
+    present = np.add.reduceat(share * np.log2(share / middle) + of_whole, spread.starts)
+    return np.maximum((present + 1.0 - np.add.reduceat(whole, spread.starts)) / 2.0, 0.0)
 
 
 def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -141,7 +141,7 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
     ends[np.append(spread.starts[1:], len(spread.n)) - 1] = last
     begins = np.minimum(spread.value, last)
     first = area_sums[np.minimum(spread.value[spread.starts], last)]
-    return np.asarray(first + spread.total(area(np.minimum(level, 1.0), begins, np.maximum(ends, begins))))
+    return np.asarray(first + np.add.reduceat(area(np.minimum(level, 1.0), begins, np.maximum(ends, begins)), spread.starts))
 
 
 def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
