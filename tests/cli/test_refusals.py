@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+import unveil
 from unveil.cli import run
 
 
@@ -41,3 +45,54 @@ def test_bad_input_ends_in_one_plain_line(words: str, message: str, capsys: pyte
     assert said.out == ""
     assert said.err.startswith(f"unveil: {message}")
     assert said.err.count("\n") == 1
+
+
+SWAP = "anonymize adult --key age --key sex --sensitive occupation --mechanism swap --attribute age"
+UNHEEDED = [
+    "--k 5", "--t 0.1:equal", "--l distinct:2", "--k-map 5", "--presence 0:0.5", "--km 5:2:age", "--uniqueness sample:0.1",
+    "--suppression 0.1", "--level age=1:2", "--weight age=2", "--factor 0.7", "--objective entropy", "--time-limit 9",
+    "--node-limit 9", "--order occupation=a,b", "--population adult",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", UNHEEDED)
+def test_what_a_mechanism_does_not_take_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SWAP.split(), *words.split()]) == 2
+    assert f"{words.split(maxsplit=1)[0]} has no effect on swap." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["--suppression 0.1", "--level age=1:2", "--order occupation=a,b", "--population adult"])
+def test_what_the_steps_of_a_project_do_not_take_is_refused(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "unveil.toml"
+    steps = '[protect.ages]\nmechanism = "swap"\nattributes = ["age"]\n'
+    project.write_text(f'[data]\npath = "adult"\n[attributes.age]\nrole = "key"\n{steps}', encoding="utf-8")
+    assert run(["anonymize", "adult", "--project", str(project), *words.split()]) == 2
+    assert "has no effect on the steps of the project" in capsys.readouterr().err
+
+
+def test_an_order_that_is_typed_reaches_the_models_of_a_mechanism(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "anonymize",
+        "adult",
+        "--key",
+        "age",
+        "--key",
+        "sex",
+        "--mechanism",
+        "mondrian",
+        "--k",
+        "5",
+        "--sensitive",
+        "education",
+        "--t",
+        "0.2:rank",
+        "--json",
+    ]
+    values = sorted(unveil.datasets.adult()["education"].unique())
+    scores = []
+    for order in (values, [*values[1::2], *values[::2]]):
+        assert run([*words, "--order", f"education={','.join(order)}"]) in {0, 1}
+        scores.append(json.loads(capsys.readouterr().out))
+    assert scores[0]["models"] != scores[1]["models"]

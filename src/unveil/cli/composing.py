@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
+from unveil.cli.groups import typed
 from unveil.cli.inputs import Inputs
 from unveil.cli.model_options import ClassModelOptions
 from unveil.cli.options import give, showing_progress
@@ -16,8 +16,6 @@ __all__ = ["composed"]
 
 _SECONDS = 60.0
 _FITTING = ("time_limit", "identifier")
-_WORDS = {"l_diversity": "l", "share": "alpha"}
-"""Options whose names differ from those of their fields."""
 
 
 def composed(
@@ -50,7 +48,6 @@ def composed(
 def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
     """Refuse settings that only generalisations have."""
     for options in groups:
-        for one in fields(options):
-            if one.name not in _FITTING and getattr(options, one.name) not in (None, one.default):
-                word = _WORDS.get(one.name, one.name.replace("_", "-"))
-                raise ArgumentError(f"--{word} goes with generalisations; it has no meaning if mechanisms are tried.")
+        for name, word in typed(options).items():
+            if name not in _FITTING:
+                raise ArgumentError(f"{word} goes with generalisations; it has no meaning if mechanisms are tried.")

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from unveil.errors import ArgumentError
 
-__all__ = ["grouped", "refuse_with", "refuse_without"]
+__all__ = ["grouped", "refuse_with", "refuse_without", "typed"]
 
 
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,21 +38,32 @@ def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
     return spread
 
 
+def typed(group: Any) -> dict[str, str]:
+    """Return the fields of a group that are not as they are when nothing is said, with the words of their options."""
+    return {
+        one.name: f"--{_WORDS.get(one.name, one.name.replace('_', '-'))}"
+        for one in fields(group)
+        if getattr(group, one.name) not in (None, one.default) and not is_dataclass(getattr(group, one.name))
+    }
+
+
 def refuse_without(option: str, group: Any, *names: str) -> None:
     """Refuse options of a group that mean nothing without another one, so that nobody takes them to have had an effect."""
-    for one in fields(group):
-        if one.name in names and getattr(group, one.name) not in (None, one.default):
-            raise ArgumentError(f"--{_NAMES.get(one.name, one.name.replace('_', '-'))} goes with {option}.")
+    for name, word in typed(group).items():
+        if name in names:
+            raise ArgumentError(f"{word} goes with {option}.")
 
 
 def refuse_with(option: str, group: Any, *names: str) -> None:
     """Refuse options of a group, all or those named, that have no effect beside another one."""
-    for one in fields(group):
-        if (not names or one.name in names) and getattr(group, one.name) not in (None, one.default):
-            raise ArgumentError(f"--{_NAMES.get(one.name, one.name.replace('_', '-'))} does not go with {option}.")
+    for name, word in typed(group).items():
+        if not names or name in names:
+            raise ArgumentError(f"{word} does not go with {option}.")
 
 
-_NAMES = {"identity": "id", "mapping": "map", "record_id": "id", "settings": "set"}
+_WORDS = {
+    "identity": "id", "mapping": "map", "record_id": "id", "settings": "set", "l_diversity": "l", "share": "alpha",
+}  # fmt: skip
 """Options whose names differ from those of their fields."""
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.completion import offering
+from unveil.cli.groups import typed
 from unveil.cli.inputs import Inputs
-from unveil.cli.model_options import ModelOptions
+from unveil.cli.model_options import ModelOptions, orders
 from unveil.cli.options import give
 from unveil.cli.releases import ReleaseOptions, SearchOptions, TableOptions, announce_written
 from unveil.errors import ArgumentError, shown
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from unveil.project import Step
 
 __all__ = ["MechanismOptions", "give_made", "settings_of"]
+
+_OF_LATTICE = ("objective", "level", "weight", "factor", "node_limit")
+"""Options of the search through whole generalisations."""
+_ARGUMENTS = {
+    **{name: name for name in (*_OF_LATTICE, "population", "suppression", "time_limit")},
+    "level": "levels", "weight": "weights", "order": "orders", "hierarchy": "hierarchies", "hierarchy_dir": "hierarchies",
+}  # fmt: skip
+"""The arguments of mechanisms behind the options of models and searches; all others name models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +89,18 @@ class MechanismOptions:
         if self.mechanism is None:
             if self.attribute or self.settings or self.ledger or self.budget or self.neighbours:
                 raise ArgumentError("--attribute, --set, --ledger, --budget and --neighbours go with a --mechanism; name one.")
+            if planned and not required:
+                _refuse_unheeded("the steps of the project", (), models, search)
             return [] if required else planned, required
         if self.pseudonymize:
             raise ArgumentError("--pseudonymize goes with generalisation; with a --mechanism, plan it as a step of its own.")
+        _refuse_unheeded(self.mechanism, self._options(), models, search)
         known: dict[str, Any] = {
-            "models": required, "k": models.k, "sensitive": table.sensitive[0] if table.sensitive else None,
-            "suppression": search.suppression or None, "hierarchies": models.hierarchies(inputs, required),
+            **search.options(inputs), "identifiers": None, "nulls": None, "suppression": search.suppression or None,
+            "models": required, "k": models.k, "hierarchies": models.hierarchies(inputs, required),
+            "orders": orders(models.order, None, inputs.source.names),  # the study has those of the project
+            "population": table.reading.source_if_named(models.population, "population", inputs.project),
+            "sensitive": table.sensitive[0] if table.sensitive else None,
             "workload": self._workload(inputs), "ledger": self._ledger(),
         }  # fmt: skip
         return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
@@ -96,7 +111,7 @@ class MechanismOptions:
             if self.budget is not None or self.neighbours is not None:
                 raise ArgumentError("--budget and --neighbours go with --ledger, the file that remembers what was spent.")
             return None
-        if not self._takes("ledger"):
+        if "ledger" not in self._options():
             raise ArgumentError(
                 f"--ledger is for mechanisms of differential privacy; {self.mechanism} has no loss to account for."
             )
@@ -105,21 +120,34 @@ class MechanismOptions:
         PrivacyLedger(self.ledger, self.budget, neighbours=self.neighbours).close()
         return str(self.ledger)
 
-    def _takes(self, option: str) -> bool:
+    def _options(self) -> tuple[str, ...]:
+        """Return the options that the mechanism takes."""
         import inspect
 
         from unveil.protect.steps import step_function
 
-        return option in inspect.signature(step_function(str(self.mechanism))).parameters
+        return tuple(inspect.signature(step_function(str(self.mechanism))).parameters)
 
     def _workload(self, inputs: Inputs) -> list[list[str]]:
         """Return the attributes of each need that is stated, for a mechanism that serves needs; refuse needs for another."""
         from unveil.project import Need
 
-        if self.need and not self._takes("workload"):
+        if self.need and "workload" not in self._options():
             raise ArgumentError(f"--need goes with --mechanism any or dp_synthesize; {self.mechanism} serves none in particular.")
         needs = [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())]
         return [list(dict.fromkeys((need.target, *need.given))) for need in needs]
+
+
+def _refuse_unheeded(what: str, takes: Sequence[str], models: ModelOptions, search: SearchOptions) -> None:
+    """Refuse requirements and limits that a mechanism does not take, so that nobody believes that the release meets them."""
+    for name, word in (typed(models) | typed(search)).items():
+        needs = _ARGUMENTS.get(name, "models")
+        lattice = name in _OF_LATTICE and "levels" not in takes
+        if name != "identifier" and (lattice or not (needs in takes or (name == "k" and "k" in takes))):
+            raise ArgumentError(
+                f"{word} has no effect on {what}. Leave it out, or generalise; whether a release meets a requirement, "
+                "unveil check can tell."
+            )
 
 
 def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: bool) -> None:
