@@ -28,7 +28,6 @@ __all__ = [
 
 OPEN_MODULES = (
     "alignment",
-    "allowance",
     "amounts",
     "base",
     "batches.combinations",

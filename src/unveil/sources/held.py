@@ -13,7 +13,6 @@ import polars as pl
 
 from unveil.errors import EmptyDataError, UnsupportedDataError
 from unveil.run import active_run, stepped
-from unveil.sources.allowance import Allowance
 from unveil.sources.base import Source, Tally
 from unveil.sources.coding import Coded, CodedTable, encode, require_countable
 from unveil.sources.tallying import coded_table, wanted_columns
@@ -25,14 +24,22 @@ _SHARE = 3 / 16
 
 
 class HeldSource(Source):
-    """A source that keeps its columns once they are read, around one that would read them again."""
+    """A source that keeps its columns once they are read, around one that would read them again.
 
-    def __init__(self, source: Source) -> None:
+    Parameters
+    ----------
+    source
+        The source that would read them again.
+    memory
+        How many bytes the run may use; none: as the active run says.
+    """
+
+    def __init__(self, source: Source, memory: int | None = None) -> None:
         super().__init__(source.place, source.names)
         self.ordered = source.ordered
         self._source = source
         self._lock = threading.RLock()
-        self._allowance = Allowance(int(active_run().limits.memory * _SHARE))
+        self._left = int((active_run().limits.memory if memory is None else memory) * _SHARE)
         self._columns: dict[str, pl.Series] = {}
         self._coded: dict[str, Coded] = {}
 
@@ -46,9 +53,9 @@ class HeldSource(Source):
             if missing:
                 records = self._source.collect(missing)
                 known = {**known, **{name: records.get_column(name) for name in missing}}
-                self._columns |= {
-                    name: known[name] for name in missing if self._allowance.grants(int(known[name].estimated_size()))
-                }
+                for name in missing:
+                    if (size := int(known[name].estimated_size())) <= self._left:
+                        self._left, self._columns[name] = self._left - size, known[name]
             return pl.DataFrame({name: known[name] for name in columns})
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
@@ -69,8 +76,8 @@ class HeldSource(Source):
                     if strict:
                         raise
                     continue
-                if self._allowance.grants(coded[name].codes.nbytes):
-                    self._coded[name] = coded[name]
+                if (size := coded[name].codes.nbytes) <= self._left:
+                    self._left, self._coded[name] = self._left - size, coded[name]
         return coded
 
     def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from unveil.attributes import checked_nulls, require_columns
 from unveil.counts import Counts, coded_each, count_each, count_table
 from unveil.errors import NullsError
 from unveil.run import active_run
 from unveil.sources import CodedTable, Source, wanted_columns
-from unveil.sources.allowance import Allowance
 from unveil.sources.held import HeldSource
 
 __all__ = ["Tables"]
@@ -49,11 +47,16 @@ class Tables:
     """What has been counted of a source; `records` are its columns, each read once."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.records = source, HeldSource(source)
-        self._lock = threading.RLock()
-        self._allowance = Allowance(active_run().limits.memory // _SHARE)
+        self.source = source
+        self._lock, self._memory = threading.RLock(), active_run().limits.memory
+        self._left = self._memory // _SHARE
         self._tables: dict[_Question, CodedTable] = {}
         self._counts: dict[_Question, Counts] = {}
+
+    @cached_property
+    def records(self) -> HeldSource:
+        """The columns of the records, each read once."""
+        return HeldSource(self.source, self._memory)
 
     def __reduce__(self) -> tuple[type[Tables], tuple[Source]]:
         """Pickle the source only: the counts stay behind, and another process reads the source again."""
@@ -79,43 +82,48 @@ class Tables:
 
     def each(self, columns: Sequence[str], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
         """Return the values of every column, one row each, and whose records they are."""
-        sets = {name: [name, *owners] for name in columns}
         require_columns([*columns, *owners], self.source.names)
         if len(columns) > _TOGETHER and not self.source.can_count:
             self.records.collect([*columns, *owners])  # all in one pass
         tables: dict[str, CodedTable] = {}
         for start in range(0, len(columns), _TOGETHER):
             active_run().check()
-            some = columns[start : start + _TOGETHER]
+            sets = {name: [name, *owners] for name in columns[start : start + _TOGETHER]}
             with self._lock:
-                tables |= self._each({name: sets[name] for name in some}, owners, strict=strict)
-        return {name: _of_somebody(table, 1) for name, table in tables.items()}
+                tables |= self._each(sets, owners, strict=strict)
+        return {name: _of_somebody(table, 1) for name, table in tables.items()} if owners else tables
 
     def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
         """Count sets of columns, each under a name, together; those that cannot be counted are left out."""
         numbered = frozenset(owners if self.source.can_count else ())
         questions = {name: _Question(frozenset(columns), "category", None, numbered) for name, columns in sets.items()}
-        counted = {name: self._counts[question] for name, question in questions.items() if question in self._counts}
-        rows = {name: self._wider(question) for name, question in questions.items() if name not in counted}
-        fresh = [name for name, table in rows.items() if table is None]
-        if fresh:
-            rows |= zip(fresh, self.records.tables([sets[name] for name in fresh], numbered, strict=strict), strict=True)
-        ordered = {name: _in_order(table, sets[name]) for name, table in rows.items() if table is not None}
-        if ordered:
-            counted |= zip(ordered, count_each(list(ordered.values())), strict=True)
-        tables = {
-            name: table for name, counts in counted.items() if (table := self._combined(questions[name], counts)) is not None
-        }
-        made = [name for name in counted if name not in tables]
-        tables |= zip(made, coded_each([counted[name] for name in made]), strict=True)
-        for name in ordered:
+        tables = {name: table for name, question in questions.items() if (table := self._combined(question)) is not None}
+        counted = {name: self._counts[one] for name, one in questions.items() if name not in tables and one in self._counts}
+        left = {name: one for name, one in questions.items() if name not in tables and name not in counted}
+        if rows := self._rows(left, sets, strict=strict):
+            counted |= zip(rows, count_each(list(rows.values())), strict=True)
+        if counted:
+            tables |= zip(counted, coded_each(list(counted.values())), strict=True)
+        for name in rows:
             self._keep(questions[name], tables[name], counted[name])
         return {name: _in_order(tables[name], columns) for name, columns in sets.items() if name in tables}
 
-    def _combined(self, question: _Question, counts: Counts) -> CodedTable | None:
+    def _rows(
+        self, questions: Mapping[str, _Question], sets: Mapping[str, Sequence[str]], *, strict: bool
+    ) -> dict[str, CodedTable]:
+        """Return the rows to be counted for some sets of columns: those of a wider table, else of the source."""
+        wider = {name: table for name, one in questions.items() if (table := self._wider(one)) is not None}
+        rows = {name: _in_order(table, sets[name]) for name, table in wider.items()}
+        if fresh := [name for name in questions if name not in rows]:
+            numbered = questions[fresh[0]].numbered
+            read = self.records.tables([sets[name] for name in fresh], numbered, strict=strict)
+            rows |= {name: table for name, table in zip(fresh, read, strict=True) if table is not None}
+        return rows
+
+    def _combined(self, question: _Question) -> CodedTable | None:
         """Return the table that is kept of a question, if it has one row per combination."""
-        table = self._tables.get(question)
-        return table if table is not None and len(table.columns[0].codes) == len(counts.n) else None
+        table, counts = self._tables.get(question), self._counts.get(question)
+        return table if table is not None and counts is not None and len(table.columns[0].codes) == len(counts.n) else None
 
     def each_counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself; refuse one that cannot be counted."""
@@ -126,13 +134,19 @@ class Tables:
         """Return the count table over some columns."""
         question = _Question(frozenset(columns), nulls, weights)
         with self._lock:
-            table = self.table(columns, nulls, weights)
             known = self._counts.get(question)
             if known is None:
-                known = count_table(table)
-                if self._allowance.grants(_size(known.codes)):
-                    self._counts[question] = known
+                known = self._regrouped(question, self.table(columns, nulls, weights))
         return known if known.names == tuple(columns) else known.over(columns)
+
+    def _regrouped(self, question: _Question, table: CodedTable) -> Counts:
+        """Count a table, unless that was done when it was made, and keep the counts."""
+        if (known := self._counts.get(question)) is not None:
+            return known
+        counts = count_table(table)
+        if (size := _size(counts.codes)) <= self._left:
+            self._left, self._counts[question] = self._left - size, counts
+        return counts
 
     def only(self, table: CodedTable, nulls: str, weights: str | None) -> Tables:
         """Return the tables of only those records that are in a table counted under a null policy."""
@@ -154,8 +168,8 @@ class Tables:
         """Ask the source for a table, and keep it."""
         coded_ = self.records.table(columns, question.nulls, question.weights, question.numbered)
         if coded_.weights is not None:
-            if self._allowance.grants(_size([column.codes for column in coded_.columns])):
-                self._tables[question] = coded_
+            if (size := _size([column.codes for column in coded_.columns])) <= self._left:
+                self._left, self._tables[question] = self._left - size, coded_
             return coded_
         counts = count_table(coded_)
         table = coded_each([counts], coded_.dropped)[0]
@@ -163,8 +177,8 @@ class Tables:
         return table
 
     def _keep(self, question: _Question, table: CodedTable, counts: Counts) -> None:
-        if self._allowance.grants(_size(counts.codes) + counts.n.nbytes):
-            self._tables[question], self._counts[question] = table, counts
+        if (size := _size(counts.codes) + counts.n.nbytes) <= self._left:
+            self._left, self._tables[question], self._counts[question] = self._left - size, table, counts
 
 
 def _in_order(table: CodedTable, columns: Sequence[str]) -> CodedTable:
@@ -188,4 +202,4 @@ def _of_somebody(table: CodedTable, width: int) -> CodedTable:
 
 
 def _size(codes: Sequence[Any]) -> int:
-    return int(np.sum([one.nbytes for one in codes], dtype=np.int64))
+    return sum(int(one.nbytes) for one in codes)
