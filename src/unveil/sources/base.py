@@ -68,6 +68,8 @@ class Source(ABC):
     """Whether the records are here, or in a file; those of an engine stay there, and a count table has none."""
     ordered: bool = True
     """Whether the records have an order, so that a row number means something."""
+    connected: bool = False
+    """Whether questions go through a connection, which a block can keep with `held`."""
 
     def __init__(self, place: str, names: Sequence[str]) -> None:
         for name in names:

@@ -42,7 +42,7 @@ class ReadAsSource(Source):
     def __init__(self, source: Source, text: Sequence[str], missing_in: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(source.place, source.names)
         self._source, self._text, self._missing_in = source, frozenset(text), missing_in
-        self.ordered = source.ordered
+        self.ordered, self.connected = source.ordered, source.connected
 
     def held(self) -> AbstractContextManager[object]:
         """Keep the connection through which the source within is queried."""

@@ -95,6 +95,7 @@ class FilledSource(Source):
         super().__init__(source.place, (*source.names, *lacking))
         self._source, self._lacking, self._like = source, set(lacking), like
         self.can_count, self.in_hand, self.ordered = source.can_count, source.in_hand, source.ordered
+        self.connected = source.connected
 
     def held(self) -> AbstractContextManager[object]:
         """Keep the connection through which the source within is queried."""

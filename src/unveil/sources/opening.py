@@ -55,7 +55,7 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
         return _open_path(os.fspath(data), options or ReadOptions())
     else:
         return open_frame(data) if options is None else _with_codes(open_frame(data), options)
-    if held is not None:
+    if held is not None and opened.connected:
         held.enter_context(opened.held())
     return opened
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
@@ -27,6 +27,13 @@ __all__ = ["Study", "studied"]
 
 _OWN = (*ROLE_ARGUMENTS, "kinds", "partitions", "hierarchies", "orders", "nulls", "population")
 """What a study states itself and a project does not change."""
+
+_READ = ("kinds", "partitions", "hierarchies", "orders")
+"""What says how the values of a column are read."""
+_STATED = (
+    "source", "roles", "kinds", "partitions", "hierarchies", "orders", "nulls", "population", "views", "project", "_tables",
+)  # fmt: skip
+"""The fields from which the others follow."""
 
 Views = Mapping[str, Mapping[str, Partition]]
 """Semantic partitions by name, and under each name by column."""
@@ -73,8 +80,17 @@ class Study:
     ----------
     source
         Where the data is.
+    place, names
+        Where that is, as messages name it; and its columns.
     roles
-        What the columns are; also by role: `key`, `sensitive`, `identifiers`, `weights`, `person`, `household`, `keep`.
+        What the columns are; also by role: `key`, `sensitive`, `identifiers`, `weights`, `person`, `household`, `keep`,
+        `only_roles`.
+    standing
+        What a release may keep of the columns to which no mechanism applies.
+    policy
+        The null policy of calls in which a null cannot be a wildcard.
+    missing_is_sensitive
+        The columns for which the project says that a missing value is sensitive.
     views
         Semantic partitions by name, as the project has them: readings of the same table.
 
@@ -101,6 +117,19 @@ class Study:
     views: Views
     project: Project | None
     _tables: Tables = field(repr=False)
+    place: str = field(init=False)
+    names: tuple[str, ...] = field(init=False)
+    key: tuple[str, ...] = field(init=False)
+    sensitive: tuple[str, ...] = field(init=False)
+    identifiers: tuple[str, ...] = field(init=False)
+    weights: str | None = field(init=False)
+    person: str | None = field(init=False)
+    household: str | None = field(init=False)
+    keep: tuple[str, ...] = field(init=False)
+    only_roles: bool = field(init=False)
+    standing: Standing = field(init=False)
+    policy: str = field(init=False)
+    missing_is_sensitive: tuple[str, ...] = field(init=False)
 
     @checked_arguments
     def __init__(  # noqa: PLR0913 - all that can be meant by data
@@ -134,13 +163,12 @@ class Study:
         }  # fmt: skip
         if isinstance(data, Study) and project is None:
             made = data.changed(**said, **meant)
-            for one in fields(self):
-                object.__setattr__(self, one.name, getattr(made, one.name))
+            self._hold({name: getattr(made, name) for name in _STATED})
             return
         if isinstance(data, Study):
             before, data = data.own(), data.source
             said, meant = ({name: before[name] if one is None else one for name, one in some.items()} for some in (said, meant))
-        self._fill(open_data(data, project, release=partial), said, meant, partial=partial)
+        self._fill(_opened(data, project, release=partial), said, meant, partial=partial)
 
     @classmethod
     @checked_arguments
@@ -190,69 +218,21 @@ class Study:
             "project": project,
             "_tables": Tables(source),
         }
-        for name, value in values.items():
+        self._hold(values)
+
+    def _hold(self, values: Mapping[str, Any]) -> None:
+        """Set the fields, and the facts that follow from them."""
+        source, roles, nulls = values["source"], values["roles"], values["nulls"]
+        known = {} if values["project"] is None else values["project"].attributes
+        facts = {name: getattr(roles, name) for name in ROLE_ARGUMENTS} | {
+            "place": source.place,
+            "names": source.names,
+            "standing": roles.standing,
+            "policy": "category" if nulls == "wildcard" else nulls,
+            "missing_is_sensitive": tuple(name for name, one in known.items() if one.missing_is_sensitive),
+        }
+        for name, value in (*values.items(), *facts.items()):
             object.__setattr__(self, name, value)
-
-    @property
-    def place(self) -> str:
-        """Where the data is, as messages name it."""
-        return self.source.place
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the data."""
-        return self.source.names
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The key attributes."""
-        return self.roles.key
-
-    @property
-    def missing_is_sensitive(self) -> tuple[str, ...]:
-        """The columns for which the project says that a missing value is sensitive."""
-        known = {} if self.project is None else self.project.attributes
-        return tuple(name for name, one in known.items() if one.missing_is_sensitive)
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attributes."""
-        return self.roles.sensitive
-
-    @property
-    def identifiers(self) -> tuple[str, ...]:
-        """The columns that name people outright."""
-        return self.roles.identifiers
-
-    @property
-    def weights(self) -> str | None:
-        """The column of sampling weights."""
-        return self.roles.weights
-
-    @property
-    def person(self) -> str | None:
-        """The column that says whose record it is."""
-        return self.roles.person
-
-    @property
-    def household(self) -> str | None:
-        """The column that says who lives together."""
-        return self.roles.household
-
-    @property
-    def keep(self) -> tuple[str, ...]:
-        """The columns that the user vouches for."""
-        return self.roles.keep
-
-    @property
-    def only_roles(self) -> bool:
-        """Whether a release leaves out every column without a role."""
-        return self.roles.only_roles
-
-    @property
-    def standing(self) -> Standing:
-        """What a release may keep of the columns to which no mechanism applies."""
-        return self.roles.standing
 
     @property
     def records(self) -> int:
@@ -283,14 +263,15 @@ class Study:
         if (plan := said.pop("project", None)) is not None:
             mine = self.own() | {name: value for name, value in said.items() if value is not None}
             return Study(self.source, **mine, project=plan)._copied({"_tables": self._tables})  # noqa: SLF001 - our own
+        said = {name: value for name, value in said.items() if value is not None}
+        if not said:
+            return self
         meant = {name: value for name, value in said.items() if name not in ROLE_ARGUMENTS}
         roles = self.roles.changed({name: value for name, value in said.items() if name in ROLE_ARGUMENTS})
         roles.require(self.names)
         checked = Meaning.of(self.names, meant)
-        arguments = {name: value for name, value in meant.items() if value is not None}
-        read = ("kinds", "partitions", "hierarchies", "orders")
-        changes: dict[str, Any] = {name: getattr(checked, name) for name in read if name in arguments}
-        changes |= {name: arguments[name] for name in ("nulls", "population") if name in arguments}
+        changes: dict[str, Any] = {name: getattr(checked, name) for name in _READ if name in meant}
+        changes |= {name: meant[name] for name in ("nulls", "population") if name in meant}
         _checked_nulls(changes.get("nulls", self.nulls))
         return self._copied({"roles": roles, **changes})
 
@@ -307,8 +288,7 @@ class Study:
 
     def _copied(self, changes: Mapping[str, Any]) -> Study:
         made = object.__new__(Study)
-        for one in fields(self):
-            object.__setattr__(made, one.name, changes.get(one.name, getattr(self, one.name)))
+        made._hold({name: changes.get(name, getattr(self, name)) for name in _STATED})
         return made
 
     def as_source(self) -> Source:
@@ -390,18 +370,14 @@ class Study:
         """Return the study's partitions of some columns."""
         return {name: block for name, block in self.partitions.items() if name in columns}
 
-    @property
-    def policy(self) -> str:
-        """The null policy of calls in which a null cannot be a wildcard."""
-        return "category" if self.nulls == "wildcard" else self.nulls
-
     def _policy(self, nulls: str | None) -> str:
         """Return the null policy for calls in which a null cannot be a wildcard, as the call or else the study says."""
         return self.policy if nulls is None else "category" if nulls == "wildcard" else nulls
 
 
-@contextmanager
-def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = False, **arguments: Any) -> Iterator[Study]:
+def studied(
+    data: Data, *, options: ReadOptions | None = None, partial: bool = False, **arguments: Any
+) -> AbstractContextManager[Study]:
     """Give the study that a public call is about, for as long as the call runs: one connection serves all its questions.
 
     Parameters
@@ -417,31 +393,48 @@ def studied(data: Data, *, options: ReadOptions | None = None, partial: bool = F
     """
     if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
         raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
+    if isinstance(data, Study) and not data.source.connected:
+        return nullcontext(_said_in_call(data, arguments, partial=partial))
+    return _connected(data, options, arguments, partial=partial)
+
+
+@contextmanager
+def _connected(data: Data, options: ReadOptions | None, arguments: Mapping[str, Any], *, partial: bool) -> Iterator[Study]:
+    """Give a study whose connection, if it has one, is kept for as long as the block runs."""
     with ExitStack() as held:
         if isinstance(data, Study):
             held.enter_context(data.source.held())
-            plan = arguments.pop("project", None)
-            if plan is None:
-                yield data.changed(**arguments)
-            else:
-                said = data.own() | {name: value for name, value in arguments.items() if value is not None}
-                yield _study(data.source, plan, options, held, partial, said)
+            yield _said_in_call(data, arguments, partial=partial)
         else:
-            yield _study(data, arguments.pop("project", None), options, held, partial, arguments)
+            opened = _opened(data, arguments.get("project"), options, held, release=partial)
+            yield _study(opened, arguments, partial=partial)
 
 
-def _study(
-    data: Data,
-    project: Any,
-    options: ReadOptions | None,
-    held: ExitStack,
-    partial: bool,  # noqa: FBT001
-    arguments: Mapping[str, Any],
-) -> Study:
+def _said_in_call(study: Study, arguments: Mapping[str, Any], *, partial: bool) -> Study:
+    """Return a study with what a call says about it."""
+    said = {name: value for name, value in arguments.items() if value is not None and name != "project"}
+    plan = arguments.get("project")
+    if plan is None:
+        return study.changed(**said)
+    return _study(_opened(study.source, plan, release=partial), study.own() | said, partial=partial)
+
+
+def _study(opened: tuple[Source, Project | None], arguments: Mapping[str, Any], *, partial: bool) -> Study:
     made = object.__new__(Study)
     said = {name: arguments.get(name) for name in ROLE_ARGUMENTS}
-    made._fill(open_data(data, project, options, held, release=partial), said, arguments, partial=partial)
+    made._fill(opened, said, arguments, partial=partial)
     return made
+
+
+def _opened(
+    data: Data, project: Any, options: ReadOptions | None = None, held: ExitStack | None = None, *, release: bool
+) -> tuple[Source, Project | None]:
+    """Open data and read its project; a source is open already."""
+    if isinstance(data, Source) and (project is None or isinstance(project, Project)):
+        if held is not None and data.connected:
+            held.enter_context(data.held())
+        return data, project
+    return open_data(data, project, options, held, release=release)
 
 
 def _checked_nulls(nulls: str) -> str:

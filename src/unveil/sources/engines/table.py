@@ -30,6 +30,7 @@ class EngineSource(Source):
     can_count = True
     in_hand = False
     ordered = False
+    connected = True
     real: ClassVar[str] = "DOUBLE PRECISION"
     """What the engine calls floating point numbers."""
 
