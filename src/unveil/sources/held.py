@@ -82,9 +82,9 @@ class HeldSource(Source):
 
     def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:
         """Return some columns coded, with counts if the source can count; it sends numbers in place of the values of `owners`."""
-        wanted = wanted_columns(columns, weights)
         if not self._source.can_count and nulls == "category" and weights is None:
             return self._whole(columns)
+        wanted = wanted_columns(columns, weights)
         return coded_table(self.place, self._tally(wanted, owners), columns, nulls, weights)
 
     def _tally(self, columns: Sequence[str], owners: Collection[str]) -> Tally:

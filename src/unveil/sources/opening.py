@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack
 from dataclasses import replace
+from glob import has_magic
 from pathlib import Path
 from typing import TypeGuard
 
 import narwhals as nw
 
+from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataNotFoundError, near_miss, shown
 from unveil.project import Project
+from unveil.run import active_run
 from unveil.sources import datasets
 from unveil.sources.base import Countable, Data, Source
-from unveil.sources.batches.counting import open_packed, open_stream
+from unveil.sources.batches.counting import PackedSource, Stream, StreamSource
+from unveil.sources.batches.reading import ParquetFiles
 from unveil.sources.columns import read_as
-from unveil.sources.engines import open_engine
-from unveil.sources.files import TYPED_SUFFIXES, FileSource
+from unveil.sources.engines.address import open_address
+from unveil.sources.files import TYPED_SUFFIXES, FileSource, column_names, format_of
 from unveil.sources.files.globs import GlobSource, is_pattern
-from unveil.sources.files.inputs import named_part
+from unveil.sources.files.inputs import locate, named_part
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import ReadOptions
 
 __all__ = ["is_project", "open_beside", "open_data", "open_project", "open_source", "project_beside", "read_options"]
+
+_ADDRESS = re.compile(r":|=|\.(?:duckdb|ddb)(?:\?|$)", re.IGNORECASE)
+"""What every address of an engine holds: a scheme, a setting, or the ending of a DuckDB file; any other text is a path."""
+_PARQUET = (".parquet", ".pq")
+_PACKED = 8
+_DEFAULTS = ReadOptions()
 
 
 def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
@@ -44,7 +55,7 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
         opened = data.as_source()
     elif isinstance(data, Project) or is_project(data):
         return open_project(data if isinstance(data, Project) else Project.read(data), options, held=held)
-    elif (engine := open_engine(nw.to_native(data, pass_through=True), held)) is not None:
+    elif (engine := _open_engine(data, held)) is not None:
         if options is not None and (options.missing or options.text or options.missing_in):
             raise ArgumentError(
                 f"{engine.place}: `missing` and `text` are for files and frames; an engine's table has its own nulls and types, "
@@ -52,7 +63,7 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
             )
         return engine
     elif isinstance(data, str | os.PathLike):
-        return _open_path(os.fspath(data), options or ReadOptions())
+        return _open_path(os.fspath(data), options or _DEFAULTS)
     else:
         return open_frame(data) if options is None else _with_codes(open_frame(data), options)
     if held is not None and opened.connected:
@@ -85,7 +96,7 @@ def open_data(
             raise ArgumentError("two projects are given; give one, and the data.")
         return open_project(data, options, held=held), data
     if plan is not None:
-        options = read_options(plan, options or ReadOptions(), release=data if release else None)
+        options = read_options(plan, options or _DEFAULTS, release=data if release else None)
     return open_source(data, options, held=held), plan
 
 
@@ -101,7 +112,7 @@ def open_beside(data: Data, project: Project | None) -> Source:
 
 def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
     """Open the data of a project, read as the project says; what the options say takes precedence."""
-    section, own = project.data, options or ReadOptions()
+    section, own = project.data, options or _DEFAULTS
     if section.path is None:
         raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")
     return open_source(str(section.path), read_options(project, own), held=held)
@@ -142,34 +153,81 @@ def _is_own(data: Data, project: Project) -> bool:
     return os.path.abspath(data) == os.path.abspath(place)  # noqa: PTH100 - not every name can be a Path
 
 
+def _open_engine(data: Data, held: ExitStack | None) -> Source | None:
+    """Open an address of an engine, a DuckDB relation or a PySpark data frame; None if it is none of these."""
+    if isinstance(data, str | os.PathLike):
+        text = os.fsdecode(data)
+        return open_address(text, held) if _ADDRESS.search(text) else None
+    native = nw.to_native(data, pass_through=True)
+    kind = type(native)
+    if kind.__name__ == "DuckDBPyRelation":
+        from unveil.sources.engines.duckdb import RelationSource
+
+        return RelationSource(native)
+    if kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql."):
+        from unveil.sources.engines.spark import SparkSource
+
+        return SparkSource(native)
+    return None
+
+
 def _open_path(name: str, options: ReadOptions) -> Source:
     typed = bool(options.missing) and Path(named_part(name)[0]).suffix.lower() in TYPED_SUFFIXES
     if options.text or options.missing_in or typed:
         whole = _open_whole(name, replace(options, text=(), missing_in=()))
         return _with_codes(whole, options if typed else replace(options, missing=()))
-    if (stream := open_stream(name, options)) is not None:
+    if (stream := _open_stream(name, options)) is not None:
         return stream
     return _open_whole(name, options)
 
 
+def _open_stream(name: str, options: ReadOptions) -> StreamSource | None:
+    """Open a folder of Parquet files, or a file that is large enough to be counted in batches and of a format that allows it."""
+    file = locate(name).path or name if name == "-" or _is_pipe(name) else name  # what can be read only once is kept in a file
+    if os.path.isdir(file):  # noqa: PTH112 - to Path the empty path is the present folder
+        names = tuple(ParquetFiles.at(file).schema)
+    elif file.lower().endswith(".zip") or not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
+        return None
+    elif format_of(locate(file)) in ("parquet", "delimited"):
+        names = tuple(column_names(file, options))
+    else:
+        return None
+    return StreamSource(without_credentials(name), names, Stream(file, options))
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return Path(path).is_fifo()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _unpacked(path: str) -> int:
+    """Return about how many bytes of text a file holds; compressed files, such as Parquet, hold a multiple of their size."""
+    size = Path(path).stat().st_size
+    return size * _PACKED if path.lower().endswith((".gz", *_PARQUET)) else size
+
+
 def _open_whole(name: str, options: ReadOptions) -> Source:
-    """Open a file that is read whole, or a built-in data set."""
-    if is_pattern(named_part(name)[0]):
+    """Open a file that is read whole, several files, or a built-in data set."""
+    if has_magic(name) and is_pattern(named_part(name)[0]):
         return GlobSource(name, options)
-    if (packed := open_packed(name, options)) is not None:
-        return packed
+    if name in datasets.names() and not os.path.exists(name):  # noqa: PTH110
+        return _with_codes(FrameSource(nw.from_native(datasets.load(name)), place=name), options)
+    if name.lower().endswith(_PARQUET) and os.path.isfile(name):  # noqa: PTH113
+        return PackedSource(name, options)
     try:
         return FileSource(name, options)
     except DataNotFoundError:
-        if name not in datasets.names():
-            if hint := near_miss(name, datasets.names()):
-                raise DataNotFoundError(f"{shown(name)} is neither a file nor a built-in data set.{hint}") from None
-            raise
-        return _with_codes(FrameSource(nw.from_native(datasets.load(name)), place=name), options)
+        if hint := near_miss(name, datasets.names()):
+            raise DataNotFoundError(f"{shown(name)} is neither a file nor a built-in data set.{hint}") from None
+        raise
 
 
 def _with_codes(table: Source, options: ReadOptions) -> Source:
     """Return a table that has types of its own, with codes for a null read as nulls, and columns of codes as text."""
+    if not (options.missing or options.missing_in or options.text):
+        return table
     everywhere = dict.fromkeys(table.names, options.missing)
     for name, codes in options.missing_in:
         everywhere[name] = (*everywhere.get(name, ()), *codes)

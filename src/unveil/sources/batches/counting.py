@@ -12,12 +12,10 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 
-from unveil.credentials import without_credentials
 from unveil.run import active_run
 from unveil.sources import files
 from unveil.sources.base import Source, Tally
@@ -28,14 +26,13 @@ from unveil.sources.files.inputs import locate
 from unveil.sources.listed import ListedTally
 from unveil.sources.options import ReadOptions
 
-__all__ = ["PackedSource", "Stream", "StreamSource", "is_parquet", "open_packed", "open_stream"]
+__all__ = ["PackedSource", "Stream", "StreamSource", "is_parquet"]
 
 _Result = TypeVar("_Result")
 
 _ALL = 1 << 31
 _COUNTED_FROM = 1 << 25
 """A Parquet file with at least this many values is counted faster in batches than read whole."""
-_PACKED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,44 +111,6 @@ class PackedSource(files.FileSource):
         if ParquetFiles.at(self._path).height * len(columns) < _COUNTED_FROM:
             return super()._count(columns)
         return Stream(self._path, self._options).tally(columns)
-
-
-def open_packed(path: str, options: ReadOptions) -> PackedSource | None:
-    """Open a file whose name says that it is Parquet; None for any other."""
-    known = path.lower().endswith((".parquet", ".pq")) and os.path.isfile(path)  # noqa: PTH113
-    return PackedSource(path, options) if known else None
-
-
-def open_stream(path: str, options: ReadOptions) -> StreamSource | None:
-    """Open a folder of Parquet files, or a file that is large enough to be counted in batches and of a format that allows it."""
-    file = _on_disk(path)
-    if os.path.isdir(file):  # noqa: PTH112 - to Path the empty path is the present folder
-        names = tuple(ParquetFiles.at(file).schema)
-    elif file.lower().endswith(".zip") or not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
-        return None
-    elif files.format_of(locate(file)) in ("parquet", "delimited"):
-        names = tuple(files.column_names(file, options))
-    else:
-        return None
-    return StreamSource(without_credentials(path), names, Stream(file, options))
-
-
-def _on_disk(path: str) -> str:
-    """Return where the bytes of standard input or of a pipe are, if they are kept in a file; else the path itself."""
-    return locate(path).path or path if path == "-" or _is_pipe(path) else path
-
-
-def _is_pipe(path: str) -> bool:
-    try:
-        return Path(path).is_fifo()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
-
-
-def _unpacked(path: str) -> int:
-    """Return about how many bytes of text a file holds; compressed files, such as Parquet, hold a multiple of their size."""
-    size = Path(path).stat().st_size
-    return size * _PACKED if path.lower().endswith((".gz", ".parquet", ".pq")) else size
 
 
 def is_parquet(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Addresses of tables in engines.
+"""Addresses of tables in engines, and what opens them.
 
 ``postgresql://host:port/database?table=people``, ``duckdb:///folder/file.duckdb?table=people`` or ``file.duckdb?table=people``,
 ``spark://host:port?table=people`` or ``spark://local?path=people.parquet``. An address may hold a password, so no message repeats
@@ -8,14 +8,20 @@ it: the `place` of an address is put together from what is known to be harmless.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 
-__all__ = ["SCHEMES", "Address", "parse"]
+if TYPE_CHECKING:
+    from unveil.sources.base import Source
+
+__all__ = ["OPENERS", "SCHEMES", "Address", "open_address", "parse", "register"]
 
 SCHEMES: dict[str, str] = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql", "spark": "spark"}
 _FILES = (".duckdb", ".ddb")
@@ -71,6 +77,35 @@ class Address:
     def uri(self) -> str:
         """Return the address for the engine's own library, without what only we understand."""
         return f"{self.engine}://{self.target}{'?' if self.rest else ''}{'&'.join(self.rest)}"
+
+
+OPENERS: dict[str, str | Callable[[Address, ExitStack | None], Source]] = {
+    "duckdb": "duckdb.FileTable",
+    "postgresql": "postgres.PostgresTable",
+    "spark": "spark.open_address",
+}
+"""What opens an address of each engine: a function of the address and the holder of connections, or its module and name."""
+
+
+def register(scheme: str, opener: Callable[[Address], Source]) -> None:
+    """Add an engine of your own: addresses that begin with its scheme are opened by a function from address to source."""
+    SCHEMES[scheme] = scheme
+    OPENERS[scheme] = lambda address, _: opener(address)
+
+
+def open_address(text: str, held: ExitStack | None = None) -> Source | None:
+    """Open an address of an engine; None if the text is the path of a plain file.
+
+    If `held` is given, a connection that is needed to look at the columns is kept until `held` is closed.
+    """
+    address = parse(text)
+    if address is None:
+        return None
+    opener = OPENERS[address.engine]
+    if isinstance(opener, str):  # imported when it is needed
+        module, _, function = opener.rpartition(".")
+        opener = getattr(import_module(f"unveil.sources.engines.{module}"), function)
+    return opener(address, held)
 
 
 def parse(text: str) -> Address | None:
