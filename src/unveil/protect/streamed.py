@@ -23,12 +23,11 @@ from unveil.search.lattice.choice import Choice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.sources.batches.combinations import hashed
 from unveil.sources.batches.rewriting import BatchedRecords, rewrite
-from unveil.sources.coding import labelled
+from unveil.sources.coding import as_counted, labelled
 from unveil.sources.engines.recoding import Changed, EngineRecoding
 from unveil.sources.frames import TallySource
 from unveil.sources.known_values import KnownValues
 from unveil.sources.microdata import complete
-from unveil.sources.one_form import as_counted
 from unveil.study import count
 
 if TYPE_CHECKING:

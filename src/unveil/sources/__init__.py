@@ -48,7 +48,6 @@ OPEN_MODULES = (
     "known_values",
     "microdata",
     "objects",
-    "one_form",
     "opening",
     "sampling",
     "streams",

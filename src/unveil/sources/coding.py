@@ -1,7 +1,8 @@
 """Coded columns: a dictionary of values, and a small integer per record.
 
 The dictionary is sorted, and a null comes last, so the same data gives the same codes whatever the order of its rows and
-whichever library held it. A NaN is a null: pandas cannot tell them apart, so no other library may either.
+whichever library held it. A NaN is a null: pandas cannot tell them apart, so no other library may either. What is counted as one
+value is released as one, and what differs is counted apart.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from unveil.errors import UnsupportedDataError
 from unveil.run import watched
 from unveil.sources.listed import Listed
 from unveil.sources.objects import column_of_objects, require_plain
-from unveil.sources.one_form import finer_than_python, time_texts
 from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
+    "as_counted",
     "counted_column",
     "encode",
     "encode_listed",
@@ -33,6 +34,7 @@ __all__ = [
     "labelled",
     "require_countable",
     "smallest_unsigned",
+    "time_texts",
 ]
 
 _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
@@ -173,6 +175,34 @@ def encode_listed(name: str, column: Listed) -> Coded:
 def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
     """Return a column of texts: for every record the label that its code stands for."""
     return pl.Series("labels", list(labels), dtype=pl.String)[codes].alias(name)  # `gather` goes through the engine's planner
+
+
+def as_counted(column: pl.Series) -> pl.Series:
+    """Return a column of numbers with one form per value, as they are counted: a NaN is a null, and -0.0 is 0.0.
+
+    Records that are released must have this form, or they would be told apart although they were counted together.
+    """
+    if not column.dtype.is_float():
+        return column
+    plain = column.alias("values")  # some names are patterns to Polars
+    several = plain.is_nan().any() or bool(np.signbit(plain.filter(plain == 0.0).to_numpy()).any())
+    return plain.fill_nan(None).set(plain == 0.0, 0.0).alias(column.name) if several else column
+
+
+def time_texts(series: pl.Series) -> pl.Series:
+    """Return times as texts that tell all of them apart."""
+    return series.alias("values").dt.to_string("iso").alias(series.name)  # some names are patterns to Polars
+
+
+def finer_than_python(series: pl.Series) -> bool:
+    """Whether times differ that Python's would not: by nanoseconds, or by the hour that is repeated when summer time ends."""
+    plain, dtype = series.alias("values"), series.dtype  # some names are patterns to Polars
+    by_nanoseconds = dtype == pl.Time or (isinstance(dtype, pl.Datetime | pl.Duration) and dtype.time_unit == "ns")
+    if by_nanoseconds and (plain.to_physical() % 1000 != 0).any():
+        return True
+    if not isinstance(dtype, pl.Datetime) or dtype.time_zone in (None, "UTC"):
+        return False
+    return plain.dt.replace_time_zone(None).n_unique() < plain.n_unique()
 
 
 def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:

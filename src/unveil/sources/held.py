@@ -6,7 +6,7 @@ Memory is bounded: a column that does not fit into what is left of it is read ag
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -100,22 +100,21 @@ class HeldSource(Source):
         return CodedTable(coded, len(coded[0].codes))
 
     def tables(
-        self, sets: Sequence[Sequence[str]], owners: Collection[str] = (), *, strict: bool = False
-    ) -> list[CodedTable | None]:
-        """Return several sets of columns, each as `table` does; a null is a value.
+        self, sets: Mapping[str, Sequence[str]], owners: Collection[str] = (), *, strict: bool = False
+    ) -> dict[str, CodedTable]:
+        """Return several sets of columns, each under a name and as `table` does; a null is a value.
 
-        A set with a column that holds no single values (lists, bytes) gives None, or, if `strict`, is refused.
+        A set with a column that holds no single values (lists, bytes) is left out, or, if `strict`, refused.
         """
         if self._source.can_count:
-            return [self._counted(columns, owners, strict=strict) for columns in sets]
-        coded = self._each_coded([name for columns in sets for name in columns], strict=strict)
+            tables = {name: self._counted(columns, owners, strict=strict) for name, columns in sets.items()}
+            return {name: table for name, table in tables.items() if table is not None}
+        coded = self._each_coded([name for columns in sets.values() for name in columns], strict=strict)
         if any(not len(one.codes) for one in coded.values()):
             raise EmptyDataError.no_records(self.place)
-        known = [tuple(coded[name] for name in columns if name in coded) for columns in sets]
-        return [
-            CodedTable(some, len(some[0].codes)) if len(some) == len(columns) else None
-            for some, columns in zip(known, sets, strict=True)
-        ]
+        whole = {name: columns for name, columns in sets.items() if all(one in coded for one in columns)}
+        known = {name: tuple(coded[one] for one in columns) for name, columns in whole.items()}
+        return {name: CodedTable(some, len(some[0].codes)) for name, some in known.items()}
 
     def _counted(self, columns: Sequence[str], owners: Collection[str], *, strict: bool) -> CodedTable | None:
         try:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import DataChangedError
-from unveil.sources.one_form import as_counted, time_texts
+from unveil.sources.coding import as_counted, time_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,12 +19,11 @@ from unveil.output import atomic_write
 from unveil.project import Project
 from unveil.run import watched
 from unveil.sources.base import Countable, Data
-from unveil.sources.coding import encode, labelled
+from unveil.sources.coding import as_counted, encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
 from unveil.sources.frames import CountedFrame, FrameSource
-from unveil.sources.one_form import as_counted
 from unveil.sources.opening import is_project, open_source
 
 if TYPE_CHECKING:

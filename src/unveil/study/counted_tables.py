@@ -115,9 +115,7 @@ class Tables:
         wider = {name: table for name, one in questions.items() if (table := self._wider(one)) is not None}
         rows = {name: _in_order(table, sets[name]) for name, table in wider.items()}
         if fresh := [name for name in questions if name not in rows]:
-            numbered = questions[fresh[0]].numbered
-            read = self.records.tables([sets[name] for name in fresh], numbered, strict=strict)
-            rows |= {name: table for name, table in zip(fresh, read, strict=True) if table is not None}
+            rows |= self.records.tables({name: sets[name] for name in fresh}, questions[fresh[0]].numbered, strict=strict)
         return rows
 
     def _combined(self, question: _Question) -> CodedTable | None:

@@ -1,16 +1,26 @@
-"""The connection of a source in an engine: one per question, or one for all questions of a block that holds it."""
+"""The connection of a source in an engine, one per question or one for all of a block, and queries that can be cancelled.
+
+A query runs in a thread of its own, while the calling thread watches the active run and listens for Ctrl-C.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Generic, TypeVar
 
-__all__ = ["STATEMENTS", "Session"]
+from unveil.errors import CancelledError
+from unveil.run import active_run
 
+__all__ = ["STATEMENTS", "Session", "cancellable"]
+
+_Answer = TypeVar("_Answer")
 _Connection = TypeVar("_Connection")
+_MOMENT = 0.1
+"""Seconds between two looks at the run, and until a query is cancelled again: it may not have begun the first time."""
 
 STATEMENTS = logging.getLogger("unveil.engines")
 """Every statement that is sent to an engine, at the level DEBUG.
@@ -74,3 +84,23 @@ class Session(Generic[_Connection]):
             kept, self._kept = self._kept, None
             if kept is not None:
                 kept[1].close()
+
+
+def cancellable(query: Callable[[], _Answer], cancel: Callable[[], object]) -> _Answer:
+    """Return what a query returns; if the run is cancelled, or on Ctrl-C, cancel the query and wait until it has ended.
+
+    Drivers that handle Ctrl-C themselves sometimes miss it, or prevent a longer wait from being interrupted.
+    """
+    run = active_run()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(query)
+        try:
+            while wait([waiting], timeout=_MOMENT).not_done:
+                run.check()
+        except (KeyboardInterrupt, CancelledError):
+            while not waiting.done():
+                with suppress(Exception):  # some drivers report that nothing is running at the moment
+                    cancel()
+                wait([waiting], timeout=_MOMENT)
+            raise
+        return waiting.result()

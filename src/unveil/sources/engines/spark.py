@@ -19,9 +19,8 @@ from unveil.errors import ArgumentError, EngineError, MissingExtraError, Unsuppo
 from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.answers import batches_of, named, tally_of
-from unveil.sources.engines.cancel import cancellable
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
-from unveil.sources.engines.session import STATEMENTS
+from unveil.sources.engines.session import STATEMENTS, cancellable
 from unveil.sources.engines.sql import quoted
 from unveil.sources.engines.table import Aggregates, EngineSource, Write
 

@@ -17,11 +17,10 @@ import polars as pl
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError
 from unveil.run import active_run
-from unveil.sources.files.fields import Record, records
+from unveil.sources.files.fields import Record, records, separator_in
 from unveil.sources.files.inputs import Input
 from unveil.sources.files.lines import Block, encoding_of, line_blocks, text_lines
 from unveil.sources.files.lossless import typed
-from unveil.sources.files.separators import separator_in
 from unveil.sources.files.survey import Survey, ragged, survey
 
 if TYPE_CHECKING:

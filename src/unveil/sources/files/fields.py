@@ -1,4 +1,4 @@
-"""The fields of a record of delimited text.
+"""The fields of a record of delimited text, and the character that separates them.
 
 The grammar is that of RFC 4180, with one exception: a quote inside a field that does not begin with one is
 an ordinary character. A field that begins with a quote ends with the next single quote; inside, a quote is written
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from unveil.errors import DataFileError
@@ -18,11 +19,13 @@ from unveil.sources.files.lines import LONGEST_LINE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Record", "records"]
+__all__ = ["Record", "records", "separator_in"]
 
 Record = tuple[int, list[str]]
 """The line on which a record starts, and its fields."""
 
+_CANDIDATES = (",", ";", "\t", "|")
+_RECORDS = 21  # the header and a few more
 _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)"')
 _TEXT_AFTER_QUOTE = "text follows a closing quote; inside quotes a quote is written twice."
 _NEVER_CLOSED = "the quote that opens here is never closed; close it, or write a quote inside quotes twice."
@@ -85,3 +88,27 @@ def _split(text: str, separator: str) -> tuple[list[str] | None, int]:
         if end == len(text):
             return fields, -1
         position = end + 1
+
+
+def separator_in(lines: list[tuple[int, str]]) -> str:
+    """Find the separator in the first lines of a text.
+
+    It must split the header; of several that do, one that splits the next records into equally many fields wins, then the one
+    with the most fields. If none splits the header, the text has one column, and the separator is one that the next records lack.
+    """
+    shapes = {separator: _shape(lines, separator) for separator in _CANDIDATES}
+    splitting = {separator: shape for separator, shape in shapes.items() if shape and shape[0] > 1}
+    if not splitting:
+        return next((separator for separator, shape in shapes.items() if set(shape) <= {1}), _CANDIDATES[0])
+    return max(splitting, key=lambda separator: (len(set(shapes[separator])) == 1, shapes[separator][0]))
+
+
+def _shape(lines: list[tuple[int, str]], separator: str) -> list[int]:
+    """Count the fields of the first records, up to one that cannot be read."""
+    counts: list[int] = []
+    try:
+        for _, fields in islice(records(iter(lines), separator, ""), _RECORDS):
+            counts.append(len(fields))  # one by one, so that what was counted before an error is kept
+    except DataFileError:
+        pass
+    return counts
