@@ -18,8 +18,6 @@ from unveil.project import Project
 from unveil.run import active_run
 from unveil.sources import datasets
 from unveil.sources.base import Countable, Data, Source
-from unveil.sources.batches.counting import PackedSource, Stream, StreamSource
-from unveil.sources.batches.reading import ParquetFiles
 from unveil.sources.columns import read_as
 from unveil.sources.engines.address import open_address
 from unveil.sources.files import TYPED_SUFFIXES, FileSource, column_names, format_of
@@ -181,18 +179,24 @@ def _open_path(name: str, options: ReadOptions) -> Source:
     return _open_whole(name, options)
 
 
-def _open_stream(name: str, options: ReadOptions) -> StreamSource | None:
+def _open_stream(name: str, options: ReadOptions) -> Source | None:
     """Open a folder of Parquet files, or a file that is large enough to be counted in batches and of a format that allows it."""
     file = locate(name).path or name if name == "-" or _is_pipe(name) else name  # what can be read only once is kept in a file
-    if os.path.isdir(file):  # noqa: PTH112 - to Path the empty path is the present folder
-        names = tuple(ParquetFiles.at(file).schema)
-    elif file.lower().endswith(".zip") or not os.path.isfile(file) or _unpacked(file) < active_run().limits.stream_from:  # noqa: PTH113
+    folder = os.path.isdir(file)  # noqa: PTH112 - to Path the empty path is the present folder
+    if not folder and not _is_long(file):
         return None
-    elif format_of(locate(file)) in ("parquet", "delimited"):
-        names = tuple(column_names(file, options))
-    else:
-        return None
+    from unveil.sources.batches.counting import Stream, StreamSource
+    from unveil.sources.batches.reading import ParquetFiles
+
+    names = tuple(ParquetFiles.at(file).schema) if folder else tuple(column_names(file, options))
     return StreamSource(without_credentials(name), names, Stream(file, options))
+
+
+def _is_long(file: str) -> bool:
+    """Whether a file is large enough to be counted in batches, and of a format that allows it."""
+    if file.lower().endswith(".zip") or not os.path.isfile(file):  # noqa: PTH113
+        return False
+    return _unpacked(file) >= active_run().limits.stream_from and format_of(locate(file)) in ("parquet", "delimited")
 
 
 def _is_pipe(path: str) -> bool:
@@ -215,6 +219,8 @@ def _open_whole(name: str, options: ReadOptions) -> Source:
     if name in datasets.names() and not os.path.exists(name):  # noqa: PTH110
         return _with_codes(FrameSource(nw.from_native(datasets.load(name)), place=name), options)
     if name.lower().endswith(_PARQUET) and os.path.isfile(name):  # noqa: PTH113
+        from unveil.sources.batches.counting import PackedSource
+
         return PackedSource(name, options)
     try:
         return FileSource(name, options)

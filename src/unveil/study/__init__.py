@@ -1,13 +1,11 @@
 """Data as calls take it: a study, that is a source with the roles of its columns, and the pair of an original and a release.
 
-What a pair needs is loaded when a pair is first named: most calls have one table only.
+What a pair, `count` and the columns of a proposal need is loaded when that is first named: most calls ask a study of one table.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
-from unveil.study.counting import count
 from unveil.study.statements import (
     Stated,
     apart_from,
@@ -22,6 +20,8 @@ from unveil.study.statements import (
 from unveil.study.study import Study, studied
 
 if TYPE_CHECKING:
+    from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
+    from unveil.study.counting import count
     from unveil.study.pair import ColumnPair, Pair, common_policy, paired
 
 __all__ = [
@@ -49,7 +49,16 @@ __all__ = [
 ]
 
 
+_LATER = {
+    **dict.fromkeys(("CodedColumns", "Columns", "Joint", "columns_of", "counted_columns"), "columns"),
+    "count": "counting",
+    **dict.fromkeys(("ColumnPair", "Pair", "common_policy", "paired"), "pair"),
+}
+"""The names whose modules are loaded when they are first named."""
+
+
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _LATER:
         raise AttributeError(f"module 'unveil.study' has no attribute {name!r}")
-    return getattr(import_module("unveil.study.pair"), name)
+    value = globals()[name] = getattr(import_module(f"unveil.study.{_LATER[name]}"), name)
+    return value
