@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from unveil.sources.engines.address import Address
     from unveil.sources.engines.table import Write
 
-__all__ = ["Countable", "Data", "Source", "Tally", "text_names"]
+__all__ = ["Countable", "Data", "Source", "Tally", "source_of", "text_names"]
 
 Data: TypeAlias = Any
 """A path ("-" is standard input), the name of a built-in data set, a data frame narwhals knows, eager or lazy, or what an engine
@@ -132,6 +132,16 @@ class Countable(Protocol):
 
     def as_source(self) -> Source:
         """Return it as data that can be counted."""
+
+
+def source_of(data: Data) -> Source | None:
+    """Return the source of data that is opened or counted already: a source, a study, a count table; None for other data."""
+    if isinstance(data, Source):
+        return data
+    own = getattr(data, "source", None)
+    if isinstance(own, Source):
+        return own
+    return data.as_source() if isinstance(data, Countable) else None
 
 
 def text_names(names: Sequence[object], place: str) -> tuple[str, ...]:

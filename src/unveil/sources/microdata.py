@@ -18,7 +18,7 @@ from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataEr
 from unveil.output import atomic_write
 from unveil.project import Project
 from unveil.run import watched
-from unveil.sources.base import Countable, Data
+from unveil.sources.base import Data, Source, source_of
 from unveil.sources.coding import as_counted, encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
@@ -232,7 +232,7 @@ def _series(name: str, values: Any) -> pl.Series:
 
 def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
     """Return a function that gives a Polars frame back in the caller's library."""
-    opened = data.as_source() if isinstance(data, Countable) else None
+    opened = None if isinstance(data, Source) else source_of(data)
     frame: Any = opened.frame if isinstance(opened, FrameSource) else nw.from_native(data, pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return lambda out: out

@@ -17,7 +17,7 @@ from unveil.errors import ArgumentError, DataNotFoundError, near_miss, shown
 from unveil.project import Project
 from unveil.run import active_run
 from unveil.sources import datasets
-from unveil.sources.base import Countable, Data, Source
+from unveil.sources.base import Data, Source, source_of
 from unveil.sources.columns import read_as
 from unveil.sources.engines.address import open_address
 from unveil.sources.files import TYPED_SUFFIXES, FileSource, column_names, format_of
@@ -47,26 +47,23 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
     held
         Keeps the connection to an engine until it is closed; none: each question has a connection of its own.
     """
-    if isinstance(data, Source):
-        opened = data
-    elif isinstance(data, Countable):
-        opened = data.as_source()
-    elif isinstance(data, Project) or is_project(data):
+    opened = source_of(data)
+    if opened is not None:
+        if held is not None and opened.connected:
+            held.enter_context(opened.held())
+        return opened
+    if isinstance(data, Project) or is_project(data):
         return open_project(data if isinstance(data, Project) else Project.read(data), options, held=held)
-    elif (engine := _open_engine(data, held)) is not None:
+    if (engine := _open_engine(data, held)) is not None:
         if options is not None and (options.missing or options.text or options.missing_in):
             raise ArgumentError(
                 f"{engine.place}: `missing` and `text` are for files and frames; an engine's table has its own nulls and types, "
                 "so make a view of it, with NULLIF or CAST, and name that."
             )
         return engine
-    elif isinstance(data, str | os.PathLike):
+    if isinstance(data, str | os.PathLike):
         return _open_path(os.fspath(data), options or _DEFAULTS)
-    else:
-        return open_frame(data) if options is None else _with_codes(open_frame(data), options)
-    if held is not None and opened.connected:
-        held.enter_context(opened.held())
-    return opened
+    return open_frame(data) if options is None else _with_codes(open_frame(data), options)
 
 
 def is_project(data: object) -> TypeGuard[str | os.PathLike[str]]:

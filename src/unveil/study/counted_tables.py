@@ -115,7 +115,8 @@ class Tables:
         wider = {name: table for name, one in questions.items() if (table := self._wider(one)) is not None}
         rows = {name: _in_order(table, sets[name]) for name, table in wider.items()}
         if fresh := [name for name in questions if name not in rows]:
-            rows |= self.records.tables({name: sets[name] for name in fresh}, questions[fresh[0]].numbered, strict=strict)
+            wanted, numbered = {name: sets[name] for name in fresh}, questions[fresh[0]].numbered
+            rows |= self.records.tables(wanted, numbered, strict=strict)
         return rows
 
     def _combined(self, question: _Question) -> CodedTable | None:
