@@ -48,8 +48,10 @@ class ReadingOptions:
 
     def options(self) -> ReadOptions:
         """Return how a table is read."""
-        from unveil.sources import ReadOptions
+        from unveil.sources import AS_FOUND, ReadOptions
 
+        if self.separator is None and self.encoding is None and not self.missing and not self.text:
+            return AS_FOUND
         return ReadOptions(
             separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()), text=tuple(self.text or ())
         )
@@ -59,8 +61,8 @@ class ReadingOptions:
         from unveil.sources import open_source
         from unveil.sources.opening import read_options
 
-        options = read_options(project, self.options(), release=place)
-        return open_source(note_read(role, place), options, held=closed_at_end.get())
+        own, noted = self.options(), note_read(role, place)
+        return open_source(noted, read_options(project, own, release=place), held=closed_at_end.get())
 
     def source_if_named(self, place: str | None, role: str, project: Project | None = None) -> Source | None:
         """Open another table, if one is named."""
@@ -166,7 +168,7 @@ def gather(
         source,
         named.key or None,
         named.sensitive or None,
-        partitions=dict(_partition(text, plan, source.names) for text in named.partition or ()),
+        partitions=dict(_partition(text, plan, source.names) for text in named.partition) if named.partition else {},
         nulls=named.nulls,
         weights=named.weights,
         person=named.person,

@@ -24,7 +24,7 @@ from unveil.sources.files import TYPED_SUFFIXES, FileSource, column_names, forma
 from unveil.sources.files.globs import GlobSource, is_pattern
 from unveil.sources.files.inputs import locate, named_part
 from unveil.sources.frames import FrameSource, open_frame
-from unveil.sources.options import ReadOptions
+from unveil.sources.options import AS_FOUND, ReadOptions
 
 __all__ = ["is_project", "open_beside", "open_data", "open_project", "open_source", "project_beside", "read_options"]
 
@@ -32,7 +32,6 @@ _ADDRESS = re.compile(r":|=|\.(?:duckdb|ddb)(?:\?|$)", re.IGNORECASE)
 """What every address of an engine holds: a scheme, a setting, or the ending of a DuckDB file; any other text is a path."""
 _PARQUET = (".parquet", ".pq")
 _PACKED = 8
-_DEFAULTS = ReadOptions()
 
 
 def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
@@ -62,7 +61,7 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
             )
         return engine
     if isinstance(data, str | os.PathLike):
-        return _open_path(os.fspath(data), options or _DEFAULTS)
+        return _open_path(os.fspath(data), options or AS_FOUND)
     return open_frame(data) if options is None else _with_codes(open_frame(data), options)
 
 
@@ -91,7 +90,7 @@ def open_data(
             raise ArgumentError("two projects are given; give one, and the data.")
         return open_project(data, options, held=held), data
     if plan is not None:
-        options = read_options(plan, options or _DEFAULTS, release=data if release else None)
+        options = read_options(plan, options or AS_FOUND, release=data if release else None)
     return open_source(data, options, held=held), plan
 
 
@@ -107,7 +106,7 @@ def open_beside(data: Data, project: Project | None) -> Source:
 
 def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
     """Open the data of a project, read as the project says; what the options say takes precedence."""
-    section, own = project.data, options or _DEFAULTS
+    section, own = project.data, options or AS_FOUND
     if section.path is None:
         raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")
     return open_source(str(section.path), read_options(project, own), held=held)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unveil.errors import ArgumentError, is_unicode, shown
 
-__all__ = ["ReadOptions"]
+__all__ = ["AS_FOUND", "ReadOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +77,7 @@ def _check_encoding(encoding: str) -> None:
         raise ArgumentError(
             f"encoding {shown(encoding)} is unknown; give a Python codec name, such as utf-8, cp1252 or latin-1."
         ) from None
+
+
+AS_FOUND = ReadOptions()
+"""Nothing is said: all is found out from the file."""

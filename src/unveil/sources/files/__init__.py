@@ -16,7 +16,7 @@ from unveil.run import active_run
 from unveil.sources.base import Source
 from unveil.sources.files import columnar, delimited, jsonlines, statistical, workbook
 from unveil.sources.files.inputs import Input, locate
-from unveil.sources.options import ReadOptions
+from unveil.sources.options import AS_FOUND, ReadOptions
 
 if TYPE_CHECKING:
     import os
@@ -39,13 +39,12 @@ _FORMATS: dict[str, Format] = {
 TYPED_SUFFIXES = frozenset(suffix for suffix, kind in _FORMATS.items() if kind in ("parquet", "arrow", "statistical"))
 """Of files whose columns have types and nulls of their own."""
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, the NULs of UTF-16, white space
-_DEFAULTS = ReadOptions()
 
 
 class FileSource(Source):
     """A file that is read whole, or standard input."""
 
-    def __init__(self, path: str, options: ReadOptions = _DEFAULTS) -> None:
+    def __init__(self, path: str, options: ReadOptions = AS_FOUND) -> None:
         super().__init__(without_credentials(path), column_names(path, options))
         self._path, self._options = path, options
 
@@ -53,7 +52,7 @@ class FileSource(Source):
         return read(self._path, columns, self._options)
 
 
-def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS) -> list[str]:
+def column_names(path: str | os.PathLike[str], options: ReadOptions = AS_FOUND) -> list[str]:
     """Read the names of a file's columns, and as little else as the format allows.
 
     Parameters
@@ -93,7 +92,7 @@ def column_names(path: str | os.PathLike[str], options: ReadOptions = _DEFAULTS)
             return workbook.column_names(source, options)
 
 
-def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, options: ReadOptions = _DEFAULTS) -> pl.DataFrame:
+def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, options: ReadOptions = AS_FOUND) -> pl.DataFrame:
     """Read a file, or some columns of it.
 
     Parameters
