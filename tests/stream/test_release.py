@@ -565,6 +565,7 @@ REFUSED = {
     "--level age=1:2": "--level does not go with --stream",
     "--link link.csv": "--link does not go with --stream",
     "--separator ;": "--separator does not go with --stream",
+    "--keep-order": "--keep-order does not go with --stream",
     "--nulls drop": "--nulls does not go with --stream",
     "--household who": "--household does not go with --stream",
 }

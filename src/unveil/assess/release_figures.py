@@ -122,6 +122,8 @@ class Pairing:
             if name not in releases:
                 raise ArgumentError.not_one_of("the release", name, list(releases))
             require_order(original, releases[name])
+        if self.identity is not None and releases and all(name in (*self.link, *self.same_order) for name in releases):
+            raise ArgumentError("an id is named, but every release has a correspondence of its own; leave the id out.")
 
     def of(self, name: str) -> dict[str, Any]:
         """Return the arguments for one release; a statement about that release takes precedence over the id."""

@@ -136,7 +136,12 @@ class StreamingOptions:
 
 
 def refuse_options_of_tables(
-    table: TableOptions, mechanism: MechanismOptions, models: ModelOptions, search: SearchOptions, to: ReleaseOptions
+    table: TableOptions,
+    mechanism: MechanismOptions,
+    models: ModelOptions,
+    search: SearchOptions,
+    draws: DrawOptions,
+    to: ReleaseOptions,
 ) -> None:
     """Refuse what the release of a stream does not heed, so that nobody takes it to have had an effect."""
     from dataclasses import fields
@@ -146,6 +151,7 @@ def refuse_options_of_tables(
     refuse_with("--stream", models, "order", "population")
     refuse_with("--stream", table, "household", "nulls")
     refuse_with("--stream", table.reading, "separator", "encoding", "text")
+    refuse_with("--stream", draws, "keep_order")
     refuse_with("--stream", to, "link", "spreadsheet_safe")
 
 

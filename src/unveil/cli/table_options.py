@@ -241,9 +241,13 @@ class ProtectionOptions:
         return self.rule or []
 
     def refuse_unused(self) -> None:
-        """Refuse a method without a protection, and a suppression that nothing calls for."""
+        """Refuse settings of another protection than the one requested, and a suppression that nothing calls for."""
         if self.protect is None and self.method is not None:
             raise ArgumentError(_NO_PROTECT)
+        if self.protect not in (None, "suppress"):
+            refuse_without("--protect suppress", self, "cost", "solver", "time_limit")
+        if self.protect not in ("round", "small-counts"):
+            refuse_without("--protect round or small-counts", self, "base")
         if self.protect == "suppress" and not self.rule and self.apriori is None:
             raise ArgumentError(_NO_RULE)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unveil.cli.groups import refuse_without
 from unveil.cli.options import Json, SpreadsheetSafe, give, pair_of
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown
@@ -143,6 +144,8 @@ def written(result: Any, answer: TableAnswer) -> None:
     checked_word("--form", answer.form, ("long", "crosstab"))
     exposed = not getattr(result, "safe", True)
     out = answer.out
+    if out is None or out.suffix.lower() not in _TO_PUBLISH:
+        refuse_without("--out FILE.csv, .parquet or .xlsx", answer, "publish_intervals", "form")
     to_publish = out is not None and out.suffix.lower() in _TO_PUBLISH and hasattr(result, "table") and hasattr(result, "entries")
     if to_publish or (isinstance(result, CrossTable) and out is not None and out.suffix.lower() in _TO_PUBLISH):
         if exposed:

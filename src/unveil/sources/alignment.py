@@ -25,7 +25,7 @@ from unveil.sources.opening import open_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "write_link"]
+__all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "way_of", "write_link"]
 
 Reader: TypeAlias = Callable[[Sequence[str]], pl.DataFrame]
 """Reads columns of a table."""
@@ -86,10 +86,8 @@ def align(
     same_order
         Whether the rows of both are in the same order.
     """
-    ways = [name for name, value in (("id", identity), ("link", link), ("same order", same_order or None)) if value is not None]
-    if len(ways) > 1:
-        raise ArgumentError(f"the correspondence is given in {len(ways)} ways ({listed(ways)}); give one.")
-    if not ways:
+    way = way_of(identity, link, same_order=same_order)
+    if way is None:
         return None
     one, other = open_source(original), open_source(release)
     if identity is None:
@@ -108,7 +106,15 @@ def align(
         truth = np.arange(records[0])
     if not np.any(truth >= 0):
         raise EmptyDataError("no record of the release belongs to a record of the original; look at the correspondence.")
-    return Alignment(ways[0], truth, *records)
+    return Alignment(way, truth, *records)
+
+
+def way_of(identity: str | None, link: Data | None, *, same_order: bool) -> str | None:
+    """Return the way in which the correspondence of records is given, if it is; refuse two."""
+    ways = [name for name, value in (("id", identity), ("link", link), ("same order", same_order or None)) if value is not None]
+    if len(ways) > 1:
+        raise ArgumentError(f"the correspondence is given in {len(ways)} ways ({listed(ways)}); give one.")
+    return ways[0] if ways else None
 
 
 def side_by_side(

@@ -19,6 +19,7 @@ from unveil.models.orders import Scale
 from unveil.releases import Record
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
+from unveil.sources.alignment import way_of
 from unveil.study import Pair, Study, beside
 
 __all__ = ["Case", "Original"]
@@ -33,6 +34,11 @@ class Original:
     seed: int
     person: str | None = None
     control: Data | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a correspondence given in two ways, even if no rule needs the original."""
+        ways = self.correspondence
+        way_of(ways["id"], ways["link"], same_order=ways["same_order"])
 
 
 @dataclass(frozen=True)

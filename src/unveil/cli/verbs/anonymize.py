@@ -74,7 +74,7 @@ def anonymize(
 ) -> None:
     """Protect a table: the generalisation that costs least and meets the models, or a mechanism. Exit code 1: models not met."""
     if streaming.wanted():
-        refuse_options_of_tables(table, mechanism, models, search, to)
+        refuse_options_of_tables(table, mechanism, models, search, draws, to)
         return streaming.released(table, models, draws, to, as_json=as_json)
     to.check()
     inputs = table.gathered()

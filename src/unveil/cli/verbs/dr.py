@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.options import showing_progress
 from unveil.cli.study_options import AnswerOptions, StudyOptions
 from unveil.errors import ArgumentError
@@ -39,7 +39,10 @@ class _EstimateOptions:
     def rate(self, study: Study) -> Result:
         """Measure the study."""
         sensitive = study.sensitive or None
+        if not self.interval:
+            refuse_without("--interval", self, "confidence")
         if self.max_distinct is None:
+            refuse_without("--max-distinct", self, "seed")
             from unveil.measures.discrimination import discrimination_rate
 
             return discrimination_rate(study, sensitive=sensitive, interval=self.interval, confidence=self.confidence)

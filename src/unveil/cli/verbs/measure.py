@@ -9,7 +9,7 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.completion import offering
-from unveil.cli.groups import grouped
+from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.model_options import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
@@ -95,8 +95,10 @@ class _RiskOptions:
         str, typer.Option("--suppressed", metavar="apart|class", help="What happens to records without any key value.")
     ] = "apart"
 
-    def arguments(self, reading: ReadingOptions, project: Project | None) -> dict[str, Any]:
+    def arguments(self, reading: ReadingOptions, project: Project | None, nulls: str) -> dict[str, Any]:
         """Return the arguments of the call."""
+        if nulls != "wildcard":
+            refuse_without("--nulls wildcard", self, "wildcard_weight")
         return {
             "population": reading.source_if_named(self.population, "population", project),
             "reference": reading.source_if_named(self.reference, "reference", project),
@@ -117,7 +119,9 @@ def measure(table: _MeasuredOptions, models: _ModelOptions, risks: _RiskOptions,
 
     inputs = table.gathered()
     with showing_progress():
-        result = measure_table(inputs.study, **models.arguments(inputs), **risks.arguments(table.reading, inputs.project))
+        result = measure_table(
+            inputs.study, **models.arguments(inputs), **risks.arguments(table.reading, inputs.project, inputs.nulls)
+        )
     answer.give(result)
     if result.met is False:
         raise typer.Exit(1)

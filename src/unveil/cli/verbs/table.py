@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.groups import grouped, refuse_without
+from unveil.cli.groups import grouped, refuse_with, refuse_without
 from unveil.cli.options import showing_progress
 from unveil.cli.study_options import SourceOptions
 from unveil.cli.table_options import AimOptions, ProtectionOptions, PublishedOptions, RecordProtectionOptions, TabulationOptions
@@ -35,6 +35,8 @@ def table(
         if published.audit is None:
             refuse_without("--audit", published, "original", "figures")
         else:
+            refuse_with("--audit", protection, "protect", "method", "cost", "base", "time_limit", "solver")
+            refuse_with("--audit", before)
             return written(tabulation.audited(published, source, protection, aims), answer)
         result = protection.made(source, tabulation, aims, before)
         return written(attack_table(result) if attack else result, answer)
