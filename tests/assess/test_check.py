@@ -394,3 +394,11 @@ def test_junit_counts_failures_and_errors_and_survives_odd_names() -> None:
     failing = ET.fromstring(junit(unveil.check(frame, {"k_anonymity": 2}, key="a<&\x01")))  # noqa: S314
     assert failing.find(".//failure") is not None
     assert "found 1" in str(failing.find(".//failure").get("message"))  # type: ignore[union-attr]
+
+
+def test_a_model_about_each_attribute_is_judged_by_its_own_threshold() -> None:
+    """The figure that is measured of every release has no threshold, and is of the same attribute."""
+    verdict = unveil.check("paper-3", {"distinct_l_diversity": 4}, key=["ZIP*", "Age*"], sensitive="Disease")
+    judged = outcome(verdict, "distinct_l_diversity")
+    assert (judged.of, judged.value, judged.met) == ("Disease", 3, False)
+    assert [(one.rule.threshold, one.met) for one in verdict.figures if one.rule.name == "distinct_l_diversity"] == [(None, None)]

@@ -243,4 +243,4 @@ def test_values_that_must_not_be_named_are_those_of_the_definition(rows: pl.Data
         telling["c"] |= {c for c in whole if sum(n for pair, n in held.items() if pair[1] == c and not given_away[pair]) < SMALL}
         if key:
             telling[key] |= {value for (value,), c in held if given_away[(value,), c]}
-    assert telling_values(counts, ["a", "b"], "c") == telling
+    assert telling_values(counts, ["a", "b"], ["c"]) == telling

@@ -1,6 +1,6 @@
 """Which columns name people outright? Direct identifiers, found by the names of columns and by what they hold."""
 
-from unveil.identifiers.direct import DirectIdentifiers, column_findings, direct_identifiers, found_in
+from unveil.identifiers.direct import DirectIdentifiers, column_findings, direct_identifiers, found_among, found_in
 from unveil.identifiers.finding import CATEGORIES, Category, Confidence, Finding
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Finding",
     "column_findings",
     "direct_identifiers",
+    "found_among",
     "found_in",
 ]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,7 +38,7 @@ from unveil.study import Study, studied
 if TYPE_CHECKING:
     from unveil.sources import CodedTable
 
-__all__ = ["DirectIdentifiers", "column_findings", "direct_identifiers", "found_in"]
+__all__ = ["DirectIdentifiers", "column_findings", "direct_identifiers", "found_among", "found_in"]
 
 _Detector: TypeAlias = Callable[[LookedColumn], Finding | None]
 _SHORTEST_NUMBER, _SHORTEST_MAC = 7, 12
@@ -169,25 +169,39 @@ def found_in(
 
     A column that holds no single values is left out, or, if `strict`, refused.
     """
-    findings: list[Finding] = []
-    looked_at: list[str] = []
-    records = 0
-    advance = None if quiet else active_run().counting("columns", len(columns))
     if len(columns) > _TOGETHER and not study.source.can_count:
         study.collected(columns)  # all in one pass
+    advance = None if quiet else active_run().counting("columns", len(columns))
+    looked_at: list[DirectIdentifiers] = []
     for start in range(0, len(columns), _TOGETHER):
         some = columns[start : start + _TOGETHER]
-        tables = study.each(some, strict=strict)
-        looked_at.extend(tables)
-        for name in some:
-            if name in tables:
-                records = tables[name].records
-                values = tables[name].columns[0].values
-                findings.extend(column_findings(name, values, _held_by(tables[name]), sample=sample, seed=seed))
-            if advance is not None:
-                advance()
-    skipped = tuple(name for name in columns if name not in looked_at)
-    return DirectIdentifiers(tuple(findings), tuple(looked_at), skipped, records, sample, seed)
+        looked_at.append(_looked_at(study.each(some, strict=strict), some, sample, seed, advance))
+    findings = tuple(finding for part in looked_at for finding in part.findings)
+    examined = tuple(name for part in looked_at for name in part.examined)
+    skipped = tuple(name for part in looked_at for name in part.skipped)
+    return DirectIdentifiers(findings, examined, skipped, max((part.records for part in looked_at), default=0), sample, seed)
+
+
+def found_among(tables: Mapping[str, CodedTable], columns: Sequence[str]) -> DirectIdentifiers:
+    """Look at columns that are counted already, one row per value; those that are not hold no single values."""
+    return _looked_at(tables, columns, 10_000, 0, active_run().counting("columns", len(columns)))
+
+
+def _looked_at(
+    tables: Mapping[str, CodedTable], columns: Sequence[str], sample: int, seed: int, advance: Callable[[], None] | None
+) -> DirectIdentifiers:
+    """Look at columns one by one."""
+    findings: list[Finding] = []
+    for name in columns:
+        if name in tables:
+            values = tables[name].columns[0].values
+            findings.extend(column_findings(name, values, _held_by(tables[name]), sample=sample, seed=seed))
+        if advance is not None:
+            advance()
+    examined = tuple(name for name in columns if name in tables)
+    skipped = tuple(name for name in columns if name not in tables)
+    records = tables[examined[-1]].records if examined else 0
+    return DirectIdentifiers(tuple(findings), examined, skipped, records, sample, seed)
 
 
 def column_findings(

@@ -122,34 +122,42 @@ def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> 
     return np.bincount(classes.of_cell, weights=cells, minlength=len(classes)) > 0
 
 
-def telling_values(counts: Counts, keys: Sequence[str], sensitive: str) -> dict[str, set[Any]]:
+def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column.
 
     These are the values of a key attribute that give away a sensitive value, and the sensitive values that few hold besides the
     people of whom they are given away, by one key attribute or by all of them together.
     """
-    telling: dict[str, set[Any]] = {name: set() for name in (sensitive, *keys)}
+    telling: dict[str, set[Any]] = {name: set() for name in (*sensitive, *keys)}
     columns = dict(zip(counts.names, zip(counts.columns, counts.codes, strict=True), strict=True))
-    column, hidden_of_cell = columns[sensitive]
-    whole = np.bincount(hidden_of_cell, weights=counts.n, minlength=len(column.values))
-    for key in {*((name,) for name in keys), tuple(keys)}:
-        of_cell, number = _classes_of(counts, key)
-        (known, hidden), n = group_sums([of_cell, hidden_of_cell], [number, len(whole)], counts.n)
-        given_away = disclosing(n, np.bincount(known, weights=n)[known], (whole / whole.sum())[hidden])
-        others = np.bincount(hidden, weights=np.where(given_away, 0.0, n), minlength=len(whole))
-        telling[sensitive].update(_values(column, (others < SMALL) & (whole > 0.0)))
-        if len(key) == 1:
-            telling[key[0]].update(_values(columns[key[0]][0], np.bincount(known, weights=given_away) > 0))
+    known = [columns[name] for name in keys]
+    starts = np.cumsum([0, *(len(column.values) for column, _ in known)])
+    by_one = np.concatenate([codes + start for (_, codes), start in zip(known, starts[:-1], strict=True)])
+    together = counts.classes(keys) if len(keys) > 1 else None
+    for column, hidden in (columns[name] for name in sensitive):
+        whole = np.bincount(hidden, weights=counts.n, minlength=len(column.values))
+        repeated = (np.tile(hidden, len(keys)), np.tile(counts.n, len(keys)))
+        value, of, telling_value, others = _told((by_one, int(starts[-1])), *repeated, whole)
+        of_attribute = np.searchsorted(starts, value, side="right") - 1
+        left = np.bincount(of_attribute * len(whole) + of, weights=others, minlength=len(keys) * len(whole))
+        few = (left.reshape(len(keys), len(whole)) < SMALL).any(axis=0)
+        if together is not None:
+            _, of, _, others = _told((together.of_cell, len(together)), hidden, counts.n, whole)
+            few |= np.bincount(of, weights=others, minlength=len(whole)) < SMALL
+        telling[column.name].update(_values(column, few & (whole > 0.0)))
+        tells = np.bincount(value, weights=telling_value, minlength=int(starts[-1])) > 0
+        for (one, _), start, end in zip(known, starts[:-1], starts[1:], strict=True):
+            telling[one.name].update(_values(one, tells[start:end]))
     return telling
 
 
-def _classes_of(counts: Counts, key: tuple[str, ...]) -> tuple[Codes, int]:
-    """Return the class of every cell by some columns, and the number of classes; values of one column are classes themselves."""
-    if len(key) == 1:
-        at = counts.names.index(key[0])
-        return counts.codes[at], len(counts.columns[at].values)
-    classes = counts.classes(key)
-    return classes.of_cell, len(classes)
+def _told(
+    classes: tuple[Codes, int], hidden: Codes, n: NDArray[np.int64], whole: NDArray[Any]
+) -> tuple[Codes, Codes, NDArray[np.bool_], NDArray[np.float64]]:
+    """Return the pairs of a class and a sensitive value that occur, which are given away, and the records of the others."""
+    (known, value), held = group_sums([classes[0], hidden], [classes[1], len(whole)], n)
+    given_away = disclosing(held, np.bincount(known, weights=held)[known], (whole / whole.sum())[value])
+    return known, value, given_away, np.where(given_away, 0.0, held)
 
 
 def _values(column: Column, which: NDArray[np.bool_]) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unveil.counts.grouping import Codes
     from unveil.study import Study
 
-__all__ = ["Unmeasured", "first_of", "never_measured", "singled_out", "unique_by"]
+__all__ = ["Unmeasured", "first_of", "never_measured", "records_alone", "singled_out", "singled_out_by", "unique_by"]
 
 MOST_LISTED = 12
 """How many columns a sentence names, at most."""
@@ -122,14 +122,28 @@ def singled_out(
     owners = () if person is None else (person,)
     alone = study.each([name for name in columns if name != person], owners=owners)
     by_key, with_key = _beside(study, list(alone), person, key) if key else (None, {})
-    unmeasured = {}
-    for name, table in alone.items():
-        unique, of = _uniques(table, person, nulls=False)
-        unmeasured[name] = Unmeasured(name, unique, of, unit_of(person), by_key, with_key.get(name))
+    unmeasured = singled_out_by(alone, person, by_key, with_key)
     if person is not None and person in columns:
         unique, of = unique_by(study, [person], person)
         unmeasured[person] = Unmeasured(person, unique, of, unit_of(person))
     return {name: unmeasured[name] for name in columns if name in unmeasured}
+
+
+def singled_out_by(
+    alone: Mapping[str, CodedTable], person: str | None, by_key: int | None, with_key: Mapping[str, int]
+) -> dict[str, Unmeasured]:
+    """Return the same from the counts of every column, whose record it is last, and from who is unique by the key and with it."""
+    unit, unmeasured = unit_of(person), {}
+    for name, table in alone.items():
+        unique, of = _uniques(table, person, nulls=False)
+        unmeasured[name] = Unmeasured(name, unique, of, unit, by_key, with_key.get(name))
+    return unmeasured
+
+
+def records_alone(key: Sequence[Coded], others: Sequence[Coded]) -> tuple[int, dict[str, int]]:
+    """Count the records that are unique by a key, and those that are by the key and each other column together."""
+    _, _, (by_key, *with_each) = rows_alone(*_codes_of(key), *_codes_of(others))
+    return by_key, dict(zip([one.name for one in others], with_each, strict=True))
 
 
 def _beside(study: Study, columns: Sequence[str], person: str | None, key: Sequence[str]) -> tuple[int, dict[str, int]]:
@@ -138,10 +152,9 @@ def _beside(study: Study, columns: Sequence[str], person: str | None, key: Seque
         return unique_by(study, key, person)[0], {}
     coded = study.coded([*key, *columns, *([] if person is None else [person])])
     known, others, whose = coded[: len(key)], coded[len(key) : len(key) + len(columns)], coded[len(key) + len(columns) :]
-    beside = () if whose else others
-    of_key, number, (by_key, *with_each) = rows_alone(*_codes_of(known), *_codes_of(beside))
     if not whose:
-        return by_key, dict(zip(columns, with_each, strict=True))
+        return records_alone(known, others)
+    of_key, number, _ = rows_alone(*_codes_of(known), (), ())
     classes = Coded("", range(number), cast("NDArray[np.unsignedinteger[Any]]", of_key))
     tables = {one.name: CodedTable((classes, one, *whose), len(of_key)) for one in others}
     by_key = unique_by(study, key, person)[0]

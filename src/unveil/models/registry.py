@@ -5,11 +5,11 @@ The order is that of an answer: first what is said about the key alone, then wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from unveil.arguments import checked_arguments
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, CancelledError, MissingExtraError, UnveilError, shown
 from unveil.fitting import kind_of
 from unveil.measures.equivalence import Equivalence
 from unveil.models.base import Measured, Model, SensitiveModel
@@ -34,9 +34,10 @@ from unveil.models.profitability import Profitable
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
 from unveil.project.model_words import MODEL_WORDS
-from unveil.project.rules import RULES, Form
+from unveil.project.rules import RULES, Form, Rule
+from unveil.run import active_run
 
-__all__ = ["MODELS", "figure_models", "judged_by_rule", "label_of", "measures", "register", "rule_model"]
+__all__ = ["MODELS", "figure_models", "judged_by_rules", "label_of", "measures", "register", "rule_model"]
 
 _Kind = TypeVar("_Kind", bound=type[Model])
 _OF_CLASSES = ("class", "size")
@@ -111,10 +112,42 @@ def rule_model(name: str) -> type[Model] | None:
     return next((kind for kind in MODELS if kind.name == name and kind.judged_on in _OF_CLASSES), None)
 
 
-def judged_by_rule(name: str, threshold: float | None, attribute: str, classes: Equivalence) -> Measured | None:
-    """Judge classes by the model that a rule of this name states; None if there is no such model."""
-    kind = rule_model(name)
-    return None if kind is None else kind.with_threshold(threshold, attribute).judge(classes)[0]
+def judged_by_rules(rules: Sequence[Rule], scales: Mapping[str, Scale], classes: Equivalence) -> list[Measured | UnveilError]:
+    """Judge classes by the models that rules state; where one cannot judge them, the reason is in its place.
+
+    Parameters
+    ----------
+    rules
+        The rules, each about the key or about one attribute.
+    scales
+        How the values of attributes relate to each other, for distances that ask for it.
+    classes
+        The classes of the release.
+    """
+    judged: list[Measured | UnveilError] = []
+    for rule in rules:
+        active_run().check()
+        try:
+            judged.append(_stated_by(rule, scales).judge(classes)[0])
+        except (CancelledError, MissingExtraError):
+            raise
+        except UnveilError as problem:
+            judged.append(problem)
+    return judged
+
+
+def _stated_by(rule: Rule, scales: Mapping[str, Scale]) -> Model:
+    """Return the model that a rule states; two have parameters beside the threshold."""
+    attribute, settings = rule.parameters.get("attribute") or "", rule.settings
+    if rule.name == TCloseness.name:
+        scale = scales.get(attribute) if settings["distance"] in TCloseness.scaled else None
+        return TCloseness(attribute, rule.threshold, settings["distance"], scale)
+    if rule.name == RecursiveLDiversity.name:
+        return RecursiveLDiversity(attribute, settings["l"], rule.threshold)
+    kind = rule_model(rule.name)
+    if kind is None:
+        raise ArgumentError(f"there is no model {shown(rule.name)}; register it before the policy is read.")
+    return kind.with_threshold(rule.threshold, attribute)
 
 
 def figure_models() -> dict[str, type[Model]]:

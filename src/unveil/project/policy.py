@@ -18,14 +18,13 @@ from unveil.partitions import Partition
 from unveil.partitions.files import PathLike
 from unveil.project._table import TomlTable, read_table
 from unveil.project.presets import PRESETS
-from unveil.project.rules import DISTANCE_WORDS, RULES, Rule
+from unveil.project.rules import DISTANCE_WORDS, ITEM_LETTERS, RULES, Rule
 from unveil.project.toml_text import written
 
 __all__ = ["Policy", "read_policy", "write_policy"]
 
 _UNDECIDED = "report"
 _CONFIDENCES = ("certain", "likely", "possible")
-_ITEMS = tuple("ABCDEFGHIJKLMNOPQR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,7 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
     "partitions": _partitions,
     "except": _texts,
     "confidence": lambda table, name: table.word(name, _CONFIDENCES),
-    "item": lambda table, name: table.word(name, _ITEMS),
+    "item": lambda table, name: table.word(name, ITEM_LETTERS),
     "by": _texts,
     "value": _text,
     "rule": _texts,

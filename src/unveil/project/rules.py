@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["DISTANCE_WORDS", "RULES", "Form", "Rule"]
+__all__ = ["DISTANCE_WORDS", "ITEM_LETTERS", "KEYLESS", "RULES", "Form", "Rule", "RuleSet"]
 
 Side: TypeAlias = Literal["at_least", "at_most"]
 
 DISTANCE_WORDS = ("equal", "rank", "value", "hierarchical", "variational", "kl", "js")
 """The distances between values that t-closeness knows; the models, a room below, have the same words."""
+ITEM_LETTERS = tuple("ABCDEFGHIJKLMNOPQR")
+"""The 18 identifiers of the US Safe Harbor rule."""
+KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable", "exposed_cells"})
+"""Rules that look at columns one by one, at how the release was made, or at a table of figures, whatever the key is."""
+
+_TARGETS = ("attribute", "sensitive", "item")
+"""Parameters that name what a rule is about; without one, the rule is about each attribute, or each identifier."""
 _LENIENCE = ("except", "confidence", "missing_is_sensitive")
 
 
@@ -182,6 +189,8 @@ class Rule:
         All parameters; those that are not given have their defaults.
     requirement
         The threshold in words.
+    target
+        What the figure is of: an attribute, an identifier, or "the key".
     place
         What distinguishes this rule: its name, and what its figure is of (excepted columns do not make another figure).
 
@@ -198,6 +207,7 @@ class Rule:
     form: Form = field(init=False, repr=False, compare=False)
     settings: Mapping[str, Any] = field(init=False, repr=False, compare=False)
     requirement: str = field(init=False, repr=False, compare=False)
+    target: str = field(init=False, repr=False, compare=False)
     place: tuple[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -206,7 +216,99 @@ class Rule:
         settings = {**form.parameters, **self.parameters}
         stated = {name: value for name, value in settings.items() if value is not None and name not in _LENIENCE}
         words = "must be false" if form.flag else f"{form.side.replace('_', ' ')} {{:g}}"
+        named = (self.parameters[name] for name in _TARGETS if isinstance(self.parameters.get(name), str))
         object.__setattr__(self, "form", form)
         object.__setattr__(self, "settings", settings)
         object.__setattr__(self, "requirement", "none set" if self.threshold is None else words.format(self.threshold))
+        object.__setattr__(self, "target", next(named, "the key"))
         object.__setattr__(self, "place", (self.name, json.dumps(stated, sort_keys=True, default=str)))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules that a release is judged by.
+
+    Attributes
+    ----------
+    rules
+        The rules as they are stated, and one that looks for direct identifiers, except in columns that the user vouches for.
+    keyed
+        Whether a rule looks at the key.
+    sensitive
+        The sensitive attributes: those of the release, and those that rules name.
+    named
+        The columns that rules are about.
+    excepted
+        The columns that somebody vouches for by name.
+    single
+        The rules, those about each sensitive attribute, or each identifier, split into rules about one.
+    standing
+        Rules without thresholds, for the figures that are measured of every release with a key under any policy.
+    """
+
+    rules: tuple[Rule, ...]
+    keyed: bool
+    sensitive: tuple[str, ...]
+    named: tuple[str, ...]
+    excepted: tuple[str, ...]
+    single: tuple[Rule, ...]
+    standing: tuple[Rule, ...]
+
+    @classmethod
+    def of(cls, stated: Sequence[Rule], sensitive: Sequence[str] = (), keep: Sequence[str] = ()) -> RuleSet:
+        """Return what rules ask of a release with some sensitive attributes, in which the user vouches for some columns.
+
+        Examples
+        --------
+        >>> asked = RuleSet.of([Rule("alpha"), Rule("alpha", 0.5, {"attribute": "income"})], ["disease"])
+        >>> [(rule.name, rule.target) for rule in asked.single]
+        [('alpha', 'disease'), ('alpha', 'income'), ('direct_identifiers', 'the key')]
+        """
+        rules = tuple(_naming_nobody(stated, keep))
+        keyed = any(rule.name not in KEYLESS for rule in rules)
+        targets = [rule.parameters.get(word) for rule in rules for word in ("attribute", "sensitive")]
+        about = [name for name in targets if isinstance(name, str)]
+        attributes = tuple(dict.fromkeys([*sensitive, *about]))
+        named = (*about, *(name for rule in rules for name in rule.parameters.get("key") or ()))
+        excepted = tuple(dict.fromkeys(name for rule in rules for name in rule.parameters.get("except", ())))
+        standing = tuple(_standing(rules, attributes)) if keyed else ()
+        return cls(rules, keyed, attributes, named, excepted, tuple(_single(rules, attributes)), standing)
+
+
+def _naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> Iterator[Rule]:
+    """Return the rules and one that looks for direct identifiers, except in columns that the user vouches for."""
+    for rule in rules:
+        excepted = (*rule.parameters.get("except", ()), *keep)
+        takes = rule.name in ("direct_identifiers", "safe_harbor") and keep
+        one = replace(rule, parameters={**rule.parameters, "except": excepted}) if takes else rule
+        yield replace(one, threshold=0) if rule.name == "direct_identifiers" and rule.threshold is None else one
+    if not any(rule.name == "direct_identifiers" for rule in rules):
+        vouched = tuple(dict.fromkeys((*(name for rule in rules for name in rule.parameters.get("except", ())), *keep)))
+        yield Rule("direct_identifiers", 0, {"except": vouched} if vouched else {})
+
+
+def _single(rules: Sequence[Rule], sensitive: Sequence[str]) -> Iterator[Rule]:
+    """Split rules about each sensitive attribute, or each identifier; what has a rule of its own is not judged twice."""
+    taken = {rule.place for rule in rules}
+    for rule in rules:
+        target = next((name for name in _TARGETS if name in rule.form.parameters), None)
+        one_only = target is None or rule.parameters.get(target) != (True if target == "sensitive" else None)
+        names = () if one_only else ITEM_LETTERS if target == "item" else sensitive
+        if not names:
+            yield rule
+        for name in names:
+            one = replace(rule, parameters={**rule.parameters, str(target): name})
+            if one.place not in taken:
+                yield one
+
+
+def _standing(rules: Sequence[Rule], sensitive: Sequence[str]) -> Iterator[Rule]:
+    """Give the rules without thresholds, except for figures that have a rule already."""
+    smallest = next((rule.threshold for rule in rules if rule.name == "k_anonymity" and rule.threshold), None)
+    above = 0.2 if smallest is None else 1.0 / float(smallest)
+    named = [Rule("k_anonymity"), Rule("sample_uniqueness"), Rule("prosecutor_average")]
+    named += [Rule("records_at_risk", None, {"above": above})]
+    about_values = ("distinct_l_diversity", "certain_disclosure")
+    named += [Rule(name, None, {"attribute": attribute}) for attribute in sensitive for name in about_values]
+    taken = {rule.place for rule in rules}
+    yield from (rule for rule in named if rule.place not in taken)

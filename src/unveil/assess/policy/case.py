@@ -11,18 +11,20 @@ from unveil.attacks.attack import Attack, attack
 from unveil.attacks.identity import known_records
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
-from unveil.identifiers import DirectIdentifiers, found_in
+from unveil.identifiers import DirectIdentifiers, found_among
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.measures.risk import ClassRisks
 from unveil.measures.units import Unit
+from unveil.measures.unnamed import Unmeasured, records_alone, singled_out, singled_out_by
 from unveil.models.orders import Scale
+from unveil.project.rules import RuleSet
 from unveil.releases import Record
 from unveil.run import active_run
-from unveil.sources import CodedTable, Data
+from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import way_of
 from unveil.study import Pair, Study, beside
 
-__all__ = ["Case", "Original"]
+__all__ = ["Case", "Counted", "Original"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,26 @@ class Original:
         way_of(ways["id"], ways["link"], same_order=ways["same_order"])
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted of a release.
+
+    Attributes
+    ----------
+    table, counts
+        The combinations of values of the named columns, as a table and as counts; None if no rule looks at the key.
+    columns
+        The values of every column by itself; columns that hold no single values are not in it.
+    coded
+        The key attributes and the columns that no rule is about, of every record; of an engine, or of persons: none.
+    """
+
+    table: CodedTable | None
+    counts: Counts | None
+    columns: Mapping[str, CodedTable]
+    coded: tuple[Coded, ...] = ()
+
+
 @dataclass(frozen=True)
 class Case:
     """A release, and what the rules ask about it.
@@ -49,17 +71,17 @@ class Case:
     ----------
     study
         The release: its key and sensitive attributes, what a null means, and how values relate to each other.
+    rules
+        The rules that it is judged by.
     original
         The original, for attacks.
-    linked
-        Whether records are to be linked.
     record
         The record of the release, or why there is none.
     """
 
     study: Study
+    rules: RuleSet
     original: Original | None
-    linked: bool
     record: Record | str
 
     @cached_property
@@ -73,14 +95,47 @@ class Case:
         return self.study.sensitive
 
     @cached_property
-    def table(self) -> CodedTable:
-        """The combinations of values of the named columns, with their counts."""
-        return self.study.table([*self.keys, *self.sensitive])
+    def counted(self) -> Counted:
+        """All that is counted, one question after the other; first the named columns: so an engine need not count each of them.
 
-    @cached_property
+        For a table in an engine, each column is counted alone only: nothing but counts of single columns leaves the engine.
+        """
+        study, named, unnamed, keyed = self.study, [*self.keys, *self.sensitive], self.unnamed, self.rules.keyed
+        table = study.table(named) if keyed else None
+        counts = study.counts(named, partitions={}) if keyed else None
+        owners = (study.person, study.household)
+        columns = study.each([name for name in study.names if name not in owners or name not in study.keep])
+        rest = [name for name in unnamed if name in columns]
+        if not rest or not keyed or study.person is not None or study.source.can_count:
+            return Counted(table, counts, columns)
+        return Counted(table, counts, columns, study.coded([*study.key, *rest]))
+
+    @property
     def counts(self) -> Counts:
         """The count table of the named columns; partitions are not applied."""
-        return self.study.counts([*self.keys, *self.sensitive], partitions={})
+        counts = self.counted.counts
+        return self.study.counts([*self.keys, *self.sensitive], partitions={}) if counts is None else counts
+
+    @cached_property
+    def unnamed(self) -> tuple[str, ...]:
+        """The columns that no rule is about; a table of figures has no records, so it has none."""
+        if any(rule.name == "exposed_cells" for rule in self.rules.rules):
+            return ()
+        study, keyed = self.study, (*self.keys, *self.sensitive) if self.rules.keyed else ()
+        named = {*self.rules.named, *keyed, study.person, study.weights}
+        return tuple(name for name in study.names if name not in named)
+
+    @cached_property
+    def unmeasured(self) -> tuple[Unmeasured, ...]:
+        """The columns that no rule is about, with the persons or records that each singles out, alone and with the key."""
+        counted, study, keys = self.counted, self.study, self.keys if self.rules.keyed else ()
+        if not self.unnamed:
+            return ()
+        if study.person is not None or (keys and not counted.coded):
+            return tuple(singled_out(study, self.unnamed, study.person, keys).values())
+        alone = {name: counted.columns[name] for name in self.unnamed if name in counted.columns}
+        by_key, with_key = records_alone(counted.coded[: len(keys)], counted.coded[len(keys) :]) if keys else (None, {})
+        return tuple(singled_out_by(alone, None, by_key, with_key).values())
 
     @cached_property
     def classes(self) -> Equivalence:
@@ -136,13 +191,14 @@ class Case:
     @cached_property
     def identifiers(self) -> DirectIdentifiers:
         """The columns that name people outright."""
-        return found_in(self.study, [name for name in self.study.names if name not in self.study.keep])
+        return found_among(self.counted.columns, [name for name in self.study.names if name not in self.study.keep])
 
     @cached_property
     def attack(self) -> Attack:
         """What an intruder gains."""
+        linked = any(rule.name == "linkage" for rule in self.rules.rules)
         seed, control = (0, None) if self.original is None else (self.original.seed, self.original.control)
-        return attack(self.pair, partitions={}, link_records=self.linked, control=control, seed=seed, progress=active_run())
+        return attack(self.pair, partitions={}, link_records=linked, control=control, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
         """Return how the values of a sensitive attribute relate to each other."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,20 +12,20 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number, checked_seed
 from unveil.assess.evidence import Evidence, has_password, verdict_files
 from unveil.assess.policy.case import Case, Original
-from unveil.assess.policy.columns import column_notes, naming_nobody, unmeasured_in, vouched_in
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
 from unveil.assess.policy.history import append_history
-from unveil.assess.policy.profile import changes, profile_of, standing_rules
-from unveil.assess.policy.rules import outcomes
+from unveil.assess.policy.profile import changes, profile_of
+from unveil.assess.policy.rules import Outcome, outcomes
 from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, listed, near_miss, shown
 from unveil.measures.column_exposure import column_exposures
+from unveil.measures.unnamed import never_measured
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.presets import PRESETS
-from unveil.project.rules import Rule
+from unveil.project.rules import KEYLESS, RuleSet
 from unveil.project.sections import SECTIONS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
@@ -42,8 +42,7 @@ AnyPolicy: TypeAlias = Policy | Project | Mapping[str, Any] | str | os.PathLike[
 """A policy, a project that has one, rules by name, the name of a preset, or the file of a policy or project."""
 
 _MOST_CULPRITS = 4
-_KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable", "exposed_cells"})
-"""Rules that look at columns one by one, at how the release was made, or at a table of figures, whatever the key is."""
+_MOST_TOLD = 3
 
 
 @checked_arguments
@@ -143,21 +142,21 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     required, home = (Policy(), None) if policy is None else policy_of(policy)
     earlier = None if baseline is None else read_baseline(baseline)
     named = required.in_force()
-    rules = named if earlier is None or policy is not None else earlier.rules
+    stated = named if earlier is None or policy is not None else earlier.rules
     said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep, "nulls": nulls}
     said |= {"hierarchies": hierarchies, "orders": orders, "project": plan or (None if own else home)}
     with studied(release, partial=True, **said) as opened:
         require_values(opened, opened.names)
         study = _with_persons(opened, person, original)
-        rules = naming_nobody(rules, study.keep)
+        rules = RuleSet.of(stated, study.sensitive, study.keep)
         on_trial, assumed = _sides(study, rules)
         pairing = {"id": id, "link": link, "same_order": same_order, "mapping": mapping, "key": None if assumed else on_trial.key}
         paired = None if original is None else Original(original, pairing, seed, person, control)
-        case = Case(on_trial, paired, any(rule.name == "linkage" for rule in rules), _record(release, record))
-        places = _places(case, study, record, original, baseline)
+        beside, found = _record(release, record)
+        places = {"release": study.place, "record": beside, **_before(original, baseline)}
         evidence = Evidence(verdict_files(places, study.project, None if policy is None else required, key_file))
-        gate = _Gate(required, named, rules, earlier, allow, assumed=assumed)
-        verdict = replace(_verdict(case, gate, evidence), waivers=tuple(map(waiver_of, waivers)))
+        gate = _Gate(required, frozenset(rule.name for rule in named), earlier, allow, assumed=assumed)
+        verdict = replace(_verdict(Case(on_trial, rules, paired, found), gate, evidence), waivers=tuple(map(waiver_of, waivers)))
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
 
 
@@ -175,11 +174,9 @@ def _with_policy(*projects: Project | None) -> Project | None:
     return next((one for one in projects if one is not None and one.policy), None)
 
 
-def _places(case: Case, study: Study, record: Any, original: Data | None, baseline: Any) -> dict[str, Any]:
-    """Return the files or other places that the verdict is based on, by role."""
+def _before(original: Data | None, baseline: Any) -> dict[str, Any]:
+    """Return where the original and the earlier result are, by role; what is not a file or another place is none."""
     return {
-        "release": study.place,
-        "record": _record_file(case, record),
         "original": None if original is None else open_source(original).place,
         "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
     }
@@ -206,93 +203,72 @@ def _with_persons(study: Study, person: str | None, original: Data | None) -> St
     return study if person is None else study.with_person(person)
 
 
-def _record_file(case: Case, named: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
-    """Return the file of the record that belongs to the release."""
-    if not isinstance(case.record, Record):
-        return None
-    return record_place(case.study.place) if named is None else named
-
-
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """What a release is checked against: a policy with its rules in force, an earlier result, or both."""
+    """What a release is checked against: a policy with the names of its rules, an earlier result, or both."""
 
     policy: Policy
-    named: Sequence[Rule]
-    rules: Sequence[Rule]
+    named: frozenset[str]
     earlier: Baseline | None
     allow: float
     assumed: bool
 
-    @property
-    def keyed(self) -> bool:
-        """Whether a rule looks at the key."""
-        return any(rule.name not in _KEYLESS for rule in self.rules)
-
 
 def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
     """Judge a case by the gate."""
-    if gate.earlier is not None and gate.keyed:
-        gate.earlier.check_key(case.keys, case.study.nulls)
-    if gate.keyed and case.study.source.can_count:
-        case.table  # noqa: B018 - counted first, so that its columns need not be counted one by one
-    judged = outcomes(case, gate.rules)
-    others = outcomes(case, standing_rules(case, tuple(gate.rules)), "other figures") if gate.keyed else ()
-    named = {rule.name for rule in gate.named}
-    required = tuple(one for one in judged if one.rule.name != "direct_identifiers" or one.rule.name in named)
-    moved = () if gate.earlier is None else drifts(gate.earlier, (*required, *others), gate.allow)
-    vouched, unmeasured = vouched_in(gate.rules, case.study), unmeasured_in(case, gate.rules, keyed=gate.keyed)
-    notes = [*(_notes_on_key(case, assumed=gate.assumed) if gate.keyed else ()), *column_notes(case, vouched, unmeasured)]
-    if gate.keyed and not all(one.met for one in judged if one.rule.name not in _KEYLESS):
-        notes.insert(0, _culprits(case))
-    if isinstance(case.record, Record) and case.record.repeatable == "seed":
-        notes.append(NOT_FOR_PUBLICATION)
-    if gate.earlier is not None and (missing := lost(gate.earlier, required)):
-        notes.append(missing)
+    keyed, earlier, study = case.rules.keyed, gate.earlier, case.study
+    if earlier is not None and keyed:
+        earlier.check_key(study.key, study.nulls)
+    table = case.counted.table
+    judged, others = outcomes(case)
+    required = tuple(one for one in judged if one.rule.name != "direct_identifiers" or one.rule.name in gate.named)
+    vouched = tuple(name for name in case.rules.excepted if name in study.names)
+    dropped = 0 if table is None else table.dropped
+    records = case.identifiers.records if table is None else table.records
+    profile = profile_of(case, records + dropped)
     provenance = Provenance(
-        records=case.table.records if gate.keyed else case.identifiers.records,
-        nulls=case.study.nulls,
-        dropped=case.table.dropped if gate.keyed else 0,
-        key=case.keys if gate.keyed else (),
-        sensitive=case.sensitive if gate.keyed else (),
+        records=records,
+        nulls=study.nulls,
+        dropped=dropped,
+        key=study.key if keyed else (),
+        sensitive=study.sensitive if keyed else (),
         seed=None if case.original is None else case.original.seed,
         version=__version__,
         date=evidence.date.partition("T")[0],
     )
-    presets = tuple(PRESETS[name] for name in gate.policy.presets)
-    profile = profile_of(case, provenance.records + provenance.dropped)
     return Verdict(
-        case.study.place,
+        study.place,
         gate.policy.name,
-        presets,
+        tuple(PRESETS[name] for name in gate.policy.presets),
         tuple(one for one in judged if gate.named or one.rule.name == "direct_identifiers"),
-        moved,
-        tuple(notes),
+        () if earlier is None else drifts(earlier, (*required, *others), gate.allow),
+        tuple(_notes(case, gate, judged, required)),
         provenance,
         evidence,
         vouched=vouched,
-        unmeasured=unmeasured,
+        unmeasured=case.unmeasured,
         figures=others,
         profile=profile,
-        changes=() if gate.earlier is None or gate.earlier.profile is None else changes(gate.earlier.profile, profile),
+        changes=() if earlier is None or earlier.profile is None else changes(earlier.profile, profile),
     )
 
 
-def _record(release: Data, named: str | os.PathLike[str] | None) -> Record | str:
-    """Return the record of a release, or say why there is none; one that is named must exist."""
+def _record(release: Data, named: str | os.PathLike[str] | None) -> tuple[str | os.PathLike[str] | None, Record | str]:
+    """Return the file of a release's record with the record, or with the reason why there is none; a named one must exist."""
     place = getattr(release, "place", release)
     if not isinstance(place, str | os.PathLike) or not Path(place).is_file():
         if named is not None:
             raise ArgumentError("a record is named, but the release is not a file that it could belong to.")
-        return "the release is not a file, so it has no record of how it was made"
+        return None, "the release is not a file, so it has no record of how it was made"
+    beside = record_place(place) if named is None else named
     try:
-        return read_record(record_place(place) if named is None else named, place)
+        return beside, read_record(beside, place)
     except DataNotFoundError:
         if named is not None:
             raise
-        return f"there is no record of how it was made ({shown(record_place(place).name)}); name it, or make the release again"
+        return None, f"there is no record of how it was made ({shown(Path(beside).name)}); name it, or make the release again"
     except RecordMismatchError as problem:
-        return str(problem)
+        return None, str(problem)
 
 
 def policy_of(policy: AnyPolicy) -> tuple[Policy, Project | None]:
@@ -337,16 +313,31 @@ def _with_rules(policy: Policy, place: str) -> Policy:
     return policy
 
 
-def _sides(study: Study, rules: Sequence[Rule]) -> tuple[Study, bool]:
+def _sides(study: Study, rules: RuleSet) -> tuple[Study, bool]:
     """Return the study with a key and the sensitive attributes that rules name, and whether the key had to be assumed."""
-    named = [rule.parameters.get(name) for rule in rules for name in ("attribute", "sensitive")]
-    sensitive = tuple(dict.fromkeys([*study.sensitive, *(name for name in named if isinstance(name, str))]))
-    others = [name for rule in rules for name in rule.parameters.get("key", ())]
-    excepted = [name for rule in rules for name in rule.parameters.get("except", ())]
-    require_columns([*study.key, *sensitive, *others, *excepted], study.names)
-    taken = {*sensitive, study.person, study.household}
-    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], sensitive or None)
+    require_columns([*study.key, *rules.sensitive, *rules.named, *rules.excepted], study.names)
+    taken = {*rules.sensitive, study.person, study.household}
+    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], rules.sensitive or None)
     return study.changed(key=keys, sensitive=hidden), not study.key
+
+
+def _notes(case: Case, gate: _Gate, judged: Sequence[Outcome], required: tuple[Outcome, ...]) -> Iterator[str]:
+    """Say what else should be known: about the key, about columns that no rule is about, and about how the release was made."""
+    if case.rules.keyed and not all(one.met for one in judged if one.rule.name not in KEYLESS):
+        yield _culprits(case)
+    if case.rules.keyed:
+        yield from _notes_on_key(case, assumed=gate.assumed)
+    if vouched := [name for name in case.rules.excepted if name in case.study.names]:
+        yield f"Columns that are vouched for by name and were not examined: {listed(vouched)}."
+    record = case.record if isinstance(case.record, Record) else None
+    if record is not None and record.vouched:
+        yield f"The maker of the release vouched for: {listed(record.vouched)}."
+    if case.unmeasured:
+        yield never_measured(case.unmeasured, _MOST_TOLD)
+    if record is not None and record.repeatable == "seed":
+        yield NOT_FOR_PUBLICATION
+    if gate.earlier is not None and (missing := lost(gate.earlier, required)):
+        yield missing
 
 
 def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
@@ -360,14 +351,15 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
         )
     if case.classes.suppressed:
         notes.append(f"{counted(case.classes.suppressed, 'record')} suppressed in every key attribute: counted separately.")
-    if case.table.dropped:
-        notes.append(f"{counted(case.table.dropped, 'record')} with a null in a named column left out (nulls='drop').")
+    if case.counted.table is not None and case.counted.table.dropped:
+        notes.append(f"{counted(case.counted.table.dropped, 'record')} with a null in a named column left out (nulls='drop').")
     return notes
 
 
 def _culprits(case: Case) -> str:
     """Say which key attributes single out most by themselves."""
-    rates = {name: one.rate for name, one in column_exposures(case.table, case.keys).items()}
+    table = case.counted.table
+    rates = {} if table is None else {name: one.rate for name, one in column_exposures(table, case.keys).items()}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
     named = numbered({shown(name)[1:-1]: rates[name] for name in worst})
     return f"Columns that single people out most on their own: {named}."

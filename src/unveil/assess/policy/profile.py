@@ -20,7 +20,6 @@ from unveil.assess.policy.case import Case
 from unveil.counts import count_table
 from unveil.errors import UnveilError, listed
 from unveil.measures.by_value import telling_values
-from unveil.project.rules import Rule
 from unveil.results import jsonable
 from unveil.results.masking import SMALL
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from unveil.counts.grouping import Codes
 
-__all__ = ["ColumnProfile", "Profile", "ReleaseChange", "changes", "profile_of", "standing_rules"]
+__all__ = ["ColumnProfile", "Profile", "ReleaseChange", "changes", "profile_of"]
 
 _MOST_CATEGORIES = 50
 _KINDS = {bool: "yes or no", int: "number", float: "number", Decimal: "number", str: "text", dt.datetime: "time", dt.date: "date"}
@@ -100,30 +99,14 @@ class ReleaseChange:
         }
 
 
-def standing_rules(case: Case, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """Return rules without thresholds, for the figures that are measured of every release with a key under any policy."""
-    smallest = next((rule.threshold for rule in rules if rule.name == "k_anonymity" and rule.threshold), None)
-    above = 0.2 if smallest is None else 1.0 / float(smallest)
-    named = [
-        Rule("k_anonymity"),
-        Rule("sample_uniqueness"),
-        Rule("prosecutor_average"),
-        Rule("records_at_risk", None, {"above": above}),
-    ]
-    for sensitive in case.sensitive:
-        named += [Rule(name, None, {"attribute": sensitive}) for name in ("distinct_l_diversity", "certain_disclosure")]
-    taken = {rule.place for rule in rules}
-    return tuple(rule for rule in named if rule.place not in taken)
-
-
 def profile_of(case: Case, records: int) -> Profile:
     """Look at every column once."""
     study, telling = case.study, _telling(case)
     owners = [name for name in (study.person, study.household) if name is not None]
-    tables = study.each([name for name in study.names if name not in owners])
     profiles = {
         name: _column(table.columns[0].values, table.columns[0].codes, table.n, telling.get(name, set()))
-        for name, table in tables.items()
+        for name, table in case.counted.columns.items()
+        if name not in owners
     }
     for name in owners:
         with suppress(UnveilError):
@@ -135,16 +118,12 @@ def profile_of(case: Case, records: int) -> Profile:
 
 def _telling(case: Case) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column (see `telling_values`)."""
-    telling: dict[str, set[Any]] = {}
     if not case.keys or not case.sensitive:
-        return telling
+        return {}
     partial = case.study.nulls in ("drop", "error")
     columns = [*case.keys, *case.sensitive]
     whole = case.study.counts(columns, nulls="category", partitions={}) if partial else case.counts
-    for sensitive in case.sensitive:
-        for name, values in telling_values(whole, case.keys, sensitive).items():
-            telling.setdefault(name, set()).update(values)
-    return telling
+    return telling_values(whole, case.keys, case.sensitive)
 
 
 def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, telling: Collection[Any]) -> ColumnProfile:
@@ -154,9 +133,8 @@ def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, te
     kind = " and ".join(sorted({_KINDS.get(one, "other") for one in kinds})) or "empty"
     if kind not in _CATEGORIES or distinct > _MOST_CATEGORIES:
         return ColumnProfile(kind, distinct)
-    sizes = np.zeros(len(values), dtype=np.int64)
-    np.add.at(sizes, codes, 1 if n is None else n)
-    present = [(value, size) for value, size in zip(values, sizes.tolist(), strict=True) if value is not None]
+    sizes = np.bincount(codes, weights=n, minlength=len(values)).tolist()
+    present = [(value, size) for value, size in zip(values, sizes, strict=True) if value is not None]
     named = tuple(sorted(str(value) for value, size in present if size >= SMALL and value not in telling))
     return ColumnProfile(kind, distinct, named, distinct - len(named))
 

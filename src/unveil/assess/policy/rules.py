@@ -5,19 +5,19 @@ A figure that is not available meets nothing: the outcome says why there is none
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from unveil import models as class_models
 from unveil.assess.policy.case import Case
 from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
-from unveil.errors import ArgumentError, MissingExtraError, UnveilError, shown
+from unveil.errors import CancelledError, MissingExtraError, UnveilError
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.measures.units import noun, people
 from unveil.models.base import TOLERANCE, Measured
-from unveil.models.registry import judged_by_rule, rule_model
+from unveil.models.registry import judged_by_rules, rule_model
 from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
@@ -31,8 +31,6 @@ STATUS = {True: "met", False: "NOT met", None: "not decided"}
 """The outcome of a rule, in words."""
 
 _CONFIDENCES = ("certain", "likely", "possible")
-_TARGETS = ("attribute", "sensitive", "item")
-"""Parameters that name what a rule is about; without one, the rule is about each attribute, or each identifier."""
 _RISKS = ("prosecutor_highest", "prosecutor_average", "records_at_risk", "sample_uniqueness", "certain_disclosure")
 _RELEASE_ALONE = "nulls match anything from both sides, so it holds against an intruder who has the release alone; "
 _MAY_BE_LESS = {
@@ -93,41 +91,45 @@ class Outcome:
         return document | ({"question": self.rule.question} if self.rule.question else {})
 
 
-def outcomes(case: Case, rules: Sequence[Rule], stage: str = "rules") -> tuple[Outcome, ...]:
-    """Judge every rule; a rule about each attribute gives an outcome for each attribute that has no rule of its own."""
-    single = active_run().each(stage, [*_single(case, rules)])
-    return tuple(_verified(case, _decided(outcome)) for rule in single for outcome in _read(case, rule))
+Measures: TypeAlias = Mapping[tuple[tuple[str, str], float | None], Measured | UnveilError]
+"""What models say of the classes, or why they say nothing, by the place and the threshold of the rule that states them."""
 
 
-def _single(case: Case, rules: Sequence[Rule]) -> Iterator[Rule]:
-    """Split rules about each sensitive attribute, or each identifier, into rules about one."""
-    taken = {rule.place for rule in rules}
-    for rule in rules:
-        target = next((name for name in _TARGETS if name in rule.form.parameters), None)
-        one_only = target is None or rule.parameters.get(target) != (True if target == "sensitive" else None)
-        names = () if one_only else tuple(ITEMS) if target == "item" else case.sensitive
-        if not names:
-            yield rule
-        for name in names:
-            one = replace(rule, parameters={**rule.parameters, str(target): name})
-            if one.place not in taken:
-                yield one
+def outcomes(case: Case) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
+    """Judge every rule of a case; second come the figures that are measured of every release with a key."""
+    measured, rules = _measured(case), case.rules
+    return _judged(case, "rules", rules.single, measured), _judged(case, "other figures", rules.standing, measured)
 
 
-def _read(case: Case, rule: Rule) -> Iterator[Outcome]:
+def _judged(case: Case, stage: str, rules: Sequence[Rule], measured: Measures) -> tuple[Outcome, ...]:
+    return tuple(_verified(case, _decided(_read(case, rule, measured))) for rule in active_run().each(stage, rules))
+
+
+def _measured(case: Case) -> Measures:
+    """Ask all models that rules state at once what they say of the classes."""
+    rules = [rule for rule in (*case.rules.single, *case.rules.standing) if rule.name not in _READERS and not _lacks(rule)]
+    distances = class_models.TCloseness.scaled
+    names = [rule.parameters["attribute"] for rule in rules if rule.settings.get("distance") in distances]
+    scales = {name: case.scale(name) for name in names}
+    try:
+        judged = judged_by_rules(rules, scales, case.classes) if rules else []
+    except (CancelledError, MissingExtraError):
+        raise
+    except UnveilError as problem:  # there are no classes
+        judged = [problem for _ in rules]
+    return {(rule.place, rule.threshold): one for rule, one in zip(rules, judged, strict=True)}
+
+
+def _read(case: Case, rule: Rule, measured: Measures) -> Outcome:
     if case.original is not None and rule.name in _ATTACKS:
         _ = case.pair  # an original that cannot be paired is refused, not a rule left undecided
     try:
-        yield _READERS.get(rule.name, _model)(case, rule)
+        reader = _READERS.get(rule.name)
+        return _model(case, rule, measured) if reader is None else reader(case, rule)
     except MissingExtraError:
         raise
     except UnveilError as problem:
-        yield Outcome(rule, _of(rule), reason=str(problem))
-
-
-def _of(rule: Rule) -> str:
-    target = next((rule.parameters[name] for name in _TARGETS if isinstance(rule.parameters.get(name), str)), None)
-    return "the key" if target is None else str(target)
+        return Outcome(rule, rule.target, reason=str(problem))
 
 
 def _decided(outcome: Outcome) -> Outcome:
@@ -163,33 +165,25 @@ def _verified(case: Case, outcome: Outcome) -> Outcome:
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-def _model(case: Case, rule: Rule) -> Outcome:
-    """Measure a model's worst class; the model itself says which classes fall short."""
-    name = rule.parameters.get("attribute")
-    if "attribute" in rule.form.parameters and not isinstance(name, str):
+def _lacks(rule: Rule) -> bool:
+    """Whether a rule is about an attribute and names none."""
+    return "attribute" in rule.form.parameters and not isinstance(rule.parameters.get("attribute"), str)
+
+
+def _model(case: Case, rule: Rule, measured: Measures) -> Outcome:
+    """Read a model's worst class; the model itself says which classes fall short."""
+    if _lacks(rule):
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    measured = _judged(case, rule, name or "")
+    judged = measured[rule.place, rule.threshold]
+    if isinstance(judged, UnveilError):
+        raise judged
     detail = ""
-    if measured.met is False:
-        classes = counted(measured.violating_classes or 0, "class", "classes")
-        detail = f"{measured.violating_records or 0:,} of {case.classes.records:,} records, in {classes}, fall short"
-        detail += f": {measured.reason}" if measured.reason else ""
+    if judged.met is False:
+        classes = counted(judged.violating_classes or 0, "class", "classes")
+        detail = f"{judged.violating_records or 0:,} of {case.classes.records:,} records, in {classes}, fall short"
+        detail += f": {judged.reason}" if judged.reason else ""
     reason = "no threshold is set" if rule.threshold is None else None
-    return Outcome(rule, _of(rule), measured.value, measured.met, reason, detail)
-
-
-def _judged(case: Case, rule: Rule, name: str) -> Measured:
-    """Judge the classes by the model that a rule states; two have parameters beside the threshold."""
-    if rule.name == "t_closeness":
-        distance = rule.settings["distance"]
-        scale = case.scale(name) if distance in class_models.TCloseness.scaled else None
-        return class_models.TCloseness(name, rule.threshold, distance, scale).judge(case.classes)[0]
-    if rule.name == "recursive_l_diversity":
-        return class_models.RecursiveLDiversity(name, rule.settings["l"], rule.threshold).judge(case.classes)[0]
-    measured = judged_by_rule(rule.name, rule.threshold, name, case.classes)
-    if measured is None:
-        raise ArgumentError(f"there is no model {shown(rule.name)}; register it before the policy is read.")
-    return measured
+    return Outcome(rule, rule.target, judged.value, judged.met, reason, detail)
 
 
 # Risks and rates ------------------------------------------------------------------------------------------------------
@@ -199,17 +193,17 @@ def _risk(case: Case, rule: Rule) -> Outcome:
     """Read the prosecutor's risk: highest, average, or the share of records above a limit."""
     limit = rule.settings["above"] if rule.name == "records_at_risk" else rule.threshold or 1.0
     if rule.name == "prosecutor_average":
-        return Outcome(rule, _of(rule), case.risks.average)
+        return Outcome(rule, rule.target, case.risks.average)
     above = case.risks.above(limit)
     if rule.name == "records_at_risk":
-        return Outcome(rule, _of(rule), above, detail=f"share of {noun(case.unit)} with a risk above {limit:g}")
+        return Outcome(rule, rule.target, above, detail=f"share of {noun(case.unit)} with a risk above {limit:g}")
     detail = f"{above:.1%} of the {noun(case.unit)} exceed {limit:g}" if above else ""
-    return Outcome(rule, _of(rule), case.risks.highest, detail=detail)
+    return Outcome(rule, rule.target, case.risks.highest, detail=detail)
 
 
 def _uniques(case: Case, rule: Rule) -> Outcome:
     alone = case.risks.unique
-    return Outcome(rule, _of(rule), alone / case.classes.number, detail=f"{people(alone, case.unit)} unique by the key")
+    return Outcome(rule, rule.target, alone / case.classes.number, detail=f"{people(alone, case.unit)} unique by the key")
 
 
 def _certain(case: Case, rule: Rule) -> Outcome:
@@ -252,7 +246,7 @@ def _attack(case: Case, rule: Rule) -> Outcome:
     value = case.attack.overall["risk"][name]
     lacks = {"identity": "it is not known which release record came from which original record"}
     lack = lacks.get(name, "no sensitive attribute is named")
-    return Outcome(rule, _of(rule), value, reason=None if value is not None else f"the attack has no rate: {lack}")
+    return Outcome(rule, rule.target, value, reason=None if value is not None else f"the attack has no rate: {lack}")
 
 
 def _linkage(case: Case, rule: Rule) -> Outcome:
@@ -260,10 +254,10 @@ def _linkage(case: Case, rule: Rule) -> Outcome:
     linked: dict[str, Any] = dict(case.attack.linkage)
     ways = {name: way for name, way in linked.items() if isinstance(way, Mapping) and way.get("linked") is not None}
     if not ways:
-        return Outcome(rule, _of(rule), reason=str(linked.get("reason", "no way of linking has a rate")))
+        return Outcome(rule, rule.target, reason=str(linked.get("reason", "no way of linking has a rate")))
     best = max(ways, key=lambda name: float(ways[name]["linked"]))
     detail = f"by {best.replace('_', ' ')} linkage; {ways[best]['baseline']:.4f} by chance"
-    return Outcome(rule, _of(rule), float(ways[best]["linked"]), detail=detail)
+    return Outcome(rule, rule.target, float(ways[best]["linked"]), detail=detail)
 
 
 def _beyond_holdout(case: Case, rule: Rule) -> Outcome:
