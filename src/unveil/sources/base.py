@@ -105,9 +105,9 @@ class Source(ABC):
         """Return what rewrites the records into a table; refuse, before any work, a table that cannot be made."""
         raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")
 
-    def held(self) -> AbstractContextManager[object]:
-        """Keep the connection to the source for all questions of a block."""
-        return nullcontext()
+    def held(self, given: Any = None) -> AbstractContextManager[Any]:
+        """Keep the connection to the source for all questions of a block, to which something may be given."""
+        return nullcontext(given)
 
     @abstractmethod
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Any
 
 import polars as pl
 
@@ -44,9 +45,9 @@ class ReadAsSource(Source):
         self._source, self._text, self._missing_in = source, frozenset(text), missing_in
         self.ordered, self.connected = source.ordered, source.connected
 
-    def held(self) -> AbstractContextManager[object]:
+    def held(self, given: Any = None) -> AbstractContextManager[Any]:
         """Keep the connection through which the source within is queried."""
-        return self._source.held()
+        return self._source.held(given)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         frame = self._source.collect(columns)

@@ -97,9 +97,9 @@ class FilledSource(Source):
         self.can_count, self.in_hand, self.ordered = source.can_count, source.in_hand, source.ordered
         self.connected = source.connected
 
-    def held(self) -> AbstractContextManager[object]:
+    def held(self, given: Any = None) -> AbstractContextManager[Any]:
         """Keep the connection through which the source within is queried."""
-        return self._source.held()
+        return self._source.held(given)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         frame = self._source.collect(self._present(columns))

@@ -393,21 +393,18 @@ def studied(
     """
     if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
         raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
-    if isinstance(data, Study) and not data.source.connected:
-        return nullcontext(_said_in_call(data, arguments, partial=partial))
-    return _connected(data, options, arguments, partial=partial)
+    if not isinstance(data, Study):
+        return _opened_for_call(data, options, arguments, partial=partial)
+    study = _said_in_call(data, arguments, partial=partial)
+    return study.source.held(study) if study.source.connected else nullcontext(study)
 
 
 @contextmanager
-def _connected(data: Data, options: ReadOptions | None, arguments: Mapping[str, Any], *, partial: bool) -> Iterator[Study]:
-    """Give a study whose connection, if it has one, is kept for as long as the block runs."""
+def _opened_for_call(data: Data, options: ReadOptions | None, arguments: Mapping[str, Any], *, partial: bool) -> Iterator[Study]:
+    """Give the study of data that is not open yet; its connection, if it has one, is closed at the end of the block."""
     with ExitStack() as held:
-        if isinstance(data, Study):
-            held.enter_context(data.source.held())
-            yield _said_in_call(data, arguments, partial=partial)
-        else:
-            opened = _opened(data, arguments.get("project"), options, held, release=partial)
-            yield _study(opened, arguments, partial=partial)
+        opened = _opened(data, arguments.get("project"), options, held, release=partial)
+        yield _study(opened, arguments, partial=partial)
 
 
 def _said_in_call(study: Study, arguments: Mapping[str, Any], *, partial: bool) -> Study:

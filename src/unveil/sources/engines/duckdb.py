@@ -112,9 +112,9 @@ class FileTable(EngineSource):
             names, self._kinds = text_names(relation.columns, address.place), _kinds(relation)
         super().__init__(address.place, names)
 
-    def held(self) -> AbstractContextManager[None]:
+    def held(self, given: Any = None) -> AbstractContextManager[Any]:
         """Keep one connection for all questions of a block."""
-        return self._session.held()
+        return self._session.held(given)
 
     def rewrite(self, out: Address) -> Write:
         """Return what writes a release into a new table of the file."""

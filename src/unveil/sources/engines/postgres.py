@@ -155,9 +155,9 @@ class PostgresTable(EngineSource):
                 raise EngineError.no_table(address.place, [row[0] for row in cursor.fetchall()])
         super().__init__(address.place, text_names(list(self._columns), address.place))
 
-    def held(self) -> AbstractContextManager[None]:
+    def held(self, given: Any = None) -> AbstractContextManager[Any]:
         """Keep one connection for all questions of a block."""
-        return self._session.held()
+        return self._session.held(given)
 
     def rewrite(self, out: Address) -> Write:
         """Return what writes a release into a new table of the database."""

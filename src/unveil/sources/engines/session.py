@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from unveil.errors import CancelledError
 from unveil.run import active_run
@@ -66,12 +66,12 @@ class Session(Generic[_Connection]):
                 raise
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep one connection for all questions of a block."""
+    def held(self, given: Any = None) -> Iterator[Any]:
+        """Keep one connection for all questions of a block, to which something may be given."""
         with self._lock:
             self._holders += 1
         try:
-            yield
+            yield given
         finally:
             with self._lock:
                 self._holders -= 1
