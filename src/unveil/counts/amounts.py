@@ -11,8 +11,6 @@ import numpy as np
 from unveil.counts.grouping import summed
 from unveil.errors import NullsError, TableError, shown
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
-from unveil.sources.amounts import Contribution
-from unveil.sources.amounts import amounts as amounts_there
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,8 +65,10 @@ def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, to
 
     An engine computes both where the data is; other data is read record by record.
     """
+    from unveil.sources.amounts import Contribution, amounts  # most calls count, and add up nothing
+
     source = open_source(data)
-    there = amounts_there(source, columns, Contribution(value), top) if nulls == "category" else None
+    there = amounts(source, columns, Contribution(value), top) if nulls == "category" else None
     if there is not None:
         return there.table, Amounts(there.total, there.size, there.top)
     read = tallied(source, [*columns, value], nulls=nulls)

@@ -212,7 +212,7 @@ def _open_whole(name: str, options: ReadOptions) -> Source:
     """Open a file that is read whole, several files, or a built-in data set."""
     if has_magic(name) and is_pattern(named_part(name)[0]):
         return GlobSource(name, options)
-    if name in datasets.names() and not os.path.exists(name):  # noqa: PTH110
+    if not os.path.exists(name) and name in datasets.names():  # noqa: PTH110
         return _with_codes(FrameSource(nw.from_native(datasets.load(name)), place=name), options)
     if name.lower().endswith(_PARQUET) and os.path.isfile(name):  # noqa: PTH113
         from unveil.sources.batches.counting import PackedSource
