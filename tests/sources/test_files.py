@@ -196,6 +196,15 @@ def test_a_missing_file_without_neighbour(tmp_path: Path, name: str) -> None:
     assert failure(DataNotFoundError, tmp_path / name).endswith("there is no such file.")
 
 
+@pytest.mark.parametrize("name", ["adult", "12:30.csv", "host=here.csv"])
+def test_a_file_is_taken_for_neither_a_built_in_set_nor_an_address(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("town,age\nLyon,7\n")
+    assert source(name).names == ("town", "age")
+
+
 def test_odd_paths_make_one_short_line(tmp_path: Path) -> None:
     failure(DataNotFoundError, "a\nb.csv", "'a\\nb.csv': there is no such file.")
     failure(DataNotFoundError, "a\0b.csv", "'a\\x00b.csv': there is no such file.")

@@ -260,6 +260,21 @@ def test_a_study_is_frozen_and_shows_itself() -> None:
         study.nulls = "drop"  # type: ignore[misc]
 
 
+def test_the_facts_of_a_study_follow_from_what_it_states(project: Path) -> None:
+    study = unveil.Study.of(project, nulls="wildcard", person="weight")
+    assert (study.key, study.sensitive, study.person, study.names) == (("age", "sex"), ("ill",), "weight", tuple(PEOPLE.columns))
+    assert (study.nulls, study.policy, study.standing.person) == ("wildcard", "category", "weight")
+    other = study.changed(key="sex", nulls="drop")
+    assert (other.key, other.roles.key, other.policy, other.standing.named) == (
+        ("sex",),
+        ("sex",),
+        "drop",
+        frozenset({"sex", "ill"}),
+    )
+    assert study.changed() is study
+    assert study.changed(key=None) is study
+
+
 def test_partitions_of_a_study_are_read_everywhere() -> None:
     blocks = {"age": [0, 30, 100]}
     people = PEOPLE.drop_nulls()

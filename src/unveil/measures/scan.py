@@ -257,7 +257,7 @@ def _counted(study: Study) -> tuple[Counts, int, float]:
     columns = [*study.key, *study.sensitive]
     blocks = study.blocks(columns)
     table = study.table(columns, weights=study.weights)
-    if table.mass is None or table.weights is None:
+    if table.weights is None or table.mass is None:
         return study.counts(columns, partitions=blocks), table.dropped, 0.0
     return count_table(table, blocks), table.dropped, float((table.mass * np.log2(table.weights)).sum())
 
