@@ -215,27 +215,30 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
 
 def require_countable(name: str, series: pl.Series) -> None:
     """Refuse a column of lists, structures or bytes, or of objects without a text of their own."""
-    if series.dtype == pl.Object:
+    dtype = series.dtype
+    if dtype == pl.Object:
         require_plain(name, series.to_list())
-    if series.dtype.is_nested() or series.dtype == pl.Binary:
-        raise UnsupportedDataError.uncountable(name, series.dtype.base_type())
+    if dtype.is_nested() or dtype == pl.Binary:
+        raise UnsupportedDataError.uncountable(name, dtype.base_type())
 
 
 def _countable(series: pl.Series) -> pl.Series:
-    if series.dtype.is_float():
+    dtype = series.dtype
+    if dtype.is_float():
         return series.fill_nan(None)
-    if series.dtype == pl.Null:
+    if dtype == pl.Null:
         return series.cast(pl.String)
-    return time_texts(series) if finer_than_python(series) else series
+    return time_texts(series) if dtype.is_temporal() and finer_than_python(series) else series
 
 
 def _coded(column: pl.Series) -> _Dictionary:
     """Return the values of a column in order, a null last, and the position of each record's value among them."""
-    if column.dtype in (pl.Categorical, pl.Enum):
+    dtype = column.dtype
+    if dtype in (pl.Categorical, pl.Enum):
         return _coded_categories(column)
-    if column.dtype.is_temporal():
+    if dtype.is_temporal():
         present, codes = _coded(column.to_physical())
-        return present.cast(column.dtype), codes
+        return present.cast(dtype), codes
     nulls = column.null_count()
     present, places = _coded_present(column) if nulls < len(column) else (column.clear(), np.zeros(len(column), np.uint8))
     codes = places.astype(smallest_unsigned(len(present) + (nulls > 0)), copy=False)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
 
 from unveil.errors import EmptyDataError, UnsupportedDataError
 from unveil.run import active_run, stepped
 from unveil.sources.base import Source, Tally
-from unveil.sources.coding import Coded, CodedTable, encode, require_countable
+from unveil.sources.coding import Coded, CodedTable, encode
 from unveil.sources.tallying import coded_table, wanted_columns
 
 __all__ = ["HeldSource"]
@@ -71,7 +70,7 @@ class HeldSource(Source):
             frame = self.collect(missing) if missing else pl.DataFrame()
             for name in stepped(frame.height, "columns", missing):
                 try:
-                    coded[name] = _encoded(name, frame.get_column(name))
+                    coded[name] = encode(frame.get_column(name))
                 except UnsupportedDataError:
                     if strict:
                         raise
@@ -124,9 +123,3 @@ class HeldSource(Source):
             if strict:
                 raise
             return None
-
-
-def _encoded(name: str, series: pl.Series) -> Coded:
-    require_countable(name, series)
-    plain = series.alias("values")  # some names are patterns to Polars
-    return replace(encode(plain.fill_nan(None) if plain.dtype.is_float() else plain), name=name)
