@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unveil.attacks.linkage.agreement import BestOriginals, RecordCells, agreement_counts, bits_of
 from unveil.attacks.linkage.fellegi_sunter import Fit, decided, fitted
 from unveil.attacks.linkage.probabilistic import ProbabilisticLinkage, probabilistic_linkage
+from unveil.counts.agreement import BestOriginals, RecordCells, agreement_counts, bits_of
 from unveil.errors import ArgumentError, EmptyDataError
 
 Table = list[NDArray[np.int64]]

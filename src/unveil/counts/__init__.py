@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Classes", "Column", "Counts", "Split", "coded_each", "count_each", "count_table", "split_each"]
 
 OPEN_MODULES = (
+    "agreement",
     "amounts",
     "expiry",
     "grouping",
