@@ -38,7 +38,7 @@ from unveil.counts import Counts, count_each, count_table
 from unveil.counts.grouping import summed
 from unveil.measures.by_value import disclosing
 from unveil.measures.equivalence import Equivalence, Spread, equivalence
-from unveil.measures.rates import RateFigures, columns_of, mean, rates
+from unveil.measures.rates import Question, RateFigures, columns_of, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
@@ -71,7 +71,7 @@ def homogeneity(
     sections = {}
     for name in sensitive:
         spread, gap_is_sensitive = classes.spreads[name], name in missing_is_sensitive
-        whole, *alone = rates([(release, some, [name]) for some in (keys, *([key] for key in keys))])
+        whole, *alone = rates([Question(release, some, [name]) for some in (keys, *([key] for key in keys))])
         sections[name] = HomogeneityOf(
             whole,
             [KeyRate(key, figures) for key, figures in zip(keys, alone, strict=True)],
@@ -173,8 +173,8 @@ def _differences(
     if hidden is None or not known:
         return NoDifference(None, "the original does not hold the sensitive attribute and a key attribute"), None
     table = pair.original.table([*known, hidden])
-    (whole,) = rates([(table, known, [hidden])], values=False, adjust=False)
-    measured = rates([(table, [column], [hidden]) for column in known], adjust=False)
+    each = [Question(table, [column], [hidden], adjusted=False) for column in known]
+    whole, *measured = rates([Question(table, known, [hidden], values=False, adjusted=False), *each])
     alone = dict(zip(known, measured, strict=True))
     standing = _standing_for(pair, [ColumnPair(column, key) for key, column in before.items() if column in alone])
     rows = []
@@ -264,9 +264,9 @@ def similarity(
 
 def _beside(release: CodedTable, keys: Sequence[Sequence[str]], name: str, blocks: Mapping[str, Partition]) -> list[SimilarRate]:
     """Return the semantic rate of each key, beside the plain one."""
-    questions = [(release, key, [name]) for key in keys]
-    plain = rates(questions, values=False, adjust=False)
-    return [SimilarRate(one.value, other) for one, other in zip(plain, rates(questions, partitions=blocks), strict=True)]
+    plain = rates([Question(release, key, [name], values=False, adjusted=False) for key in keys])
+    similar = rates([Question(release, key, [name]) for key in keys], blocks)
+    return [SimilarRate(one.value, other) for one, other in zip(plain, similar, strict=True)]
 
 
 def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], person: str | None = None) -> Equivalence:

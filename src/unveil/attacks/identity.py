@@ -108,15 +108,15 @@ def _attributes(
         if one.original not in pair.original.names:
             by_pair[one] = RateFigures.unmeasured("the original does not hold this attribute"), ""
         elif generalised and (pair.alignment is None or one.release not in pair.release.names):
-            questions[one] = (pair.original.table([one.original, one.release]), [one.release], [one.original])
+            questions[one] = Question(pair.original.table([one.original, one.release]), [one.release], [one.original])
         elif pair.alignment is None:
             by_pair[one] = RateFigures.unmeasured(_NEEDS_ALIGNMENT), ""
         else:
             beside.append(one)
     within = set(questions)
     for one, table in zip(beside, pair.aligned_each([[one] for one in beside]), strict=True):
-        questions[one] = (table, [one.release], [f"{one.original} of the original"])
-    for one, measured in zip(questions, rates(list(questions.values()), partitions=own), strict=True):
+        questions[one] = Question(table, [one.release], [f"{one.original} of the original"])
+    for one, measured in zip(questions, rates(list(questions.values()), own), strict=True):
         by_pair[one] = measured, "original" if one in within else ""
     return [by_pair[one] for one in columns]
 
@@ -130,7 +130,7 @@ def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> Rate
     hidden = [name for name in names if name.endswith(" of the original")]
     own = {name: (blocks or {}).get(name.removesuffix(" of the original").removesuffix(" of the release")) for name in names}
     partitions = {name: partition for name, partition in own.items() if partition is not None}
-    return rate(table, [name for name in names if name not in hidden], hidden, partitions=partitions, values=False)
+    return rate(Question(table, [name for name in names if name not in hidden], hidden, values=False), partitions)
 
 
 def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> BlackBox:
@@ -139,7 +139,7 @@ def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) 
     The rate counts records; uniques and expected matches count persons if they are distinguished.
     """
     uniques = classes.among(classes.size == 1)
-    whole, *alone = rates([(release, some, ()) for some in (keys, *([name] for name in keys))], values=False)
+    whole, *alone = rates([Question(release, some, values=False) for some in (keys, *([name] for name in keys))])
     return BlackBox(
         whole,
         uniques,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from unveil.counts.grouping import Codes
 
-__all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "telling_classes", "telling_values"]
+__all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "rows_of", "telling_classes", "telling_values"]
 
 CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
 """The share of a class that gives away a value, the share that suffices for a rare value, and how rare that is."""
@@ -82,11 +82,19 @@ class ByValue:
 
     def to_rows(self) -> Rows:
         """Return one object per class, riskiest first."""
-        order = self.riskiest()
-        columns = jsonable(self.to_columns(order))
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        attributes = {_called(column.name): column.name for column in self.classes.columns}
-        return Rows(rows, attributes, self.classes.n[order].tolist(), self.telling[order].tolist())
+        return rows_of([self])[0]
+
+
+def rows_of(tables: Sequence[ByValue]) -> list[Rows]:
+    """Return for each table one object per class, riskiest first."""
+    orders = [table.riskiest() for table in tables]
+    columns = jsonable([table.to_columns(order) for table, order in zip(tables, orders, strict=True)])
+    rows = [[dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)] for cells in columns]
+    attributes = [{_called(column.name): column.name for column in table.classes.columns} for table in tables]
+    return [
+        Rows(some, named, table.classes.n[order].tolist(), table.telling[order].tolist())
+        for table, order, some, named in zip(tables, orders, rows, attributes, strict=True)
+    ]
 
 
 def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from unveil import __version__
-from unveil.counts import split_each
+from unveil.counts import Split, split_each
 from unveil.errors import UndefinedMeasureError
-from unveil.measures.discrimination import split_rate
+from unveil.measures.by_value import rows_of
+from unveil.measures.discrimination import DiscriminationRate, split_rate
 from unveil.partitions import Partition
 from unveil.results import Provenance
 from unveil.results.figures import Figures
@@ -18,8 +19,27 @@ from unveil.sources import CodedTable
 __all__ = ["Question", "RateFigures", "columns_of", "mean", "rate", "rates"]
 
 
-Question: TypeAlias = "tuple[CodedTable, Sequence[str], Sequence[str]]"
-"""A table, the columns that are known and those that are hidden; none hidden: the identity of the record is."""
+_PART = Provenance(0, "category", version=__version__, date="")
+"""How a rate within an answer was made; the answer says it for all of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """Which rate is asked for.
+
+    Attributes
+    ----------
+    table, known, hidden
+        A table, the columns that are known and those that are hidden; none hidden: the identity of the record is.
+    values, adjusted
+        Whether the rate of each value of the key is wanted, and the rate adjusted for chance.
+    """
+
+    table: CodedTable
+    known: Sequence[str]
+    hidden: Sequence[str] = ()
+    values: bool = True
+    adjusted: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,37 +73,31 @@ class RateFigures(Figures):
         return cls(None, reason=reason)
 
 
-def rate(
-    table: CodedTable,
-    key: Sequence[str],
-    sensitive: Sequence[str],
-    *,
-    partitions: Mapping[str, Partition] | None = None,
-    values: bool = True,
-    adjust: bool = True,
-) -> RateFigures:
-    """Measure the rate of some columns of a coded table; a rate that is undefined is a null with its reason."""
-    return rates([(table, key, sensitive)], partitions=partitions, values=values, adjust=adjust)[0]
+def rate(question: Question, partitions: Mapping[str, Partition] | None = None) -> RateFigures:
+    """Measure a rate; one that is undefined is a null with its reason."""
+    return rates([question], partitions)[0]
 
 
-def rates(
-    questions: Sequence[Question],
-    *,
-    partitions: Mapping[str, Partition] | None = None,
-    values: bool = True,
-    adjust: bool = True,
-) -> list[RateFigures]:
+def rates(questions: Sequence[Question], partitions: Mapping[str, Partition] | None = None) -> list[RateFigures]:
     """Measure several rates; one that is undefined is a null with its reason."""
-    sections: list[RateFigures] = []
-    made = Provenance(0, "category", version=__version__)
-    for (table, _, _), split in zip(questions, split_each(questions, partitions or {}), strict=True):
-        try:
-            one = split_rate(split, made, adjust=adjust, values=values)
-        except UndefinedMeasureError as error:
-            sections.append(RateFigures(None, records=table.records, by_value=[], reason=str(error)))
-        else:
-            sections.append(RateFigures(one.value, one.kind, one.adjusted, table.records, one.by_value if values else None))
-    return sections
+    splits = split_each([(one.table, one.known, one.hidden) for one in questions], partitions or {})
+    measured = [_measured(question, split) for question, split in zip(questions, splits, strict=True)]
+    pairs = list(zip(questions, measured, strict=True))
+    rows = iter(rows_of([one.table for question, one in pairs if question.values and not isinstance(one, str)]))
+    return [
+        RateFigures(None, records=question.table.records, by_value=[], reason=one)
+        if isinstance(one, str)
+        else RateFigures(one.value, one.kind, one.adjusted, question.table.records, next(rows) if question.values else None)
+        for question, one in pairs
+    ]
+
+
+def _measured(question: Question, split: Split) -> DiscriminationRate | str:
+    """Return the rate, or the reason why it is undefined."""
+    try:
+        return split_rate(split, _PART, adjust=question.adjusted, values=question.values)
+    except UndefinedMeasureError as error:
+        return str(error)
 
 
 def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:
