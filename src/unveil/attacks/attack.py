@@ -287,7 +287,7 @@ class _Others:
         if self.missing_is_sensitive is not None:
             return pair.sensitive if self.missing_is_sensitive else ()
         stated = pair.release.missing_is_sensitive, pair.original.missing_is_sensitive
-        return tuple(name for name in pair.sensitive if name in stated[0] or pair.original_of(name) in stated[1])
+        return tuple(name for name in pair.sensitive if name in stated[0] or pair.originals.get(name) in stated[1])
 
 
 def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: _Others) -> Attack:
@@ -430,5 +430,5 @@ def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], pair: Pair) -> None
         if column not in pair.original.names:
             raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, pair.original.names)}")
     for column in dict.fromkeys(one.original for one in pair.columns if one.original in pair.original.names):
-        if (hierarchy := pair.hierarchy(column)) is not None:
+        if (hierarchy := pair.hierarchies.get(column)) is not None:
             hierarchy.check_covers(pair.original.counts([column], nulls="category", partitions={}).columns[0].values)

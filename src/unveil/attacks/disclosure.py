@@ -155,7 +155,7 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
 
 def skewness(pair: Pair, sections: Homogeneity, classes: Equivalence) -> Skewness:
     """Compare the rates before with those after, which homogeneity measured, and show the class in which belief shifts most."""
-    before = [pair.original_of(name) for name in pair.sensitive]
+    before = [pair.originals.get(name) for name in pair.sensitive]
     news = new_values(pair, list(zip(before, pair.sensitive, strict=True)))
     answer = {}
     for name, hidden, new in zip(pair.sensitive, before, news, strict=True):
@@ -168,7 +168,7 @@ def _differences(
     pair: Pair, hidden: str | None, after: HomogeneityOf
 ) -> tuple[Difference | NoDifference, list[KeyDifference] | None]:
     """Return the rate in the original minus the rate in the release, together and per attribute."""
-    before = {key: pair.original_of(key) for key in pair.keys}
+    before = {key: pair.originals.get(key) for key in pair.keys}
     known = list(dict.fromkeys(column for column in before.values() if column is not None and column != hidden))
     if hidden is None or not known:
         return NoDifference(None, "the original does not hold the sensitive attribute and a key attribute"), None

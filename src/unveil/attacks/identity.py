@@ -166,7 +166,7 @@ def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | Structu
     shown = without_suppressed(pair.release.counts(common) if person is None else count_table(table), common)
     fits = []
     for at, name in enumerate(common):
-        labels = labels_of(pair.hierarchy(pair.original_of(name) or name))
+        labels = labels_of(pair.hierarchies.get(pair.originals.get(name, name)))
         fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
     return _matches(common, known, _alike(fits, shown, person))
 
@@ -188,7 +188,7 @@ def known_records(pair: Pair) -> KnownRecords:
     fits = []
     for at, name in enumerate(keys):
         place = known.names.index(pairs[name])
-        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], labels_of(pair.hierarchy(pairs[name])))
+        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], labels_of(pair.hierarchies.get(pairs[name])))
         fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
     covers = _alike(fits, shown, person)
     covered = covers > 0

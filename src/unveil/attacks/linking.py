@@ -165,7 +165,9 @@ class _Linker:
         self.original = pair.original.collected(names)
         self.release = pair.release.collected(list(dict.fromkeys(one.release for one in pairs)))
         self.control = None if control is None else _outsiders(control, pair.original.project, names)
-        self.attributes = [LinkedAttribute(one.original, one.release, hierarchy=pair.hierarchy(one.original)) for one in pairs]
+        self.attributes = [
+            LinkedAttribute(one.original, one.release, hierarchy=pair.hierarchies.get(one.original)) for one in pairs
+        ]
         originals, releases = list(self.original), list(self.release)
         self.numeric = all(series.dtype.is_numeric() for series in (*originals, *releases))
         known = originals if self.control is None else [*originals, *self.control]

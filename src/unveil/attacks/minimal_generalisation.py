@@ -175,10 +175,12 @@ class _Known:
     def of(cls, pair: Pair) -> _Known:
         """Find the level of every attribute, and sort people by what generalisations just below would show about them."""
         columns = [one for one in pair.columns if one.release in pair.keys]
-        hierarchies = {one.original: hierarchy for one in columns if (hierarchy := pair.hierarchy(one.original)) is not None}
+        hierarchies = {
+            one.original: hierarchy for one in columns if (hierarchy := pair.hierarchies.get(one.original)) is not None
+        }
         if lacking := [one.original for one in columns if one.original not in hierarchies]:
             raise ArgumentError(f"no hierarchy is given for {listed(lacking)}; give those that the release was made with.")
-        hidden = pair.original_of(pair.sensitive[0])
+        hidden = pair.originals.get(pair.sensitive[0])
         truth = [hidden] if hidden is not None and hidden in pair.original.names else []
         whole = pair.original.counts([*hierarchies, *truth], nulls="category", partitions={})
         released = pair.release.counts([*(one.release for one in columns), *pair.sensitive], nulls="category", partitions={})

@@ -33,7 +33,7 @@ def new_values(pair: Pair, columns: Sequence[tuple[str | None, str]]) -> list[Ne
     ]
     known = pair.original.counted([original for original, _ in there])
     shown = pair.release.counted([released for _, released in there])
-    by_pair = {one: _new(known[one[0]], shown[one[1]], pair.hierarchy(one[0])) for one in there}
+    by_pair = {one: _new(known[one[0]], shown[one[1]], pair.hierarchies.get(one[0])) for one in there}
     return [None if original is None else by_pair.get((original, released)) for original, released in columns]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,10 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line, names_of
-from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError
+from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError
 from unveil.project import Project
-from unveil.sources import Coded, CodedTable, Data, coded_table
-from unveil.sources.alignment import Alignment, align, side_by_side
-from unveil.sources.base import Tally
+from unveil.sources import Coded, CodedTable, Data
+from unveil.sources.alignment import Alignment, align
 from unveil.sources.opening import is_project
 from unveil.study.statements import beside
 from unveil.study.study import Study, studied
@@ -41,7 +41,7 @@ class ColumnPair:
     release: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Pair:
     """The study of an original beside the study of a release of it.
 
@@ -67,10 +67,16 @@ class Pair:
 
     Attributes
     ----------
-    columns
-        The key attributes, original and protected.
-    alignment, correspondence
-        Which record belongs to which, None if that is not known; and the arguments that say so.
+    columns, whole
+        The key attributes, original and protected; those of them that both tables hold.
+    alignment, correspondence, identity
+        Which record belongs to which, None if that is not known; the arguments that say so; and the id among them.
+    keys, sensitive
+        The protected key attributes that the release holds, and the sensitive ones, by their names in the release.
+    originals
+        The original attributes that these stand for, as far as the original holds them.
+    nulls
+        The null policy.
 
     Examples
     --------
@@ -87,7 +93,13 @@ class Pair:
     columns: tuple[ColumnPair, ...]
     alignment: Alignment | None
     correspondence: Mapping[str, Any]
-    _aligned: dict[tuple[ColumnPair, ...], CodedTable] = field(repr=False)
+    keys: tuple[str, ...] = field(init=False)
+    sensitive: tuple[str, ...] = field(init=False)
+    originals: Mapping[str, str] = field(init=False)
+    whole: tuple[ColumnPair, ...] = field(init=False)
+    identity: str | None = field(init=False)
+    nulls: str = field(init=False)
+    _aligned: dict[tuple[ColumnPair, ...], CodedTable] = field(init=False)
 
     @checked_arguments
     def __init__(
@@ -121,41 +133,52 @@ class Pair:
             )
         if doubled := [name for name in sensitive_names if name in keys]:
             raise ArgumentError.key_is_sensitive(doubled[0])
+        said = {"id": id, "link": link, "same_order": same_order}
+        self._hold(
+            one.changed(hierarchies=hierarchies, nulls=nulls),
+            other.changed(key=keys, sensitive=sensitive_names, nulls=nulls),
+            columns,
+            alignment,
+            said,
+        )
+
+    def _hold(
+        self,
+        original: Study,
+        release: Study,
+        columns: tuple[ColumnPair, ...],
+        alignment: Alignment | None,
+        correspondence: Mapping[str, Any],
+    ) -> None:
+        """Set the fields, and the facts that follow from them."""
+        held, shown_names = set(original.names), set(release.names)
+        stands_for = {one.release: one.original for one in reversed(columns) if one.original in held}
+        named = {name: stands_for.get(name, name) for name in (*release.key, *release.sensitive)}
         values = {
-            "original": one.changed(hierarchies=hierarchies, nulls=nulls),
-            "release": other.changed(key=keys, sensitive=sensitive_names, nulls=nulls),
+            "original": original,
+            "release": release,
             "columns": columns,
             "alignment": alignment,
-            "correspondence": {"id": id, "link": link, "same_order": same_order},
+            "correspondence": correspondence,
+            "keys": release.key,
+            "sensitive": release.sensitive,
+            "originals": {name: before for name, before in named.items() if before in held},
+            "whole": tuple(one for one in columns if one.release in shown_names and one.original in held),
+            "identity": correspondence["id"],
+            "nulls": release.nulls,
             "_aligned": {},
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The protected key attributes that the release holds."""
-        return self.release.key
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attributes, by their name in the release."""
-        return self.release.sensitive
-
-    @property
-    def identity(self) -> str | None:
-        """The column of both tables that says which record is which."""
-        return self.correspondence["id"]  # type: ignore[no-any-return]
-
-    @property
-    def nulls(self) -> str:
-        """The null policy."""
-        return self.release.nulls
-
-    @property
-    def whole(self) -> tuple[ColumnPair, ...]:
-        """The key attributes that both tables hold."""
-        return tuple(one for one in self.columns if one.release in self.release.names and one.original in self.original.names)
+    def changed(self, hierarchies: Mapping[str, Hierarchy] | None = None, nulls: str | None = None) -> Pair:
+        """Return the pair with other hierarchies, or another null policy."""
+        if hierarchies is None and nulls is None:
+            return self
+        made = object.__new__(Pair)
+        original, release = self.original.changed(hierarchies=hierarchies, nulls=nulls), self.release.changed(nulls=nulls)
+        made._hold(original, release, self.columns, self.alignment, self.correspondence)
+        return made
 
     def __repr__(self) -> str:
         """Return one line: the tables, the columns that are paired, and how many records are aligned."""
@@ -167,7 +190,14 @@ class Pair:
             known = f"{self.alignment.pairs:,} of {self.alignment.release_records:,} records aligned"
         return f"Pair({in_line([self.original.place, self.release.place], ' -> ')}: {shown}; {known})"
 
-    @property
+    @cached_property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """What the labels of the release cover, for each original attribute that has a hierarchy."""
+        names = dict.fromkeys([*(one.original for one in self.columns), *self.originals.values(), *self.keys])
+        found = {name: self.original.hierarchy(name) for name in names}
+        return {name: hierarchy for name, hierarchy in found.items() if hierarchy is not None}
+
+    @cached_property
     def whose(self) -> NDArray[np.int64] | None:
         """The person behind each original record, as a number; None if persons are not distinguished."""
         if self.original.person is None:
@@ -195,17 +225,6 @@ class Pair:
         last = Coded(name, range(len(known)), codes.reshape(-1).astype(np.uint64))
         return _without_nulls((*coded, last), nulls or self.nulls), name
 
-    def original_of(self, released: str) -> str | None:
-        """Return the original attribute that a released one stands for, if the original holds it."""
-        for one in self.columns:
-            if one.release == released and one.original in self.original.names:
-                return one.original
-        return released if released in self.original.names else None
-
-    def hierarchy(self, original: str) -> Hierarchy | None:
-        """Return the hierarchy that says what the labels of the release cover, for an original attribute."""
-        return self.original.hierarchy(original)
-
     def aligned(self, columns: Sequence[ColumnPair]) -> CodedTable:
         """Return the original and released values of aligned records, coded: two columns per pair.
 
@@ -216,25 +235,39 @@ class Pair:
 
     def aligned_each(self, sets: Sequence[Sequence[ColumnPair]]) -> list[CodedTable]:
         """Return several sets of columns of aligned records, each as `aligned` does."""
-        for place in map(tuple, sets):
-            if place not in self._aligned:
-                self._aligned[place] = self._side_by_side(place)
+        if sets and self.alignment is None:
+            raise ArgumentError.no_correspondence()
+        wanted = [place for place in map(tuple, sets) if place not in self._aligned]
+        before, after = self._aligned_columns(list(dict.fromkeys(chain.from_iterable(wanted))))
+        for columns in wanted:
+            end = " of the release" if len(columns) > 1 else ""
+            coded: dict[str, Coded] = {}
+            for one in columns:
+                labels = f"{one.original} of the original", f"{one.release}{end}"
+                coded |= zip(labels, (before[one.original], after[one.release]), strict=True)
+            self._aligned[columns] = self._kept([replace(one, name=name) for name, one in coded.items()])
         return [self._aligned[tuple(columns)] for columns in sets]
 
-    def _side_by_side(self, columns: tuple[ColumnPair, ...]) -> CodedTable:
-        if self.alignment is None:
-            raise ArgumentError.no_correspondence()
-        end = " of the release" if len(columns) > 1 else ""
-        labels = [(f"{one.original} of the original", f"{one.release}{end}") for one in columns]
-        if self.nulls == "category" and self.alignment.by == "same order":
-            before = self.original.coded([one.original for one in columns])
-            after = self.release.coded([one.release for one in columns])
-            both = [column for pair in zip(before, after, strict=True) for column in pair]
-            coded = {name: replace(one, name=name) for name, one in zip(chain.from_iterable(labels), both, strict=True)}
-            return CodedTable(tuple(coded.values()), self.alignment.release_records)
-        names = [(one.original, one.release) for one in columns]
-        frame = side_by_side(self.original.collected, self.release.collected, names, self.alignment, labels)
-        return coded_table(self.release.place, Tally(frame), frame.columns, self.nulls, None)
+    def _aligned_columns(self, columns: Sequence[ColumnPair]) -> tuple[dict[str, Coded], dict[str, Coded]]:
+        """Return original and released columns by name, coded, of the records that are aligned."""
+        if self.alignment is None or not columns:
+            return {}, {}
+        before = self.original.coded(list(dict.fromkeys(one.original for one in columns)))
+        after = self.release.coded(list(dict.fromkeys(one.release for one in columns)))
+        if self.alignment.by != "same order":
+            rows = np.flatnonzero(self.alignment.truth >= 0)
+            before = tuple(replace(one, codes=one.codes[self.alignment.truth[rows]]) for one in before)
+            after = tuple(replace(one, codes=one.codes[rows]) for one in after)
+        return {one.name: one for one in before}, {one.name: one for one in after}
+
+    def _kept(self, columns: Sequence[Coded]) -> CodedTable:
+        """Return the aligned records that the null policy keeps, with the values that they hold."""
+        if self.nulls == "error" and (found := {one.name: int(nulls.sum()) for one in columns if (nulls := _nulls(one)).any()}):
+            raise NullsError.present(found)
+        table = _without_nulls(columns, self.nulls)
+        if not table.records:
+            raise EmptyDataError.no_records(self.release.place, dropped=table.dropped)
+        return replace(table, columns=tuple(map(_of_values_held, table.columns)))
 
     def with_release(self) -> Study:
         """Return the original without the records that are known to have no counterpart in the release."""
@@ -246,12 +279,6 @@ class Pair:
         wanted = [one.original for one in self.columns if one.original in self.original.names]
         return Study(self.original.collected(list(dict.fromkeys(wanted)))[released])
 
-    def _copied(self, changes: Mapping[str, Any]) -> Pair:
-        made = object.__new__(Pair)
-        for one in fields(self):
-            object.__setattr__(made, one.name, changes.get(one.name, getattr(self, one.name)))
-        return made
-
 
 @contextmanager
 def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[Pair]:
@@ -261,11 +288,7 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             _refuse_twice(release, arguments)
             for one in (original.original, original.release):
                 held.enter_context(one.source.held())
-            options = {name: value for name, value in arguments.items() if name in ("hierarchies", "nulls") and value is not None}
-            sides = {"original": original.original.changed(**options)}
-            if "nulls" in options:
-                sides["release"] = original.release.changed(nulls=options["nulls"])
-            yield original._copied(sides if options else {})  # noqa: SLF001 - our own
+            yield original.changed(arguments.get("hierarchies"), arguments.get("nulls"))
         elif release is None:
             raise ArgumentError("no release is given; give the original and its release, or a Pair of both.")
         else:
@@ -288,15 +311,29 @@ def common_policy(original: Study, release: Study) -> str:
     return next(iter(said), "category")
 
 
-def _without_nulls(columns: tuple[Coded, ...], nulls: str) -> CodedTable:
+def _without_nulls(columns: Sequence[Coded], nulls: str) -> CodedTable:
     """Return coded records, those with a null left out if the null policy drops them."""
-    kept = np.ones(len(columns[0].codes), dtype=bool)
-    for one in columns if nulls == "drop" else ():
-        if len(one.values) and one.values[len(one.values) - 1] is None:
-            kept &= one.codes != len(one.values) - 1
+    records = len(columns[0].codes)
+    kept = ~np.logical_or.reduce([_nulls(one) for one in columns]) if nulls == "drop" else np.ones(records, dtype=bool)
     if kept.all():
-        return CodedTable(columns, len(kept))
+        return CodedTable(tuple(columns), records)
     return CodedTable(tuple(replace(one, codes=one.codes[kept]) for one in columns), int(kept.sum()), int((~kept).sum()))
+
+
+def _nulls(column: Coded) -> NDArray[np.bool_]:
+    """Return which records hold a null."""
+    last = len(column.values) - 1
+    return column.codes == last if last >= 0 and column.values[last] is None else np.zeros(len(column.codes), dtype=bool)
+
+
+def _of_values_held(column: Coded) -> Coded:
+    """Return a column without the values that no record holds."""
+    used = np.zeros(len(column.values), dtype=bool)
+    used[column.codes] = True
+    if used.all():
+        return column
+    values = tuple(column.values[at] for at in np.flatnonzero(used).tolist())
+    return replace(column, values=values, codes=(np.cumsum(used) - 1).astype(column.codes.dtype)[column.codes])
 
 
 def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:

@@ -92,7 +92,7 @@ def trio_of(pair: Pair, control: Source) -> Trio:
         hold-out holds records of the original.
     """
     known = {one.original: one.release for one in pair.whole}
-    sensitive = {before: name for name in pair.sensitive if (before := pair.original_of(name)) is not None}
+    sensitive = {before: name for name in pair.sensitive if (before := pair.originals.get(name)) is not None}
     columns = {**known, **sensitive}
     for name in columns:
         if name not in control.names:
