@@ -295,9 +295,10 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     table, owned = pair.release.table([*pair.keys, *pair.sensitive]), pair.owned([*pair.keys, *pair.sensitive])
     suppressed = _suppressed(table, pair.keys)
     classes = disclosure.classes_of(owned[0], pair.keys, pair.sensitive, owned[1])
+    news = identity.new_values(pair)
     made_one = active_run().counting("attacks", _ATTACKS)
     by_identity = IdentityAttack(
-        white_box=identity.white_box(pair, models),
+        white_box=identity.white_box(pair, news, models),
         black_box=identity.black_box(table, pair.keys, classes),
         grey_box=None if others.external is None else identity.grey_box(pair, others.external, others.seed),
         known=identity.known_records(pair),
@@ -307,7 +308,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
     made_one()
     by_background = disclosure.background(by_homogeneity, classes)
     made_one()
-    by_skewness = disclosure.skewness(pair, by_homogeneity, classes)
+    by_skewness = disclosure.skewness(pair, by_homogeneity, classes, news)
     made_one()
     by_similarity = disclosure.similarity(table, pair.keys, pair.sensitive, models)
     made_one()

@@ -25,6 +25,7 @@ from unveil.attacks.attack_sections import (
     KeyRate,
     KeySimilarity,
     MissingShare,
+    NewValues,
     NoDifference,
     SimilarityModel,
     SimilarityOf,
@@ -33,7 +34,6 @@ from unveil.attacks.attack_sections import (
     SkewnessOf,
     WithoutValue,
 )
-from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_each, count_table
 from unveil.counts.grouping import summed
 from unveil.measures.by_value import disclosing
@@ -153,13 +153,13 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
-def skewness(pair: Pair, sections: Homogeneity, classes: Equivalence) -> Skewness:
+def skewness(pair: Pair, sections: Homogeneity, classes: Equivalence, news: Mapping[tuple[str, str], NewValues]) -> Skewness:
     """Compare the rates before with those after, which homogeneity measured, and show the class in which belief shifts most."""
-    before = [pair.originals.get(name) for name in pair.sensitive]
-    news = new_values(pair, list(zip(before, pair.sensitive, strict=True)))
     answer = {}
-    for name, hidden, new in zip(pair.sensitive, before, news, strict=True):
+    for name in pair.sensitive:
+        hidden = pair.originals.get(name)
         whole, rows = _differences(pair, hidden, sections.by_sensitive[name])
+        new = None if hidden is None else news.get((hidden, name))
         answer[name] = SkewnessOf(whole, _shift(classes, classes.spreads[name]), new, rows)
     return Skewness(answer, _HOW_TO_READ)
 

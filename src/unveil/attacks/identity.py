@@ -21,22 +21,22 @@ from unveil.attacks.attack_sections import (
     KeyRate,
     KnownRecords,
     MeaningRate,
+    NewValues,
     StructureMatches,
     WhiteBox,
     WhiteBoxMeaning,
     WhiteBoxRate,
 )
 from unveil.attacks.linking import by_structure
-from unveil.attacks.novelty import new_values
 from unveil.counts import Counts, count_table
-from unveil.counts.grouping import group, summed
+from unveil.counts.grouping import Codes, group, summed
 from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError, PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.rates import Question, RateFigures, mean, rate, rates
-from unveil.partitions import Partition
-from unveil.partitions.generalised import covered_values, labels_of, read_values
+from unveil.measures.rates import Question, RateFigures, mean, rates
+from unveil.partitions import Hierarchy, Partition
+from unveil.partitions.generalised import Compared, compared, novel
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
 from unveil.study import ColumnPair, Pair, beside, studied
@@ -44,28 +44,53 @@ from unveil.study import ColumnPair, Pair, beside, studied
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["black_box", "grey_box", "known_records", "white_box"]
+__all__ = ["black_box", "grey_box", "known_records", "new_values", "white_box"]
 
 _NEEDS_ALIGNMENT = str(ArgumentError.no_correspondence()).removesuffix(".")
+_ORIGINAL, _RELEASE = " of the original", " of the release"
+"""What follows the names of aligned columns."""
 _MOST_CELLS = 20_000_000
 """Pairs of cells that are compared at once."""
 
 
-def white_box(pair: Pair, models: Mapping[str, Mapping[str, Partition]] | None = None) -> WhiteBox:
+def new_values(pair: Pair) -> dict[tuple[str, str], NewValues]:
+    """Count, for every original column and the released one that stands for it, the values that are new in the release.
+
+    New are those that the original lacks and that generalise none of its values; counted are also the records that hold them.
+    """
+    sensitive = [(before, name) for name in pair.sensitive if (before := pair.originals.get(name)) is not None]
+    columns = list(dict.fromkeys([*((one.original, one.release) for one in pair.whole), *sensitive]))
+    known = pair.original.counted([original for original, _ in columns])
+    shown = pair.release.counted([released for _, released in columns])
+    new = novel(
+        (known[original].columns[0].values, shown[released].columns[0].values, pair.hierarchies.get(original))
+        for original, released in columns
+    )
+    return {one: _held(shown[one[1]], which) for one, which in zip(columns, new, strict=True)}
+
+
+def _held(counts: Counts, which: Sequence[bool]) -> NewValues:
+    """Count some values of a column, and the records that hold them."""
+    return NewValues(sum(which), int(counts.n[np.array(which, dtype=bool)[counts.codes[0]]].sum()))
+
+
+def white_box(
+    pair: Pair, news: Mapping[tuple[str, str], NewValues], models: Mapping[str, Mapping[str, Partition]] | None = None
+) -> WhiteBox:
     """Measure every original attribute given its protected one, and all of them together; under each attacker's model too.
 
     A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
-    the others need the correspondence of the records.
+    the others need the correspondence of the records. The values that are new in the release stand beside the rates.
     """
     columns = pair.columns
-    news = new_values(pair, [(one.original, one.release) for one in columns])
+    measured, combined = _attributes(pair, columns, combined=True)
     attributes = [
-        WhiteBoxRate(one.original, one.release, rate, new, within)
-        for one, (rate, within), new in zip(columns, _attributes(pair, columns), news, strict=True)
+        WhiteBoxRate(one.original, one.release, rate, news.get((one.original, one.release)), within)
+        for one, (rate, within) in zip(columns, measured, strict=True)
     ]
     plain = {(entry.attribute, entry.release): entry.rate.value for entry in attributes}
     by_model = {model: _by_meaning(pair, blocks, plain) for model, blocks in (models or {}).items() if _touched(pair, blocks)}
-    return WhiteBox(mean([entry.rate.value for entry in attributes]), attributes, _combined(pair), by_model)
+    return WhiteBox(mean([entry.rate.value for entry in attributes]), attributes, combined, by_model)
 
 
 def _touched(pair: Pair, blocks: Mapping[str, Partition]) -> bool:
@@ -80,12 +105,12 @@ def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tupl
     rows = []
     for one in pair.columns:
         try:
-            rate, within = _attributes(pair, [one], blocks)[0]
+            ((rate, within),), _ = _attributes(pair, [one], blocks)
         except PartitionError as problem:
             rate, within = _misplaced(problem), ""
         rows.append(MeaningRate(one.original, one.release, plain[one.original, one.release], rate, within))
     try:
-        combined = _combined(pair, blocks)
+        _, combined = _attributes(pair, [], blocks, combined=True)
     except PartitionError as problem:
         combined = _misplaced(problem)
     return WhiteBoxMeaning(mean([row.rate.value for row in rows]), rows, combined)
@@ -96,12 +121,14 @@ def _misplaced(problem: PartitionError) -> RateFigures:
 
 
 def _attributes(
-    pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None
-) -> list[tuple[RateFigures, str]]:
-    """Measure original attributes, each given its protected one: within the original if it holds both, else by alignment."""
+    pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None, *, combined: bool = False
+) -> tuple[list[tuple[RateFigures, str]], RateFigures]:
+    """Measure original attributes, each given its protected one, and if wanted all of them together.
+
+    One is measured within the original if that holds both, else by alignment; this is said beside its rate.
+    """
     by_pair: dict[ColumnPair, tuple[RateFigures, str]] = {}
     questions: dict[ColumnPair, Question] = {}
-    own = {} if blocks is None else {**blocks, **{f"{name} of the original": block for name, block in blocks.items()}}
     beside = []
     for one in columns:
         generalised = one.release != one.original and one.release in pair.original.names
@@ -114,23 +141,27 @@ def _attributes(
         else:
             beside.append(one)
     within = set(questions)
-    for one, table in zip(beside, pair.aligned_each([[one] for one in beside]), strict=True):
-        questions[one] = Question(table, [one.release], [f"{one.original} of the original"])
-    for one, measured in zip(questions, rates(list(questions.values()), own), strict=True):
-        by_pair[one] = measured, "original" if one in within else ""
-    return [by_pair[one] for one in columns]
+    together = [pair.whole] if combined and pair.alignment is not None and pair.whole else []
+    tables = pair.aligned_each([*([one] for one in beside), *together])
+    for one, table in zip(beside, tables, strict=False):
+        questions[one] = Question(table, [one.release], [f"{one.original}{_ORIGINAL}"])
+    whole = [_all_together(table) for table in tables[len(beside) :]]
+    measured = rates([*questions.values(), *whole], _own(blocks or {}))
+    for one, figures in zip(questions, measured, strict=False):
+        by_pair[one] = figures, "original" if one in within else ""
+    return [by_pair[one] for one in columns], measured[-1] if whole else RateFigures.unmeasured(_NEEDS_ALIGNMENT)
 
 
-def _combined(pair: Pair, blocks: Mapping[str, Partition] | None = None) -> RateFigures:
-    """Measure all original attributes together given all protected ones."""
-    if pair.alignment is None or not pair.whole:
-        return RateFigures.unmeasured(_NEEDS_ALIGNMENT)
-    table = pair.aligned(pair.whole)
+def _all_together(table: CodedTable) -> Question:
+    """Return the question how far all protected attributes give all original ones away."""
     names = [column.name for column in table.columns]
-    hidden = [name for name in names if name.endswith(" of the original")]
-    own = {name: (blocks or {}).get(name.removesuffix(" of the original").removesuffix(" of the release")) for name in names}
-    partitions = {name: partition for name, partition in own.items() if partition is not None}
-    return rate(Question(table, [name for name in names if name not in hidden], hidden, values=False), partitions)
+    hidden = [name for name in names if name.endswith(_ORIGINAL)]
+    return Question(table, [name for name in names if name not in hidden], hidden, values=False)
+
+
+def _own(blocks: Mapping[str, Partition]) -> dict[str, Partition]:
+    """Return partitions by the names of aligned columns: a column has the same blocks in both tables."""
+    return {f"{name}{end}": block for name, block in blocks.items() for end in ("", _ORIGINAL, _RELEASE)}
 
 
 def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) -> BlackBox:
@@ -164,10 +195,8 @@ def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | Structu
         known = other.counts(list(dict.fromkeys(named[name] for name in common)))
     table, person = pair.owned(common)
     shown = without_suppressed(pair.release.counts(common) if person is None else count_table(table), common)
-    fits = []
-    for at, name in enumerate(common):
-        labels = labels_of(pair.hierarchies.get(pair.originals.get(name, name)))
-        fits.append(_Fit.of(known, known.names.index(named[name]), shown.columns[at].values, shown.codes[at], labels))
+    before = {name: pair.originals.get(name, name) for name in common}
+    fits = _fits(known, shown, [(named[name], pair.hierarchies.get(before[name])) for name in common])
     return _matches(common, known, _alike(fits, shown, person))
 
 
@@ -185,11 +214,7 @@ def known_records(pair: Pair) -> KnownRecords:
     known = pair.with_release().counts(list(dict.fromkeys(pairs[name] for name in keys)), nulls="category", partitions={})
     table, person = pair.owned(keys, "category")
     shown = pair.release.counts(keys, nulls="category", partitions={}) if person is None else count_table(table)
-    fits = []
-    for at, name in enumerate(keys):
-        place = known.names.index(pairs[name])
-        fit = _Fit.of(known, place, shown.columns[at].values, shown.codes[at], labels_of(pair.hierarchies.get(pairs[name])))
-        fits.append(fit.nulls_covered(known.columns[place].values, shown.columns[at].values))
+    fits = _fits(known, shown, [(pairs[name], pair.hierarchies.get(pairs[name])) for name in keys], nulls=True)
     covers = _alike(fits, shown, person)
     covered = covers > 0
     return KnownRecords(
@@ -198,6 +223,18 @@ def known_records(pair: Pair) -> KnownRecords:
         covered=int(known.n[covered].sum()),
         covered_once=int(known.n[covers == 1].sum()),
     )
+
+
+def _fits(known: Counts, shown: Counts, columns: Sequence[tuple[str, Hierarchy | None]], *, nulls: bool = False) -> list[_Fit]:
+    """Compare columns of other data with the first columns of the release, in their order.
+
+    A null in the release covers everything, if `nulls` a null as well; a label covers what its hierarchy says.
+    """
+    places = [known.names.index(name) for name, _ in columns]
+    pairs = zip(places, shown.columns, columns, strict=False)
+    both = compared((known.columns[place].values, released.values, hierarchy) for place, released, (_, hierarchy) in pairs)
+    fits = [_Fit.of(one, known.codes[place], codes) for one, place, codes in zip(both, places, shown.codes, strict=False)]
+    return [fit.nulls_covered(one) for fit, one in zip(fits, both, strict=True)] if nulls else fits
 
 
 def _alike(fits: Sequence[_Fit], shown: Counts, person: str | None) -> NDArray[np.int64]:
@@ -235,17 +272,16 @@ class _Fit:
     single: NDArray[np.int64] | None
 
     @classmethod
-    def of(cls, known: Counts, at: int, released: Sequence[Any], codes: Any, labels: Mapping[str, set[Any]]) -> _Fit:
-        """Compare the values of a column; a null in the release covers everything, a label what the hierarchy says."""
-        values, cells = read_values(known.columns[at].values), read_values(released)
-        covers = covered_values(cells, values, labels)
+    def of(cls, column: Compared, external: Codes, released: Codes) -> _Fit:
+        """Return the fit of a column, given the codes of the external and of the release cells."""
+        values, cells, covers = column.values, column.cells, column.covered
         place: dict[Any, int] = {cell.point: code for code, cell in enumerate(cells)}
         place |= {cell.text: code for code, cell in enumerate(cells)}
         place[None] = -1
         places = (-1 if one.value is None else place.get(one.text, place.get(one.point, -1)) for one in values)
         same = np.fromiter(places, dtype=np.int64, count=len(values))
         covered = np.zeros((len(values), len(covers) + 1), dtype=bool)
-        wide = np.full(len(released), len(covers), dtype=np.int64)
+        wide = np.full(len(cells), len(covers), dtype=np.int64)
         for number, (code, within) in enumerate(covers.items()):
             covered[:, number] = within
             wide[code] = number
@@ -253,15 +289,15 @@ class _Fit:
         choices = covered.sum(axis=1) + (same >= 0)
         only = np.where(same >= 0, same, np.array([*covers, -1])[covered.argmax(axis=1)])
         single = np.where(choices == 1, only, -1) if choices.max(initial=0) <= 1 else None
-        return cls(codes.astype(np.int64), known.codes[at].astype(np.int64), same, covered, wide, single)
+        return cls(released.astype(np.int64), external.astype(np.int64), same, covered, wide, single)
 
-    def nulls_covered(self, values: Sequence[Any], released: Sequence[Any]) -> _Fit:
+    def nulls_covered(self, column: Compared) -> _Fit:
         """Let what is suppressed cover a null as well."""
-        null = np.array([value is None for value in values])
+        null = np.array([one.value is None for one in column.values])
         if not null.any():
             return self
         covered = self.covered.copy()
-        for code, cell in enumerate(read_values(released)):
+        for code, cell in enumerate(column.cells):
             if cell.suppressed:
                 covered[null, self.wide[code]] = True
         return replace(self, covered=covered, single=None)

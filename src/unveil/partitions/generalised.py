@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from unveil.partitions.hierarchy import Hierarchy
 
 __all__ = [
+    "Compared",
     "Generalised",
     "ReadValue",
-    "covered_values",
+    "compared",
     "fitted",
     "is_null",
     "is_suppressed",
-    "labels_of",
+    "novel",
     "parse_generalised",
     "point_of",
     "read_values",
@@ -353,27 +354,63 @@ def _between_edges(rule: IntervalBlocks, covered: Generalised) -> str | None:
     return None
 
 
-def labels_of(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
-    """Return what each label above the values covers: texts, and the numbers that they read as."""
-    covered: dict[str, set[Any]] = {}
-    paths = () if hierarchy is None else hierarchy.labels
-    for leaf, labels in zip(read_values(path[0] for path in paths), (path[1:] for path in paths), strict=True):
-        for label in labels:
-            covered.setdefault(label, set()).update(leaf.forms)
-    return covered
+Comparison: TypeAlias = "tuple[Sequence[Any], Sequence[Any], Hierarchy | None]"
+"""The distinct plain values of a column, the released ones that stand for them, and what the labels among these cover."""
 
 
-def covered_values(
-    cells: Sequence[ReadValue], values: Sequence[ReadValue], labels: Mapping[str, set[Any]]
-) -> dict[int, list[bool]]:
-    """Return for each released cell that covers more than itself, by its place, which of some plain values it covers."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """The plain and the released values of a column, each read once.
+
+    Attributes
+    ----------
+    values, cells
+        The plain values, and the released ones.
+    covered
+        For each released value that covers more than itself, by its place, which of the plain values it covers.
+    """
+
+    values: Sequence[ReadValue]
+    cells: Sequence[ReadValue]
+    covered: Mapping[int, Sequence[bool]]
+
+
+def compared(columns: Iterable[Comparison]) -> list[Compared]:
+    """Return what the released values of several columns cover of the plain ones."""
+    return [_compared(*column) for column in columns]
+
+
+def _compared(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: Hierarchy | None) -> Compared:
     run = active_run()
+    values, cells, labels = read_values(plain_values), read_values(released), _labels_of(hierarchy)
     covered = {}
     for place, cell in enumerate(cells):
         run.check()
         within = _covered(cell, values, labels)
         if within is not None:
             covered[place] = within
+    return Compared(values, cells, covered)
+
+
+def novel(columns: Iterable[Comparison]) -> list[list[bool]]:
+    """Return for several columns which released values are neither plain values nor labels, and generalise none."""
+    return [_novel(*column) for column in columns]
+
+
+def _novel(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: Hierarchy | None) -> list[bool]:
+    known = {form for value in read_values(plain_values) for form in value.forms}
+    if hierarchy is not None:
+        known |= {label for path in hierarchy.labels for label in path}
+    return [one.value is not None and known.isdisjoint(one.forms) and one.generalised is None for one in read_values(released)]
+
+
+def _labels_of(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
+    """Return what each label above the values covers: texts, and the numbers that they read as."""
+    covered: dict[str, set[Any]] = {}
+    paths = () if hierarchy is None else hierarchy.labels
+    for leaf, labels in zip(read_values(path[0] for path in paths), (path[1:] for path in paths), strict=True):
+        for label in labels:
+            covered.setdefault(label, set()).update(leaf.forms)
     return covered
 
 
