@@ -28,10 +28,10 @@ from unveil.attacks.linking import linkage
 from unveil.attacks.synthetic.audit import RISKS, audited, not_audited
 from unveil.attacks.synthetic.audit_sections import SyntheticAudit
 from unveil.attributes import Names
-from unveil.counts import count_table
+from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
-from unveil.measures.equivalence import suppressed_cells
-from unveil.measures.rates import columns_of, mean
+from unveil.measures.equivalence import equivalence, suppressed_cells
+from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
@@ -39,7 +39,7 @@ from unveil.results.masked_rows import masked_parts
 from unveil.results.masking import MASK, SMALL
 from unveil.results.numbers import counted, number
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import CodedTable, Data
+from unveil.sources import Data
 from unveil.sources.alignment import Alignment
 from unveil.sources.opening import open_beside
 from unveil.study import Pair, paired
@@ -292,9 +292,11 @@ class _Others:
 
 def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: _Others) -> Attack:
     """Make every attack on a pair."""
-    table, owned = pair.release.table([*pair.keys, *pair.sensitive]), pair.owned([*pair.keys, *pair.sensitive])
-    suppressed = _suppressed(table, pair.keys)
-    classes = disclosure.classes_of(owned[0], pair.keys, pair.sensitive, owned[1])
+    columns = [*pair.keys, *pair.sensitive]
+    table, (owned, person) = pair.release.table(columns), pair.owned(columns)
+    counts = pair.release.counts(columns, partitions={})
+    suppressed = _suppressed(counts, pair.keys)
+    classes = equivalence(counts if person is None else count_table(owned), pair.keys, pair.sensitive, person=person)
     news = identity.new_values(pair)
     made_one = active_run().counting("attacks", _ATTACKS)
     by_identity = IdentityAttack(
@@ -333,7 +335,7 @@ def attacked(pair: Pair, models: Mapping[str, Mapping[str, Partition]], others: 
             dropped=table.dropped,
             key=pair.keys,
             sensitive=pair.sensitive,
-            person=None if owned[1] is None else pair.release.person or pair.original.person,
+            person=None if person is None else pair.release.person or pair.original.person,
             seed=others.seed,
             version=__version__,
         ),
@@ -383,11 +385,10 @@ def _by_model(boxes: Mapping[str, WhiteBoxMeaning], similarity: Mapping[str, Sim
     }
 
 
-def _suppressed(table: CodedTable, keys: Sequence[str]) -> int:
+def _suppressed(counts: Counts, keys: Sequence[str]) -> int:
     """Count the release's records without any key value; a release of nothing else cannot be attacked."""
-    counts = count_table(columns_of(table, keys))
     gone = int(counts.n[suppressed_cells(counts, keys)].sum())
-    if gone == table.records:
+    if gone == counts.records:
         raise EmptyDataError(
             f"all {gone:,} records of the release are suppressed in every key attribute: there is nothing to attack."
         )

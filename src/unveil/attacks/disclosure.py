@@ -8,7 +8,7 @@ belief shifts from the whole table to a class. Similarity: the rate when values 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,21 +34,18 @@ from unveil.attacks.attack_sections import (
     SkewnessOf,
     WithoutValue,
 )
-from unveil.counts import Counts, count_each, count_table
+from unveil.counts import Counts, count_each
 from unveil.counts.grouping import summed
 from unveil.measures.by_value import disclosing
-from unveil.measures.equivalence import Equivalence, Spread, equivalence
-from unveil.measures.rates import Question, RateFigures, columns_of, mean, rates
+from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures.rates import Question, RateFigures, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["background", "classes_of", "homogeneity", "knowledge", "similarity", "skewness"]
+__all__ = ["background", "homogeneity", "knowledge", "similarity", "skewness"]
 
 _NO_PAIRS = "which released value stands for which original one is known only if the correspondence of records is"
 _HOW_TO_READ = (
@@ -68,44 +65,63 @@ def homogeneity(
 
     Classes in which nobody has a value disclose none: they are counted separately, unless a missing value is itself sensitive.
     """
+    known = [keys, *([key] for key in keys)]
+    measured = iter(rates([Question(release, some, [name]) for name in sensitive for some in known]))
     sections = {}
     for name in sensitive:
-        spread, gap_is_sensitive = classes.spreads[name], name in missing_is_sensitive
-        whole, *alone = rates([Question(release, some, [name]) for some in (keys, *([key] for key in keys))])
+        gap_is_sensitive = name in missing_is_sensitive
+        certain, valueless = _counted(classes, name, missing_is_sensitive=gap_is_sensitive)
         sections[name] = HomogeneityOf(
-            whole,
-            [KeyRate(key, figures) for key, figures in zip(keys, alone, strict=True)],
-            _counted(classes, spread.certain(missing_is_sensitive=gap_is_sensitive)),
-            WithoutValue(_counted(classes, spread.valueless), missing_is_sensitive=gap_is_sensitive),
+            next(measured),
+            [KeyRate(key, next(measured)) for key in keys],
+            certain,
+            WithoutValue(valueless, missing_is_sensitive=gap_is_sensitive),
         )
     return Homogeneity(mean([entry.rate.value for entry in sections.values()]), sections)
 
 
-def _counted(classes: Equivalence, which: NDArray[np.bool_]) -> CountedClasses:
-    """Count some classes and the records that hold their key; if persons are distinguished, also these and their share."""
-    among = classes.among(which)
-    persons = None if classes.owners is None else among
-    return CountedClasses(int(which.sum()), int(classes.own[which].sum()), among / classes.every, persons)
+def _counted(classes: Equivalence, name: str, *, missing_is_sensitive: bool) -> list[CountedClasses]:
+    """Count the classes that disclose an attribute for certain and those in which nobody has a value, with their records.
+
+    If persons are distinguished, they are counted as well, and the share is theirs.
+    """
+    spread, distinguished = classes.spreads[name], classes.owners is not None
+    both = [spread.certain(missing_is_sensitive=missing_is_sensitive), spread.valueless]
+    among = [classes.among(which) for which in both]
+    return [
+        CountedClasses(int(which.sum()), int(classes.own[which].sum()), held / classes.every, held if distinguished else None)
+        for which, held in zip(both, among, strict=True)
+    ]
 
 
 def background(rates: Homogeneity, classes: Equivalence) -> Background:
     """Say how far it is from full disclosure, and which single piece of knowledge would disclose most."""
     answer = {}
     for name, entry in rates.by_sensitive.items():
-        rows = [KeyMissing(row.release, _missing(row.rate)) for row in entry.by_attribute]
+        whole, *alone = _missing([entry.rate, *(row.rate for row in entry.by_attribute)])
+        rows = [KeyMissing(row.release, share) for row, share in zip(entry.by_attribute, alone, strict=True)]
         known = knowledge(classes.spreads[name], missing_is_sensitive=entry.without_value.missing_is_sensitive)
-        answer[name] = BackgroundOf(_missing(entry.rate), rows, known)
+        answer[name] = BackgroundOf(whole, rows, known)
     return Background(answer)
 
 
-def _missing(rate: RateFigures) -> MissingShare:
-    figures, values = ("count", "dr", "posterior"), rate.by_value or []
-    rows = [
-        {**{name: value for name, value in row.items() if name not in figures}, "count": row["count"], "missing": 1.0 - row["dr"]}
-        for row in values
+def _missing(rates: Sequence[RateFigures]) -> list[MissingShare]:
+    """Return what each rate lacks to full disclosure, and the rate of each of its values."""
+    figures = ("count", "dr", "posterior")
+    tables = [
+        [
+            {name: value for name, value in row.items() if name not in figures}
+            | {"count": row["count"], "missing": 1.0 - row["dr"]}
+            for row in rate.by_value or ()
+        ]
+        for rate in rates
     ]
-    named = values.with_figures(rows) if isinstance(values, Rows) else rows
-    return MissingShare(None if rate.value is None else 1.0 - rate.value, named)
+    named = [
+        rate.by_value.with_figures(rows) if isinstance(rate.by_value, Rows) else rows
+        for rate, rows in zip(rates, tables, strict=True)
+    ]
+    missing = [None if rate.value is None else 1.0 - rate.value for rate in rates]
+    return [MissingShare(*both) for both in zip(missing, named, strict=True)]
 
 
 def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
@@ -124,18 +140,20 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
         For each value v, most telling first: `not`, the records `newly_certain` once v is ruled out for everyone who does not
         hold it, their `share` of these, and the `uncertainty_left` among them, in bits.
     """
-    values = len(spread.values)
-    logs = spread.n * np.log2(spread.n)
-    uncertain = spread.size * np.log2(spread.size) - spread.total(logs)
-    rest = spread.size[spread.of_class] - spread.n
-    rest_uncertain = _m_log_m(rest) - (spread.total(logs)[spread.of_class] - logs)
-    left_uncertain = uncertain.sum() + summed(spread.value, rest_uncertain - uncertain[spread.of_class], values)
-    left = spread.n.sum() - summed(spread.value, spread.n, values)
+    values, logs = len(spread.values), spread.n * np.log2(spread.n)
+    missing = np.array([value is None for value in spread.values], dtype=bool)[spread.value]
+    size, logs_of_class, missing_in_class = spread.size, spread.total(logs), spread.total(missing.astype(np.float64))
+    given_away = disclosing(spread.n, size[spread.of_class], spread.whole[spread.value])
+    uncertain = size * np.log2(size) - logs_of_class
+    rest = size[spread.of_class] - spread.n
+    rest_uncertain = _m_log_m(rest) - (logs_of_class[spread.of_class] - logs)
     settled = spread.distinct[spread.of_class] == 2  # noqa: PLR2004 - then one value is left
     if not missing_is_sensitive:
-        missing = np.array([value is None for value in spread.values], dtype=bool)[spread.value]
-        settled &= missing | (spread.total(missing.astype(np.float64)) == 0)[spread.of_class]
+        settled &= missing | (missing_in_class == 0)[spread.of_class]
+    left_uncertain = uncertain.sum() + summed(spread.value, rest_uncertain - uncertain[spread.of_class], values)
+    left = spread.n.sum() - summed(spread.value, spread.n, values)
     newly = summed(spread.value, np.where(settled, rest, 0.0), values)
+    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # those who hold a value that no class gives away
     share, bits = newly / np.maximum(left, 1.0), np.maximum(left_uncertain, 0.0) / np.maximum(left, 1.0)
     shown_values = jsonable(list(spread.values))
     order = np.lexsort((np.round(bits, 12), -newly)).tolist()
@@ -148,8 +166,6 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
         }
         for at in order
     ]
-    given_away = disclosing(spread.n, spread.size[spread.of_class], spread.whole[spread.value])
-    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # those who hold a value that no class gives away
     return Rows(rows, {"not": spread.name}, [int(others[at]) for at in order])
 
 
@@ -177,27 +193,43 @@ def _differences(
     whole, *measured = rates([Question(table, known, [hidden], values=False, adjusted=False), *each])
     alone = dict(zip(known, measured, strict=True))
     standing = _standing_for(pair, [ColumnPair(column, key) for key, column in before.items() if column in alone])
+    released = {entry.release: entry.rate for entry in after.by_attribute}
+    compared = {one: _compared(one, pairs, alone, released) for one, pairs in standing.items() if pairs is not None}
+    by_value = {
+        one: Rows(rows, {"original": one.original, "release": one.release}, [row["count"] for row in rows])
+        for one, rows in compared.items()
+    }
     rows = []
-    for (key, column), entry in zip(before.items(), after.by_attribute, strict=True):
+    for key, column in before.items():
         if column is None or column not in alone:
             rows.append(KeyDifference(key, NoDifference(None, "the original does not hold it")))
             continue
-        pairs, one, other = standing[ColumnPair(column, key)], alone[column], entry.rate
-        by_value = [] if pairs is None else _by_value(pairs, (column, one), (key, other))
-        rows.append(KeyDifference(key, _difference(one, other), column, by_value, _NO_PAIRS if pairs is None else ""))
+        one, difference = ColumnPair(column, key), _difference(alone[column], released[key])
+        rows.append(KeyDifference(key, difference, column, by_value.get(one, []), "" if one in by_value else _NO_PAIRS))
     return _difference(whole, after.rate), rows
 
 
-def _by_value(pairs: Sequence[tuple[Any, Any, int]], before: tuple[str, RateFigures], after: tuple[str, RateFigures]) -> Rows:
+def _compared(
+    column: ColumnPair,
+    pairs: Sequence[tuple[Any, Any, int]],
+    before: Mapping[str, RateFigures],
+    after: Mapping[str, RateFigures],
+) -> list[dict[str, Any]]:
     """Return, for each original value and the released one that stands for it, the rate of the one minus that of the other."""
-    rates_of = [{row[key]: row["dr"] for row in side.by_value or ()} for key, side in (before, after)]
-    rows = [
-        {"original": old, "release": new, "count": n, "in_original": rates_of[0][old], "in_release": rates_of[1][new]}
+    old_rates = {row[column.original]: row["dr"] for row in before[column.original].by_value or ()}
+    new_rates = {row[column.release]: row["dr"] for row in after[column.release].by_value or ()}
+    return [
+        {
+            "original": old,
+            "release": new,
+            "count": n,
+            "in_original": old_rates[old],
+            "in_release": new_rates[new],
+            "difference": old_rates[old] - new_rates[new],
+        }
         for old, new, n in pairs
-        if old in rates_of[0] and new in rates_of[1]
+        if old in old_rates and new in new_rates
     ]
-    compared = [{**row, "difference": row["in_original"] - row["in_release"]} for row in rows]
-    return Rows(compared, {"original": before[0], "release": after[0]}, [row["count"] for row in rows])
 
 
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:
@@ -206,19 +238,22 @@ def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair,
     It is known if the records are aligned, or if the original itself holds the released column, as a generalisation table does.
     """
     if pair.alignment is not None:
-        counts = count_each(pair.aligned_each([[one] for one in columns]))
-        return dict(zip(columns, map(_cells, counts), strict=True))
-    return {
-        one: _cells(pair.original.counts([one.original, one.release], partitions={}))
-        if one.original != one.release and one.release in pair.original.names
-        else None
-        for one in columns
-    }
+        return dict(zip(columns, _cells(count_each(pair.aligned_each([[one] for one in columns]))), strict=True))
+    within = [one for one in columns if one.original != one.release and one.release in pair.original.names]
+    counts = [pair.original.counts([one.original, one.release], partitions={}) for one in within]
+    return {**dict.fromkeys(columns), **dict(zip(within, _cells(counts), strict=True))}
 
 
-def _cells(counts: Counts) -> list[tuple[Any, Any, int]]:
-    """Return the cells of a table of two columns: both values, and the records."""
-    return [tuple(cell.values()) for cell in counts.to_dict()["cells"]]
+def _cells(tables: Sequence[Counts]) -> list[list[tuple[Any, Any, int]]]:
+    """Return the cells of tables of two columns: both values, and the records."""
+    shown = jsonable([[list(column.values) for column in counts.columns] for counts in tables])
+    return [
+        [
+            (old_values[old], new_values[new], n)
+            for old, new, n in zip(*(codes.tolist() for codes in counts.codes), counts.n.tolist(), strict=True)
+        ]
+        for counts, (old_values, new_values) in zip(tables, shown, strict=True)
+    ]
 
 
 def _difference(one: RateFigures, other: RateFigures) -> Difference:
@@ -267,12 +302,6 @@ def _beside(release: CodedTable, keys: Sequence[Sequence[str]], name: str, block
     plain = rates([Question(release, key, [name], values=False, adjusted=False) for key in keys])
     similar = rates([Question(release, key, [name]) for key in keys], blocks)
     return [SimilarRate(one.value, other) for one, other in zip(plain, similar, strict=True)]
-
-
-def classes_of(release: CodedTable, keys: Sequence[str], sensitive: Sequence[str], person: str | None = None) -> Equivalence:
-    """Return the release's classes; records without any key value form none, because nobody is found through them."""
-    columns = [*keys, *sensitive, *([] if person is None else [person])]
-    return equivalence(count_table(columns_of(release, columns)), keys, sensitive, person=person)
 
 
 def _m_log_m(m: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from unveil import __version__
@@ -16,7 +16,7 @@ from unveil.results import Provenance
 from unveil.results.figures import Figures
 from unveil.sources import CodedTable
 
-__all__ = ["Question", "RateFigures", "columns_of", "mean", "rate", "rates"]
+__all__ = ["Question", "RateFigures", "mean", "rate", "rates"]
 
 
 _PART = Provenance(0, "category", version=__version__, date="")
@@ -98,12 +98,6 @@ def _measured(question: Question, split: Split) -> DiscriminationRate | str:
         return split_rate(split, _PART, adjust=question.adjusted, values=question.values)
     except UndefinedMeasureError as error:
         return str(error)
-
-
-def columns_of(table: CodedTable, names: Sequence[str]) -> CodedTable:
-    """Return the table with the columns named, in their order."""
-    by_name = {column.name: column for column in table.columns}
-    return replace(table, columns=tuple(by_name[name] for name in names))
 
 
 def mean(values: Sequence[float | None]) -> float | None:
