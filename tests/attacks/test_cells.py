@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.attacks.linkage.cells import AttributeCells, attributes_of, cells_of
-from unveil.attacks.linkage.column_values import coded, column_names, column_of, opened, rows_in
-from unveil.attacks.linkage.lines import LinkedAttribute
+from unveil.attacks.linkage.cells import AttributeCells, attributes_of, cells_of, column_names, column_of, opened, rows_in
+from unveil.attacks.linkage.lines import LinkedAttribute, coded
 from unveil.attacks.linkage.search import distinct_rows
 from unveil.errors import ArgumentError, PartitionError, UnsupportedDataError
 

@@ -62,10 +62,8 @@ def new_values(pair: Pair) -> dict[tuple[str, str], NewValues]:
     columns = list(dict.fromkeys([*((one.original, one.release) for one in pair.whole), *sensitive]))
     known = pair.original.counted([original for original, _ in columns])
     shown = pair.release.counted([released for _, released in columns])
-    new = novel(
-        (known[original].columns[0].values, shown[released].columns[0].values, pair.hierarchies.get(original))
-        for original, released in columns
-    )
+    values = [(known[original].columns[0].values, shown[released].columns[0].values) for original, released in columns]
+    new = novel([(*both, pair.hierarchies.get(original)) for both, (original, _) in zip(values, columns, strict=True)])
     return {one: _held(shown[one[1]], which) for one, which in zip(columns, new, strict=True)}
 
 
@@ -232,7 +230,7 @@ def _fits(known: Counts, shown: Counts, columns: Sequence[tuple[str, Hierarchy |
     """
     places = [known.names.index(name) for name, _ in columns]
     pairs = zip(places, shown.columns, columns, strict=False)
-    both = compared((known.columns[place].values, released.values, hierarchy) for place, released, (_, hierarchy) in pairs)
+    both = compared([(known.columns[place].values, released.values, tree) for place, released, (_, tree) in pairs])
     fits = [_Fit.of(one, known.codes[place], codes) for one, place, codes in zip(both, places, shown.codes, strict=False)]
     return [fit.nulls_covered(one) for fit, one in zip(fits, both, strict=True)] if nulls else fits
 

@@ -46,11 +46,13 @@ __all__ = [
     "ReadValue",
     "compared",
     "fitted",
+    "generalised_each",
     "is_null",
     "is_suppressed",
     "novel",
     "parse_generalised",
     "point_of",
+    "read_each",
     "read_values",
     "text_form",
 ]
@@ -180,6 +182,16 @@ class ReadValue:
 def read_values(values: Iterable[Any]) -> list[ReadValue]:
     """Read the distinct values of a column, all at once."""
     return [ReadValue(one, text_form(one), point_of(one), is_suppressed(one)) for one in values]
+
+
+def read_each(columns: Sequence[Sequence[Any]]) -> list[list[ReadValue]]:
+    """Read the distinct values of several columns."""
+    return [read_values(values) for values in columns]
+
+
+def generalised_each(values: Sequence[ReadValue]) -> list[Generalised | None]:
+    """Return what each of several values covers; None for a plain one."""
+    return [one.generalised for one in values]
 
 
 def is_null(value: Any) -> bool:
@@ -375,7 +387,7 @@ class Compared:
     covered: Mapping[int, Sequence[bool]]
 
 
-def compared(columns: Iterable[Comparison]) -> list[Compared]:
+def compared(columns: Sequence[Comparison]) -> list[Compared]:
     """Return what the released values of several columns cover of the plain ones."""
     return [_compared(*column) for column in columns]
 
@@ -392,7 +404,7 @@ def _compared(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: H
     return Compared(values, cells, covered)
 
 
-def novel(columns: Iterable[Comparison]) -> list[list[bool]]:
+def novel(columns: Sequence[Comparison]) -> list[list[bool]]:
     """Return for several columns which released values are neither plain values nor labels, and generalise none."""
     return [_novel(*column) for column in columns]
 

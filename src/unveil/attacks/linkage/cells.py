@@ -24,23 +24,41 @@ begin in the same way, or, if there are none, for all texts that do. A nominal v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.attacks.linkage.column_values import Records, column_names, column_of, rows_in
-from unveil.attacks.linkage.lines import LinkedAttribute, line_of, middles, ranges_of, within_reach
-from unveil.attributes import Kind, require_columns
+from unveil.attacks.linkage.lines import ColumnValues, LinkedAttribute, line_of, middles, ranges_of, read_columns, within_reach
+from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.fitting import fits, kind_of
-from unveil.partitions.generalised import is_null, point_of
+from unveil.sources import open_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AttributeCells", "AttributeSpec", "Intervals", "LinkedAttribute", "attributes_of", "cells_of"]
+__all__ = [
+    "AttributeCells",
+    "AttributeSpec",
+    "Intervals",
+    "LinkedAttribute",
+    "Records",
+    "attributes_of",
+    "cells_of",
+    "cells_of_each",
+    "column_names",
+    "column_of",
+    "opened",
+    "rows_in",
+    "stacked",
+]
+
+Records: TypeAlias = Any
+"""A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or what any call takes as
+data: a data frame, eager or lazy, or a path."""
+
 
 Intervals: TypeAlias = Literal["nearest", "midpoint"]
 """What stands for an interval: the point of it that is nearest, or its middle."""
@@ -146,13 +164,27 @@ def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, interv
     >>> ages.low.tolist(), ages.high.round(3).tolist()
     ([20.0, 38.0, -inf], [30.0, 38.0, inf])
     """
+    return cells_of_each([(attribute, original, released)], intervals=intervals)[0]
+
+
+def cells_of_each(
+    columns: Sequence[tuple[LinkedAttribute, Any, Any]], *, intervals: Intervals = "nearest"
+) -> list[AttributeCells]:
+    """Put the values of several attributes on lines, as `cells_of` does, given each with its values in both tables."""
     if intervals not in {"nearest", "midpoint"}:
         raise ArgumentError.not_one_of("intervals", intervals, ("nearest", "midpoint"))
-    known = replace(attribute, kind=attribute.kind or _kind_of(attribute, original))
+    read = read_columns([values for _, original, released in columns for values in (original, released)])
+    attributes = [attribute for attribute, _, _ in columns]
+    pairs = zip(attributes, read[::2], read[1::2], strict=True)
+    return [_cells_of(attribute, original, released, intervals) for attribute, original, released in pairs]
+
+
+def _cells_of(attribute: LinkedAttribute, original: ColumnValues, released: ColumnValues, intervals: Intervals) -> AttributeCells:
+    known = replace(attribute, kind=attribute.kind or ("ordinal" if attribute.order else original.kind()))
     line, position = line_of(known, original, drawn_in=_DRAWN_IN if intervals == "nearest" else 0.0)
     ranges = ranges_of(line, released, words=attribute.kind is None)
     if ranges is None:
-        return cells_of(replace(attribute, kind="nominal"), original, released, intervals=intervals)
+        return _cells_of(replace(attribute, kind="nominal"), original, released, intervals)
     value, starts, low, high = ranges
     position, low, high = within_reach(position, low, high)
     inside = position[np.isfinite(position)]
@@ -199,13 +231,52 @@ def _attribute_of(spec: AttributeSpec) -> LinkedAttribute:
     return LinkedAttribute(*spec)
 
 
-def _kind_of(attribute: LinkedAttribute, original: Any) -> Kind:
-    if attribute.order:
-        return "ordinal"
-    if isinstance(original, np.ndarray) and original.dtype.kind in "iufM":
-        return "continuous"
-    if set(map(type, original)) <= {str, type(None)}:
-        return "nominal"
-    present = [value for value in original if not is_null(value)]
-    numeric = all(not isinstance(value, str) and point_of(value) is not None for value in present)
-    return "continuous" if present and numeric else "nominal"
+def opened(table: Records) -> Records:
+    """Return a table whose columns can be reached: a mapping, an array, or an eager frame."""
+    if isinstance(table, Mapping):
+        if not fits(table, Mapping[str, Sequence[Any]]):
+            raise ArgumentError("a table of records maps column names to lists of values.")
+        return table
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2:  # noqa: PLR2004 - records by attributes
+            raise ArgumentError(f"an array of records has two dimensions, one row per record; found: {table.ndim}.")
+        return table
+    source = open_source(table)
+    return source.collect(source.names)
+
+
+def column_names(table: Records) -> list[str]:
+    """Return the names of a table's columns."""
+    if isinstance(table, Mapping):
+        return list(table)
+    return [str(at) for at in range(table.shape[1])] if isinstance(table, np.ndarray) else list(table.columns)
+
+
+def rows_in(table: Records) -> int:
+    """Return the number of records of a table."""
+    if isinstance(table, Mapping):
+        sizes = {len(values) for values in table.values()}
+        if len(sizes) > 1:
+            raise ArgumentError("the columns of a table differ in length; each holds one value per record.")
+        return sizes.pop() if sizes else 0
+    return len(table)
+
+
+def column_of(table: Records, name: str) -> Any:
+    """Return a column's values, as an array if they are numbers, otherwise as a list."""
+    if isinstance(table, Mapping):
+        return table[name]
+    if isinstance(table, np.ndarray):
+        return table[:, int(name)]
+    import narwhals as nw
+
+    series = nw.from_native(table, eager_only=True)[name]
+    unknown_to_numpy = series.dtype.is_decimal() or series.dtype in {nw.Int128, nw.UInt128}
+    return series.to_numpy() if series.dtype.is_numeric() and not unknown_to_numpy else series.to_list()
+
+
+def stacked(one: Any, other: Any) -> Any:
+    """Return the values of one column below those of another."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and {one.dtype.kind, other.dtype.kind} <= set("iuf"):
+        return np.concatenate([one, other])
+    return [*one, *other]

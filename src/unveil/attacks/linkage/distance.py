@@ -29,8 +29,19 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Intervals, attributes_of, cells_of
-from unveil.attacks.linkage.column_values import Records, column_names, column_of, opened, rows_in, stacked
+from unveil.attacks.linkage.cells import (
+    AttributeCells,
+    AttributeSpec,
+    Intervals,
+    Records,
+    attributes_of,
+    cells_of_each,
+    column_names,
+    column_of,
+    opened,
+    rows_in,
+    stacked,
+)
 from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
 from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
@@ -155,7 +166,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
     columns = attributes_of(attributes, original, release)
     originals, records = rows_in(original), rows_in(release)
     rows, whose = checked_truth(truth, originals=originals, records=records), checked_persons(persons, originals)
-    cells = [cells_of(attribute, mine, theirs, intervals=intervals) for attribute, mine, theirs in columns]
+    cells = cells_of_each(columns, intervals=intervals)
     search = watched(records, lambda: _search_of(cells, settings))
     closer, tied = np.zeros(records), np.zeros(records)
     known = np.flatnonzero(rows >= 0)
@@ -269,10 +280,11 @@ def _control(
     if _is_table(control):
         control = opened(control)
         require_columns([cell.attribute.name for cell in cells], column_names(control))
-        joined = [
-            cells_of(cell.attribute, stacked(mine, column_of(control, cell.attribute.name)), theirs, intervals=settings.intervals)
+        both = [
+            (cell.attribute, stacked(mine, column_of(control, cell.attribute.name)), theirs)
             for cell, (_, mine, theirs) in zip(cells, columns, strict=True)
         ]
+        joined = cells_of_each(both, intervals=settings.intervals)
         search, searched = _search_of(joined, settings), originals + rows_in(control)
         outsiders = np.arange(originals, searched)
     else:

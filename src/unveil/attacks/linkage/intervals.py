@@ -25,8 +25,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, attributes_of, cells_of
-from unveil.attacks.linkage.column_values import Records, opened, rows_in
+from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Records, attributes_of, cells_of_each, opened, rows_in
 from unveil.attacks.linkage.rates import share_bounds
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.measures.interval import Interval
@@ -228,7 +227,7 @@ def interval_disclosure(
         raise ArgumentError(
             f"the original has {records:,} records, the release {rows_in(release):,}; interval disclosure compares row by row."
         )
-    cells = [cells_of(attribute, mine, theirs, intervals="midpoint") for attribute, mine, theirs in columns]
+    cells = cells_of_each(columns, intervals="midpoint")
     if nominal := [cell.attribute.name for cell in cells if cell.nominal]:
         raise ArgumentError(f"intervals need numbers or ordered categories; these are nominal: {listed(nominal)}.")
     inside = [_disclosed(cell, method, reaches) for cell in cells]

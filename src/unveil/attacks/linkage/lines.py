@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.column_values import coded
 from unveil.attributes import KINDS, Kind
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import Generalised, ReadValue, point_of, read_values
+from unveil.partitions.generalised import Generalised, ReadValue, generalised_each, is_null, point_of, read_each, read_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,10 @@ _FARTHEST = float(np.finfo(np.float64).max)
 
 _MOST_SQUARED = 1e140
 """Sums of squares of larger numbers may be infinite."""
+
+
+_PLAIN = {str, int, bool, dt.date, dt.datetime, dt.time, dt.timedelta}
+"""Types whose values are distinguished by themselves, and of which none marks a missing value."""
 
 
 @checked_arguments
@@ -67,6 +72,75 @@ class LinkedAttribute:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ColumnValues:
+    """A column as it is put on a line: an array of numbers, or the number of each value among the distinct ones, and these."""
+
+    column: Any
+    read: tuple[NDArray[np.int64], list[ReadValue]] | None
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The numbers of an array; None if it is none."""
+        return None if self.read is not None or not _is_numbers(self.column) else self.column.astype(np.float64)
+
+    def by_value(self) -> tuple[NDArray[np.int64], list[ReadValue]]:
+        """Return the number of each value among the distinct ones, and these, read."""
+        if self.read is not None:
+            return self.read
+        codes, distinct = coded(self.column)
+        return codes, read_values(distinct)
+
+    def kind(self) -> Kind:
+        """Return whether the values are numbers or dates, and nothing else: continuous; else nominal."""
+        if isinstance(self.column, np.ndarray) and self.column.dtype.kind in "iufM":
+            return "continuous"
+        present = [one for one in self.by_value()[1] if one.value is not None]
+        return "continuous" if present and all(_is_point(one) for one in present) else "nominal"
+
+
+def read_columns(columns: Sequence[Any]) -> list[ColumnValues]:
+    """Read the distinct values of several columns; those of arrays of numbers are read only where they are needed."""
+    known = {at: coded(column) for at, column in enumerate(columns) if not _is_numbers(column)}
+    read = read_each([distinct for _, distinct in known.values()])
+    by_value = {at: (codes, values) for (at, (codes, _)), values in zip(known.items(), read, strict=True)}
+    return [ColumnValues(column, by_value.get(at)) for at, column in enumerate(columns)]
+
+
+def _is_numbers(column: Any) -> bool:
+    return isinstance(column, np.ndarray) and column.dtype.kind in "iuf"
+
+
+def _is_point(read: ReadValue) -> bool:
+    return read.point is not None and not isinstance(read.value, str)
+
+
+def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the number of each value among the distinct ones, and these; lists and tables are distinguished by their text."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")  # finer ones would come out as integers
+    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(kinds := set(map(type, items)) - {type(None)}) == 1 and kinds <= _PLAIN:
+        known = {value: code for code, value in enumerate(dict.fromkeys(items))}
+        return np.fromiter(map(known.__getitem__, items), dtype=np.int64, count=len(items)), list(known)
+    place: dict[Any, int] = {}
+    distinct: list[Any] = []
+    codes = np.empty(len(items), dtype=np.int64)
+    for row, value in enumerate(items):
+        key = (
+            None
+            if is_null(value)
+            else (repr(value), type(value))
+            if isinstance(value, list | set | dict)
+            else (value, type(value))
+        )
+        code = place.setdefault(key, len(distinct))
+        if code == len(distinct):
+            distinct.append(None if key is None else value)
+        codes[row] = code
+    return codes, distinct
+
+
+@dataclass(frozen=True, eq=False)
 class _Line:
     """The original's distinct values in their order on the line, and what finds them.
 
@@ -78,8 +152,6 @@ class _Line:
         The position of each, increasing.
     place
         From text to entry; empty if the line is that of numbers.
-    numbers
-        The number that each reads as; NaN if it is not a number.
     labels
         From a hierarchy's label to the entries it covers.
     texts, entry_of_text
@@ -91,28 +163,28 @@ class _Line:
     attribute: LinkedAttribute
     at: NDArray[np.float64]
     place: Mapping[str, int]
-    numbers: NDArray[np.float64]
     labels: Mapping[str, NDArray[np.int64]]
     texts: Sequence[str]
     entry_of_text: NDArray[np.int64]
     drawn_in: float
 
-    def covered(self, value: ReadValue) -> Sequence[Range] | None:
-        """Return the ranges that a released value covers; None if it cannot be in such a column."""
-        if value.suppressed:
-            return _EVERYTHING
-        plain = None if isinstance(value.value, (list, tuple, set, frozenset)) else self._plain(value)
-        if plain is not None:
-            return plain
-        cell = value.generalised
-        if cell is None:
-            return [] if self.attribute.kind == "nominal" else None
-        if cell.is_anything:
-            return _EVERYTHING
-        return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number that each text reads as; NaN if it is not a number."""
+        return np.array([math.nan if one.point is None else one.point for one in read_values(list(self.place))], dtype=np.float64)
+
+    def covered(self, values: Sequence[ReadValue]) -> list[Sequence[Range] | None]:
+        """Return the ranges that each released value covers; None if it cannot be in such a column."""
+        covered = [_EVERYTHING if value.suppressed else self._plain(value) for value in values]
+        left = [at for at, ranges in enumerate(covered) if ranges is None]
+        for at, cell in zip(left, generalised_each([values[at] for at in left]), strict=True):
+            covered[at] = self._generalised(cell)
+        return covered
 
     def _plain(self, value: ReadValue) -> Sequence[Range] | None:
         """Return what a value covers that is one of the line, or a label of the hierarchy."""
+        if isinstance(value.value, list | tuple | set | frozenset):
+            return None
         text = value.text
         label = self._runs(self.labels[text]) if text in self.labels else None
         if self.attribute.kind != "continuous":
@@ -123,12 +195,18 @@ class _Line:
             return label
         return [(point, point)] if math.isfinite(point) else None
 
+    def _generalised(self, cell: Generalised | None) -> Sequence[Range] | None:
+        """Return what any other value covers."""
+        if cell is None:
+            return [] if self.attribute.kind == "nominal" else None
+        return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)
+
     def _on_numbers(self, cell: Generalised) -> Sequence[Range] | None:
         if cell.values is not None:
             points = sorted(point for member in cell.values if (point := point_of(member)) is not None and math.isfinite(point))
             return [(point, point) for point in points] if points and len(points) == len(cell.values) else None
         if cell.low is None or cell.high is None:
-            return None
+            return _EVERYTHING if cell.prefix is None else None
         if cell.prefix is None:
             return [self._closed(cell.low, cell.high, with_low=cell.with_low, with_high=cell.with_high)]
         if cell.prefix.startswith("-"):
@@ -145,6 +223,8 @@ class _Line:
             entries = np.array(sorted(places), dtype=np.int64)
         elif cell.prefix is not None:
             entries = self._beginning(cell.prefix, cell.length)
+        elif cell.low is None:
+            return _EVERYTHING
         else:
             low, high = np.float64(cell.low), np.float64(cell.high)
             above = self.numbers >= low if cell.with_low else self.numbers > low
@@ -180,12 +260,11 @@ class _Line:
         return float(min(low, high)), float(max(low, high))
 
 
-def line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
+def line_of(attribute: LinkedAttribute, original: ColumnValues, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
     """Return the line of an attribute and where each original record is on it."""
     if attribute.kind == "continuous":
         return _line_of_numbers(attribute, original, drawn_in)
-    codes, distinct = coded(original)
-    read = read_values(distinct)
+    codes, read = original.by_value()
     null = np.array([value.suppressed for value in read], dtype=bool)
     texts = [value.text for value in read]
     names = _ordered_texts(attribute, [text for text, missing in zip(texts, null, strict=True) if not missing])
@@ -201,7 +280,6 @@ def line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple
         attribute,
         np.arange(len(names), dtype=np.float64),
         place,
-        np.array([math.nan if one.point is None else one.point for one in read_values(names)], dtype=np.float64),
         _labels_of(attribute.hierarchy, names),
         in_order,
         np.array([place[text] for text in in_order], dtype=np.int64),
@@ -210,15 +288,15 @@ def line_of(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple
     return line, at[codes] if len(at) else np.empty(0)
 
 
-def _line_of_numbers(attribute: LinkedAttribute, original: Any, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
+def _line_of_numbers(attribute: LinkedAttribute, original: ColumnValues, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
     numbers = _numbers(attribute.name, original)
     at = np.unique(numbers[~np.isnan(numbers)])
     labels: Mapping[str, NDArray[np.int64]] = {}
     if attribute.hierarchy is not None:
-        value_at = {one.point: one.value for one in read_values(coded(original)[1])}
+        value_at = {one.point: one.value for one in original.by_value()[1]}
         labels = _labels_of(attribute.hierarchy, [value_at[x] for x in at.tolist()])
     nothing = np.empty(0, dtype=np.int64)
-    line = _Line(attribute, at, {}, np.empty(0), labels, [], nothing, drawn_in)
+    line = _Line(attribute, at, {}, labels, [], nothing, drawn_in)
     return line, np.where(np.isnan(numbers), np.inf, numbers)
 
 
@@ -264,20 +342,18 @@ def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, 
 
 
 def ranges_of(
-    line: _Line, released: Any, *, words: bool
+    line: _Line, released: ColumnValues, *, words: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None:
     """Return each release record's distinct value, and the ranges these cover; None if words, where allowed, are not numbers."""
-    array = released if isinstance(released, np.ndarray) else None
-    if line.attribute.kind == "continuous" and array is not None and array.dtype.kind in "iuf":
-        distinct, value = np.unique(array.astype(np.float64), return_inverse=True)
+    if line.attribute.kind == "continuous" and (numbers := released.numbers) is not None:
+        distinct, value = np.unique(numbers, return_inverse=True)
         if np.any(np.isinf(distinct)):
             raise _not_numbers(line.attribute.released, int(np.count_nonzero(np.isinf(distinct))), len(distinct))
         null = np.isnan(distinct)
         low, high = np.where(null, -np.inf, distinct), np.where(null, np.inf, distinct)
         return value.reshape(-1).astype(np.int64), np.arange(len(distinct) + 1), low, high
-    value, distinct_values = coded(released)
-    cells = read_values(distinct_values)
-    covered = [line.covered(cell) for cell in cells]
+    value, cells = released.by_value()
+    covered = line.covered(cells)
     strange = [cell for cell, ranges in zip(cells, covered, strict=True) if ranges is None]
     unread = len(strange)
     if unread and line.attribute.kind == "continuous":
@@ -308,13 +384,12 @@ def middles(
     return number, np.where(whole, -np.inf, middle), np.where(whole, np.inf, middle)
 
 
-def _numbers(name: str, values: Any) -> NDArray[np.float64]:
+def _numbers(name: str, values: ColumnValues) -> NDArray[np.float64]:
     """Return values as numbers, NaN for a null."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
-        numbers = values.astype(np.float64)
-    else:
-        codes, distinct = coded(values)
-        points = [math.nan if one.suppressed else one.point for one in read_values(distinct)]
+    numbers = values.numbers
+    if numbers is None:
+        codes, read = values.by_value()
+        points = [math.nan if one.suppressed else one.point for one in read]
         unread = sum(point is None for point in points)
         if unread:
             raise _not_numbers(name, unread, len(points))
