@@ -11,7 +11,7 @@ import numpy as np
 from unveil.assess.candidates import ProtectionCandidate, single_candidates
 from unveil.errors import PartitionError
 from unveil.measures.chance import beyond_chance
-from unveil.measures.rates import Question, mean, rate
+from unveil.measures.rates import RateQuestion, mean, rate
 from unveil.partitions import Partition
 from unveil.project import Need
 from unveil.sources import CodedTable, load
@@ -158,7 +158,7 @@ class CompositionMeasure:
 def _beyond_chance(table: CodedTable, given: Sequence[str], target: str, blocks: Mapping[str, Partition]) -> float:
     """Return the rate adjusted for chance; a column that its partition cannot read, such as labels, stays as it is."""
     readable = {column.name: blocks[column.name] for column in table.columns if _reads(blocks.get(column.name), column)}
-    return beyond_chance(rate(Question(table, given, [target], values=False), readable).adjusted)
+    return beyond_chance(rate(RateQuestion(table, given, [target], values=False), readable).adjusted)
 
 
 def _reads(partition: Partition | None, column: Any) -> bool:

@@ -21,7 +21,7 @@ from unveil.counts import count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
 from unveil.measures.chance import expected_information_bits
 from unveil.measures.discrimination import rate_of
-from unveil.measures.rates import Question, rate
+from unveil.measures.rates import RateQuestion, rate
 from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of
@@ -215,7 +215,7 @@ def propose_partitions(
         raise ArgumentError.no_correspondence()
     frame = side_by_side(one.collect, other.collect, [(column, after)], alignment, [(_BEFORE, _AFTER)])
     table = load(frame, [_BEFORE, _AFTER], nulls="drop")
-    plain = rate(Question(table, [_AFTER], [_BEFORE], values=False))
+    plain = rate(RateQuestion(table, [_AFTER], [_BEFORE], values=False))
     if plain.value is None:
         raise UndefinedMeasureError(f"the values of {shown(column)} cannot be compared: {plain.reason}")
     numbers = [_numbers(coded.values) for coded in table.columns]

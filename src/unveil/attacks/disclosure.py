@@ -38,7 +38,7 @@ from unveil.counts import Counts, count_each
 from unveil.counts.grouping import summed
 from unveil.measures.by_value import disclosing
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.measures.rates import Question, RateFigures, mean, rates
+from unveil.measures.rates import RateFigures, RateQuestion, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
 from unveil.results.masked_rows import Rows
@@ -66,7 +66,7 @@ def homogeneity(
     Classes in which nobody has a value disclose none: they are counted separately, unless a missing value is itself sensitive.
     """
     known = [keys, *([key] for key in keys)]
-    measured = iter(rates([Question(release, some, [name]) for name in sensitive for some in known]))
+    measured = iter(rates([RateQuestion(release, some, [name]) for name in sensitive for some in known]))
     sections = {}
     for name in sensitive:
         gap_is_sensitive = name in missing_is_sensitive
@@ -189,8 +189,8 @@ def _differences(
     if hidden is None or not known:
         return NoDifference(None, "the original does not hold the sensitive attribute and a key attribute"), None
     table = pair.original.table([*known, hidden])
-    each = [Question(table, [column], [hidden], adjusted=False) for column in known]
-    whole, *measured = rates([Question(table, known, [hidden], values=False, adjusted=False), *each])
+    each = [RateQuestion(table, [column], [hidden], adjusted=False) for column in known]
+    whole, *measured = rates([RateQuestion(table, known, [hidden], values=False, adjusted=False), *each])
     alone = dict(zip(known, measured, strict=True))
     standing = _standing_for(pair, [ColumnPair(column, key) for key, column in before.items() if column in alone])
     released = {entry.release: entry.rate for entry in after.by_attribute}
@@ -299,8 +299,8 @@ def similarity(
 
 def _beside(release: CodedTable, keys: Sequence[Sequence[str]], name: str, blocks: Mapping[str, Partition]) -> list[SimilarRate]:
     """Return the semantic rate of each key, beside the plain one."""
-    plain = rates([Question(release, key, [name], values=False, adjusted=False) for key in keys])
-    similar = rates([Question(release, key, [name]) for key in keys], blocks)
+    plain = rates([RateQuestion(release, key, [name], values=False, adjusted=False) for key in keys])
+    similar = rates([RateQuestion(release, key, [name]) for key in keys], blocks)
     return [SimilarRate(one.value, other) for one, other in zip(plain, similar, strict=True)]
 
 

@@ -34,9 +34,9 @@ from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError, PartitionError
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.rates import Question, RateFigures, mean, rates
+from unveil.measures.rates import RateFigures, RateQuestion, mean, rates
 from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.generalised import Compared, compared, novel
+from unveil.partitions.generalised import ComparedColumn, compared, novel
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
 from unveil.study import ColumnPair, Pair, beside, studied
@@ -126,14 +126,14 @@ def _attributes(
     One is measured within the original if that holds both, else by alignment; this is said beside its rate.
     """
     by_pair: dict[ColumnPair, tuple[RateFigures, str]] = {}
-    questions: dict[ColumnPair, Question] = {}
+    questions: dict[ColumnPair, RateQuestion] = {}
     beside = []
     for one in columns:
         generalised = one.release != one.original and one.release in pair.original.names
         if one.original not in pair.original.names:
             by_pair[one] = RateFigures.unmeasured("the original does not hold this attribute"), ""
         elif generalised and (pair.alignment is None or one.release not in pair.release.names):
-            questions[one] = Question(pair.original.table([one.original, one.release]), [one.release], [one.original])
+            questions[one] = RateQuestion(pair.original.table([one.original, one.release]), [one.release], [one.original])
         elif pair.alignment is None:
             by_pair[one] = RateFigures.unmeasured(_NEEDS_ALIGNMENT), ""
         else:
@@ -142,7 +142,7 @@ def _attributes(
     together = [pair.whole] if combined and pair.alignment is not None and pair.whole else []
     tables = pair.aligned_each([*([one] for one in beside), *together])
     for one, table in zip(beside, tables, strict=False):
-        questions[one] = Question(table, [one.release], [f"{one.original}{_ORIGINAL}"])
+        questions[one] = RateQuestion(table, [one.release], [f"{one.original}{_ORIGINAL}"])
     whole = [_all_together(table) for table in tables[len(beside) :]]
     measured = rates([*questions.values(), *whole], _own(blocks or {}))
     for one, figures in zip(questions, measured, strict=False):
@@ -150,11 +150,11 @@ def _attributes(
     return [by_pair[one] for one in columns], measured[-1] if whole else RateFigures.unmeasured(_NEEDS_ALIGNMENT)
 
 
-def _all_together(table: CodedTable) -> Question:
+def _all_together(table: CodedTable) -> RateQuestion:
     """Return the question how far all protected attributes give all original ones away."""
     names = [column.name for column in table.columns]
     hidden = [name for name in names if name.endswith(_ORIGINAL)]
-    return Question(table, [name for name in names if name not in hidden], hidden, values=False)
+    return RateQuestion(table, [name for name in names if name not in hidden], hidden, values=False)
 
 
 def _own(blocks: Mapping[str, Partition]) -> dict[str, Partition]:
@@ -168,7 +168,7 @@ def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) 
     The rate counts records; uniques and expected matches count persons if they are distinguished.
     """
     uniques = classes.among(classes.size == 1)
-    whole, *alone = rates([Question(release, some, values=False) for some in (keys, *([name] for name in keys))])
+    whole, *alone = rates([RateQuestion(release, some, values=False) for some in (keys, *([name] for name in keys))])
     return BlackBox(
         whole,
         uniques,
@@ -270,7 +270,7 @@ class _Fit:
     single: NDArray[np.int64] | None
 
     @classmethod
-    def of(cls, column: Compared, external: Codes, released: Codes) -> _Fit:
+    def of(cls, column: ComparedColumn, external: Codes, released: Codes) -> _Fit:
         """Return the fit of a column, given the codes of the external and of the release cells."""
         values, cells, covers = column.values, column.cells, column.covered
         place: dict[Any, int] = {cell.point: code for code, cell in enumerate(cells)}
@@ -289,7 +289,7 @@ class _Fit:
         single = np.where(choices == 1, only, -1) if choices.max(initial=0) <= 1 else None
         return cls(released.astype(np.int64), external.astype(np.int64), same, covered, wide, single)
 
-    def nulls_covered(self, column: Compared) -> _Fit:
+    def nulls_covered(self, column: ComparedColumn) -> _Fit:
         """Let what is suppressed cover a null as well."""
         null = np.array([one.value is None for one in column.values])
         if not null.any():

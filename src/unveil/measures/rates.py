@@ -16,7 +16,7 @@ from unveil.results import Provenance
 from unveil.results.figures import Figures
 from unveil.sources import CodedTable
 
-__all__ = ["Question", "RateFigures", "mean", "rate", "rates"]
+__all__ = ["RateFigures", "RateQuestion", "mean", "rate", "rates"]
 
 
 _PART = Provenance(0, "category", version=__version__, date="")
@@ -24,7 +24,7 @@ _PART = Provenance(0, "category", version=__version__, date="")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class RateQuestion:
     """Which rate is asked for.
 
     Attributes
@@ -73,12 +73,12 @@ class RateFigures(Figures):
         return cls(None, reason=reason)
 
 
-def rate(question: Question, partitions: Mapping[str, Partition] | None = None) -> RateFigures:
+def rate(question: RateQuestion, partitions: Mapping[str, Partition] | None = None) -> RateFigures:
     """Measure a rate; one that is undefined is a null with its reason."""
     return rates([question], partitions)[0]
 
 
-def rates(questions: Sequence[Question], partitions: Mapping[str, Partition] | None = None) -> list[RateFigures]:
+def rates(questions: Sequence[RateQuestion], partitions: Mapping[str, Partition] | None = None) -> list[RateFigures]:
     """Measure several rates; one that is undefined is a null with its reason."""
     splits = split_each([(one.table, one.known, one.hidden) for one in questions], partitions or {})
     measured = [_measured(question, split) for question, split in zip(questions, splits, strict=True)]
@@ -92,7 +92,7 @@ def rates(questions: Sequence[Question], partitions: Mapping[str, Partition] | N
     ]
 
 
-def _measured(question: Question, split: Split) -> DiscriminationRate | str:
+def _measured(question: RateQuestion, split: Split) -> DiscriminationRate | str:
     """Return the rate, or the reason why it is undefined."""
     try:
         return split_rate(split, _PART, adjust=question.adjusted, values=question.values)

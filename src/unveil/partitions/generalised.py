@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from unveil.partitions.hierarchy import Hierarchy
 
 __all__ = [
-    "Compared",
+    "ComparedColumn",
     "Generalised",
     "ReadValue",
     "compared",
@@ -371,7 +371,7 @@ Comparison: TypeAlias = "tuple[Sequence[Any], Sequence[Any], Hierarchy | None]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class ComparedColumn:
     """The plain and the released values of a column, each read once.
 
     Attributes
@@ -387,12 +387,12 @@ class Compared:
     covered: Mapping[int, Sequence[bool]]
 
 
-def compared(columns: Sequence[Comparison]) -> list[Compared]:
+def compared(columns: Sequence[Comparison]) -> list[ComparedColumn]:
     """Return what the released values of several columns cover of the plain ones."""
     return [_compared(*column) for column in columns]
 
 
-def _compared(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: Hierarchy | None) -> Compared:
+def _compared(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: Hierarchy | None) -> ComparedColumn:
     run = active_run()
     values, cells, labels = read_values(plain_values), read_values(released), _labels_of(hierarchy)
     covered = {}
@@ -401,7 +401,7 @@ def _compared(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: H
         within = _covered(cell, values, labels)
         if within is not None:
             covered[place] = within
-    return Compared(values, cells, covered)
+    return ComparedColumn(values, cells, covered)
 
 
 def novel(columns: Sequence[Comparison]) -> list[list[bool]]:

@@ -17,7 +17,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
 from unveil.measures.chance import beyond_chance
-from unveil.measures.rates import Question, rates
+from unveil.measures.rates import RateQuestion, rates
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need
@@ -262,8 +262,8 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
             return Served(need, None, None, {}, [], {}, problem, evaluated=False)
     try:
         blocks, straddling = _fitted(table, need.partitions)
-        each = [Question(table, [name], [need.target], values=False, adjusted=False) for name in need.given]
-        whole, *single = rates([Question(table, need.given, [need.target]), *each], blocks)
+        each = [RateQuestion(table, [name], [need.target], values=False, adjusted=False) for name in need.given]
+        whole, *single = rates([RateQuestion(table, need.given, [need.target]), *each], blocks)
         alone = {name: one.value for name, one in zip(need.given, single, strict=True)}
     except UnveilError as error:
         return Served(need, None, None, {}, [], {}, str(error), evaluated=False)
