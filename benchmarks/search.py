@@ -29,9 +29,8 @@ from unveil.search.checks import SearchBudget
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.full_domain import SearchResult
 from unveil.search.lattice.space import Space, key_attributes
-from unveil.search.request import Request, request_of
+from unveil.search.request import Request, request_of, wanted_of
 from unveil.sources import load
-from unveil.study import Stated
 
 FOLDER = Path(os.environ.get("UNVEIL_ARX_ADULT", "../shared/data/arx-adult"))
 """The folder of ARX's Adult example, with its hierarchies."""
@@ -161,7 +160,7 @@ def searching(
     trees = {name: unveil.Hierarchy.read(f"{request.hierarchies}{name}.csv") for name in (*request.keys, *sensitive)}
 
     def counted() -> Request:
-        return request_of(request.data, request.keys, request.models, Stated(trees))
+        return request_of(wanted_of(request.data, request.keys, request.models, hierarchies=trees))
 
     known = counted() if coded else None
     return lambda: Lattice.of(known or counted(), suppression=request.share, levels=levels).searched(budget)

@@ -22,8 +22,7 @@ from benchmarks.sdcmicro import Case, Ran, SdcMicro, SdcMicroError, against_sdcm
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.full_domain import SearchResult
-from unveil.search.request import request_of
-from unveil.study import Stated
+from unveil.search.request import request_of, wanted_of
 
 
 def parts(*rows: Row, machine: str = "here") -> dict[str, Any]:
@@ -257,7 +256,7 @@ def test_another_loss_than_that_of_arx_is_explained_or_refused(
     people = pl.DataFrame({"age": [22, 25, 38, 39], "ill": ["flu", "gout", "gout", "flu"]})
     trees = {"age": tmp_path / "age.csv", "ill": tmp_path / "ill.csv"}
     request = ArxRequest(people, f"{tmp_path}/", ["age"], [model], 0.0)
-    found = Lattice.of(request_of(people, ["age"], [model], Stated(trees))).searched()
+    found = Lattice.of(request_of(wanted_of(people, ["age"], [model], hierarchies=trees))).searched()
     if said is None:
         with pytest.raises(AssertionError):
             search.difference(request, found, theirs)

@@ -20,10 +20,9 @@ from helpers import limited, shared
 from search.recodings import KEYS, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.request import finer_request
+from unveil.search.request import finer_request, wanted_of
 from unveil.search.splitting import gathering
 from unveil.search.splitting.rounds import round_of
-from unveil.study import Stated
 from unveil.testing import tables
 
 ADULT = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]
@@ -87,7 +86,7 @@ def test_every_library_gives_the_same() -> None:
 @settings(max_examples=20)
 def test_classes_of_a_part_are_compared_with_the_whole_table(table: pl.DataFrame, start: int) -> None:
     """The last cells of a table are settled by themselves; a class's distance is that from all records."""
-    task = finer_request(table, KEYS, [TCloseness("d", 0.3)], Stated(TREES))
+    task = finer_request(wanted_of(table, KEYS, [TCloseness("d", 0.3)], hierarchies=TREES))
     known = task.key_attributes()
     cells = np.arange(min(start, len(task.cells) - 1), len(task.cells))
     found = round_of(task, known, cells, int(task.cells.n[cells].sum()))

@@ -15,7 +15,7 @@ from unveil.counts.grouping import group, in_strict_order
 from unveil.errors import UnveilError
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
 from unveil.search.lattice.choice import Lattice
-from unveil.search.request import request_of
+from unveil.search.request import request_of, wanted_of
 from unveil.sources.batches import combinations
 
 MODELS: dict[str, list[Any]] = {
@@ -67,7 +67,7 @@ def test_the_release_is_the_same_to_the_digit(seed: int, model: str, share: floa
 
 @given(st.integers(0, 1000), st.integers(2, 6), st.sampled_from([0.0, 0.05, 0.3]))
 def test_a_node_of_more_classes_than_can_be_kept_to_suppresses_too_many(seed: int, k: int, share: float) -> None:
-    lattice = Lattice.of(request_of(people(seed), ["a", "b", "c"], [KAnonymity(k)]), suppression=share)
+    lattice = Lattice.of(request_of(wanted_of(people(seed), ["a", "b", "c"], [KAnonymity(k)])), suppression=share)
     most = lattice.requirements.most_classes
     assert most is not None
     for node in np.ndindex(*lattice.space.shape):

@@ -16,7 +16,7 @@ from unveil.models.base import Model
 from unveil.search.lattice.applied import SuppressedCells, applied, suppressed_classes
 from unveil.search.lattice.node_rates import Identity, Rate, rate_between
 from unveil.search.lattice.space import Space
-from unveil.search.request import request_of
+from unveil.search.request import request_of, wanted_of
 from unveil.search.requirements import NodeRequirements
 
 KEYS = ["a", "b", "c"]
@@ -31,9 +31,9 @@ def people(seed: int) -> pl.DataFrame:
 @settings(max_examples=10)
 @given(st.integers(0, 1000), st.sampled_from(sorted(MODELS)), st.sampled_from([1, 2, 100]), st.sampled_from([1, 1 << 20]))
 def test_figures_with_suppression_are_those_of_all_cells(seed: int, model: str, fewer: int, kept: int) -> None:
-    request = request_of(people(seed), KEYS, MODELS["l"])
+    request = request_of(wanted_of(people(seed), KEYS, MODELS["l"]))
     counts, attributes = request.cells, request.key_attributes()
-    space = Space(counts, attributes, request.sensitive_groups())
+    space = Space(counts, attributes, request.sensitive_groups)
     requirements = NodeRequirements(space, MODELS[model], space.records)
     columns = dict(zip(counts.names, counts.codes, strict=True))
     rates = [(target, given, Rate(counts, attributes, target, given)) for target, given in (("job", KEYS), ("a", ["b", "job"]))]

@@ -49,7 +49,8 @@ class Subject:
         said = stated(data if study is None else study, named, partitions=partitions)
         opened = open_microdata(data if study is None else study)
         person = opened.standing.person
-        require_person_apart(person, identifiers)
+        if person is not None:
+            require_person_apart(person, identifiers)
         records, rows = records_of(opened, named, (), identifiers, said.nulls)
         screened = screen(records.frame, records.names, named, opened.standing)
         records = records.without([name for name in screened.left_out if name != person]).deferred()

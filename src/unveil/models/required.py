@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence
@@ -13,15 +13,34 @@ from unveil.models.orders import Scale
 from unveil.models.population import Population
 from unveil.results.masking import masked_class
 
-__all__ = ["completed", "measured_models", "nested", "published"]
+if TYPE_CHECKING:
+    from unveil.models.population import DeltaPresence
+    from unveil.models.profitability import Profitable
+    from unveil.models.uniqueness import SizesModel
+
+__all__ = [
+    "Requirements",
+    "completed",
+    "measured_models",
+    "nested",
+    "published",
+    "require_thresholds",
+    "sensitive_groups",
+    "sensitive_of",
+]
 
 
-def completed(models: Sequence[Model], scales: Mapping[str, Scale]) -> dict[Place, Model]:
-    """Return the requirements by their place, each once, with what they must know about how values relate to each other."""
+def completed(models: Sequence[Model], scales: Mapping[str, Scale], *, alone: bool = False) -> dict[Place, Model]:
+    """Return the requirements by their place, each once, with what they must know about how values relate to each other.
+
+    A table that is `alone` has no population, so a model that compares it with one is refused.
+    """
     by_place: dict[Place, Model] = {}
     for model in models:
         if model.place in by_place:
             raise ArgumentError(f"{' of '.join(model.place[:2])} is required twice; name it once, with the stricter figure.")
+        if alone and model.needs_population:
+            raise ArgumentError(f"{model.name} compares the table with its population; give the population's table.")
         by_place[model.place] = model.with_scale(scales)
     return by_place
 
@@ -64,3 +83,64 @@ def nested(models: Mapping[Place, Measured]) -> dict[str, Any]:
             level = level.setdefault(name, {})
         level[place[-1]] = measured.to_dict()
     return tables
+
+
+def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the sensitive attributes that the models name."""
+    if not models:
+        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
+    require_thresholds(models)
+    parts = [part for model in models if model.sensitive is not None for part in model.sensitive.split(" + ")]
+    sensitive = tuple(dict.fromkeys(parts))
+    for name in sensitive:
+        if name in keys:
+            raise ArgumentError.key_is_sensitive(name)
+    return sensitive
+
+
+def require_thresholds(models: Sequence[Model]) -> None:
+    """Refuse a model without a threshold: it would only measure, and require nothing of the release."""
+    for model in models:
+        if getattr(model, "requirement", "") is None:  # anything that is not a model is refused elsewhere
+            raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
+
+
+def sensitive_groups(models: Iterable[Model], columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the sensitive attributes that models name, alone or several jointly; `columns` are those that are counted."""
+    named = [model.sensitive for model in models if model.sensitive is not None]
+    return tuple((name,) if name in columns else tuple(name.split(" + ")) for name in dict.fromkeys(named))
+
+
+class Requirements:
+    """Models to meet, sorted by what they look at.
+
+    Attributes
+    ----------
+    size, people
+        How many records a class must hold, in the table and in the population.
+    presence
+        Bounds on the chance that someone of a class is in the table.
+    average
+        The highest average risk.
+    of_classes, of_sizes
+        The models that depend on a figure of every class, and those that depend on the sizes of all classes.
+    paying
+        The models that depend on what every class pays its publisher.
+    closed
+        Whether classes that meet all of them still do when joined.
+    """
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        by_kind: dict[str, list[Any]] = {}
+        self.closed, self.people = True, 0
+        for model in models:
+            by_kind.setdefault(model.judged_on, []).append(model)
+            self.closed = self.closed and model.closed
+            self.people = max(self.people, model.least_people or 0)
+        self.size: int = max([0, *(model.least_size or 0 for model in by_kind.get("size", ()))])
+        averages = [model.threshold for model in by_kind.get("average", ()) if model.threshold is not None]
+        self.average: float = min([1.0, *averages])
+        self.presence: Sequence[DeltaPresence] = by_kind.get("presence", [])
+        self.of_classes: Sequence[Model] = by_kind.get("class", [])
+        self.of_sizes: Sequence[SizesModel] = by_kind.get("sizes", [])
+        self.paying: Sequence[Profitable] = by_kind.get("payoff", [])

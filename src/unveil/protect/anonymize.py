@@ -22,17 +22,18 @@ from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, in_hand, screen
 from unveil.run import Progress, in_run
-from unveil.search.checks import budget_of, keys_of, require_apart, sensitive_of
+from unveil.search.checks import budget_of, require_apart
 from unveil.search.lattice.choice import Choice, Lattice
 from unveil.search.lattice.generalisation import Generalisation
-from unveil.search.lattice.objectives import Candidate, targets_of
-from unveil.search.request import OtherColumns, Request, person_of, request_of, stated_of
+from unveil.search.lattice.objectives import Candidate
+from unveil.search.request import Request, Wanted, request_of, wanted_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
 from unveil.sources.engines.address import Address
 from unveil.sources.engines.table import EngineSource, Write
-from unveil.sources.microdata import Microdata, open_microdata, standing_of
+from unveil.sources.microdata import Microdata, open_microdata, standing_among
+from unveil.study import Stated
 
 __all__ = ["anonymize"]
 
@@ -164,36 +165,29 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     >>> release.data["age"].to_list()
     ['20-29', '20-29', '30-39', '30-39']
     """
-    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, population=population, nulls=nulls)
+    wanted = wanted_of(data, attributes, models, hierarchies=hierarchies, orders=orders, population=population, nulls=nulls)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     options = Options(
-        names_of(identifiers), names_of(pseudonyms), suppression, levels or {}, weights or {}, factor, said.nulls, keep_order,
-        time_limit, node_limit,
+        names_of(identifiers), names_of(pseudonyms), suppression, levels or {}, weights or {}, factor, wanted.said.nulls,
+        keep_order, time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
-    _require_own_columns(options, attributes, models)
-    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
-    here = bool(options.pseudonyms) or said.population is not None or person_of(data) is not None
-    table: Any = _stream_of(data, here=here, leaves=dry_run or out is not None)
-    write = _checked_stream(table, to, chance, options.identifiers, attributes, models) if table is not None else None
+    _require_own_columns(options, wanted)
+    table: Any = _stream_of(wanted, options) if dry_run or out is not None else None
+    write = None if table is None else _checked_stream(table, to, chance, options.identifiers, wanted)
     if table is None:
         _require_file(to, data)
-        table, options = _pseudonymised(data, options, key_file)
-    standing = _standing(data, table, names_of(keep), only_roles=only_roles)
-    others = OtherColumns(options.identifiers, _further(objective, keys_of(attributes)))
-    request = request_of(table, attributes, models, said, others)
+        table, options = _read(wanted.said, options, key_file)
+    standing = _standing(wanted.said, table, names_of(keep), only_roles=only_roles)
+    request = request_of(wanted, table, options.identifiers, objective)
     options = replace(options, screen=_screen(request, standing, options))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     return _release(lattice.chosen(budget), to, write, options, chance)
 
 
-def _further(objective: object, keys: Sequence[str]) -> list[str]:
-    """Return the columns that the objective is to predict and that must be counted beside the key."""
-    return [target for target in targets_of(objective) if target and target not in keys]
-
-
-def _standing(data: Data, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
+def _standing(said: Stated, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
     """Return what is said about the columns that are neither key nor sensitive, by a study and in the call."""
-    standing = table.standing if isinstance(table, Microdata) else standing_of(data, table.names)
+    standing = table.standing if isinstance(table, Microdata) else standing_among(said.standing, table.names)
     require_columns(keep, table.names)
     return replace(standing, keep=(*standing.keep, *keep), only_roles=standing.only_roles or only_roles)
 
@@ -213,9 +207,11 @@ def _release(choice: Choice, to: Destination, write: Write | None, options: Opti
     return to.written(generalised_in_hand(choice, options, chance))
 
 
-def _stream_of(data: Data, *, here: bool, leaves: bool) -> BatchedRecords | None:
+def _stream_of(wanted: Wanted, options: Options) -> BatchedRecords | None:
     """Return the records as a stream if they are streamed or in an engine and need not be read into memory; None: they must."""
-    return batched_records(open_source(data)) if leaves and not here and not isinstance(data, Microdata) else None
+    said = wanted.said
+    here = bool(options.pseudonyms) or said.population is not None or said.standing.person is not None
+    return None if here or isinstance(said.data, Microdata) else batched_records(open_source(said.data))
 
 
 def _checked_stream(
@@ -223,8 +219,7 @@ def _checked_stream(
     to: Destination,
     chance: Chance,
     identifiers: Sequence[str],
-    attributes: Names | Mapping[str, Any],
-    models: Sequence[Model],
+    wanted: Wanted,
 ) -> Write | None:
     """Refuse what cannot be done where the records are; return the writer of the engine's table, if one is to be written."""
     engine = isinstance(stream.source, EngineSource)
@@ -233,9 +228,8 @@ def _checked_stream(
             f"a {'seed' if chance.repeatable == 'seed' else 'key file'} is given, but rows of a table in an engine have no "
             "order, so nothing can be repeated; leave it out."
         )
-    keys = keys_of(attributes)
-    require_columns([*identifiers, *keys], stream.names)
-    require_apart(identifiers, keys, sensitive_of(models, keys))
+    require_columns([*identifiers, *wanted.keys], stream.names)
+    require_apart(identifiers, wanted.keys, wanted.sensitive)
     write = to.require_records_elsewhere(stream)
     to.require_other_files(stream.source.stream.path if isinstance(stream.source, StreamSource) else None)
     return write
@@ -250,21 +244,18 @@ def _require_file(to: Destination, data: Data) -> None:
     to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
 
 
-def _require_own_columns(options: Options, attributes: Names | Mapping[str, Any], models: Sequence[Model]) -> None:
+def _require_own_columns(options: Options, wanted: Wanted) -> None:
     """Refuse to pseudonymise a column that has another role."""
-    if not options.pseudonyms:
-        return
-    keys = keys_of(attributes)
-    taken = {*keys, *sensitive_of(models, keys), *options.identifiers}
+    taken = {*wanted.keys, *wanted.sensitive, *options.identifiers}
     if both := [name for name in options.pseudonyms if name in taken]:
         raise ArgumentError(
             f"column {shown(both[0])} is to be pseudonymised, but is key, sensitive or identifier too; it can be one of them."
         )
 
 
-def _pseudonymised(data: Data, options: Options, key_file: str | os.PathLike[str] | None) -> tuple[Microdata, Options]:
+def _read(said: Stated, options: Options, key_file: str | os.PathLike[str] | None) -> tuple[Microdata, Options]:
     """Return the records, with pseudonyms for some columns, and the options with the notes on them."""
-    records = open_microdata(data)
+    records = open_microdata(said.data, said.standing)
     if not options.pseudonyms:
         return records, options
     release = pseudonymize(records.deferred(), options.pseudonyms, key_file=key_file, nulls="keep", keep_order=True)

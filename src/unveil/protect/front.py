@@ -22,7 +22,7 @@ from unveil.models import KAnonymity
 from unveil.models.base import Model
 from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
-from unveil.models.required import completed
+from unveil.models.required import completed, require_thresholds, sensitive_groups
 from unveil.models.requirement_words import planned_models
 from unveil.partitions import Hierarchy
 from unveil.project import Need
@@ -32,7 +32,7 @@ from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.results.numbers import counted
 from unveil.run import Progress, in_run
-from unveil.search.checks import budget_of, hierarchies_of, keys_of, records_of, require_thresholds
+from unveil.search.checks import budget_of, given_hierarchies, hierarchies_of, keys_of, records_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
@@ -165,9 +165,9 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     required, models, sensitive_names = _completed(data, needs, models, sensitive)
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
-    said = stated(data, [*keys_of(attributes), *sensitive_names], hierarchies=hierarchies, orders=orders, nulls=nulls)
-    (keys, named), orders = hierarchies_of(attributes, said.hierarchies), said.orders
-    opened = open_microdata(data)
+    keys, given = keys_of(attributes), given_hierarchies(attributes, hierarchies)
+    said = stated(data, [*keys, *sensitive_names], hierarchies=given, orders=orders, nulls=nulls)
+    named, orders, opened = hierarchies_of(keys, said.hierarchies), said.orders, open_microdata(data)
     standing = opened.naming(*_columns_of(required.values()), *sensitive_names).standing
     in_force = in_persons(models, standing.person)
     columns = further_columns(opened, keys, sensitive_names, required, in_force)
@@ -203,10 +203,14 @@ def _request(
     keys, hierarchies, others = columns
     coded, person = load(table[0].frame, [*keys, *others]), table[0].standing.person
     cells = count_table(coded)
-    require_persons(cells, person)
+    if person is not None:
+        require_persons(cells, person)
     values = {name: tuple(orders[name]) if orders and name in orders else None for name in others}
     scales = {name: Scale(name, values[name], hierarchies.get(name)) for name in others}
-    return Request(keys, others, hierarchies, *table, coded, cells, completed(models, scales), left_out, person=person)
+    required, groups = completed(models, scales), sensitive_groups(models, others)
+    return Request(
+        keys, others, hierarchies, *table, coded, cells, required, left_out, person=person, sensitive_groups=groups
+    )  # fmt: skip
 
 
 def _front(

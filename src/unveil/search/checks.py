@@ -12,10 +12,9 @@ import numpy as np
 from unveil.arguments import checked_count, checked_share, checked_time_limit
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, listed, shown
-from unveil.models.base import TOLERANCE, Model
+from unveil.models.base import TOLERANCE
 from unveil.partitions import Hierarchy
-from unveil.sources import Data
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources.microdata import Microdata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,14 +22,13 @@ if TYPE_CHECKING:
 __all__ = [
     "SearchBudget",
     "budget_of",
+    "given_hierarchies",
     "hierarchies_of",
     "keys_of",
     "limit_of",
     "records_of",
     "require_apart",
     "require_person_apart",
-    "require_thresholds",
-    "sensitive_of",
 ]
 
 
@@ -39,43 +37,21 @@ def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
 
 
-def hierarchies_of(
-    attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None
-) -> tuple[tuple[str, ...], dict[str, Hierarchy]]:
-    """Return the key attributes and all given hierarchies, which are read from their files if they are paths."""
-    by_name = dict(hierarchies or {})
-    if isinstance(attributes, Mapping):
-        by_name |= attributes
-    keys = keys_of(attributes)
+def given_hierarchies(attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the hierarchies that a call gives: those named beside the key attributes, and those given with them."""
+    return {**(hierarchies or {}), **(attributes if isinstance(attributes, Mapping) else {})}
+
+
+def hierarchies_of(keys: Sequence[str], hierarchies: Mapping[str, Any]) -> dict[str, Hierarchy]:
+    """Return all given hierarchies, which are read from their files if they are paths; the key attributes must be distinct."""
     if not keys:
         raise ArgumentError.no_key("attributes")
     if len(set(keys)) < len(keys):
         raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
-    by_attribute = {
+    return {
         name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
-        for name, hierarchy in by_name.items()
+        for name, hierarchy in hierarchies.items()
     }
-    return keys, by_attribute
-
-
-def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the sensitive attributes that the models name."""
-    if not models:
-        raise ArgumentError("no model is required; name one, such as KAnonymity(5).")
-    require_thresholds(models)
-    parts = [part for model in models if model.sensitive is not None for part in model.sensitive.split(" + ")]
-    sensitive = tuple(dict.fromkeys(parts))
-    for name in sensitive:
-        if name in keys:
-            raise ArgumentError.key_is_sensitive(name)
-    return sensitive
-
-
-def require_thresholds(models: Sequence[Model]) -> None:
-    """Refuse a model without a threshold: it would only measure, and require nothing of the release."""
-    for model in models:
-        if getattr(model, "requirement", "") is None:  # anything that is not a model is refused elsewhere
-            raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
 
 
 def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Sequence[str]) -> None:
@@ -84,20 +60,20 @@ def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Se
         raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
 
 
-def require_person_apart(person: str | None, identifiers: Sequence[str]) -> None:
+def require_person_apart(person: str, identifiers: Sequence[str]) -> None:
     """Refuse the column of persons among the identifiers: it is needed until the release is made, and left out then."""
-    if person is not None and person in identifiers:
+    if person in identifiers:
         raise ArgumentError(f"column {shown(person)} is named as identifier and as person, which is also left out; name it once.")
 
 
 def records_of(
-    data: Data, keys: Sequence[str], sensitive: Sequence[str], identifiers: Sequence[str], nulls: str
+    records: Microdata, keys: Sequence[str], sensitive: Sequence[str], identifiers: Sequence[str], nulls: str
 ) -> tuple[Microdata, NDArray[np.int64]]:
     """Return the records to protect, without identifiers, and their rows in the data."""
-    records = open_microdata(data)
     require_columns([*keys, *sensitive, *identifiers], records.names)
     require_apart(identifiers, keys, sensitive)
-    records = records.without(identifiers)
+    if identifiers:
+        records = records.without(identifiers)
     rows = np.arange(records.records)
     if nulls == "category":
         return records, rows

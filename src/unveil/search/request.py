@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -25,19 +25,20 @@ from unveil.models.base import Measured, Model, Place
 from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
 from unveil.models.population import Population
-from unveil.models.required import completed, measured_models
+from unveil.models.required import completed, measured_models, sensitive_groups, sensitive_of
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose_each
 from unveil.randomness import Chance
 from unveil.results.numbers import number
-from unveil.search.checks import hierarchies_of, keys_of, records_of, require_person_apart, sensitive_of
+from unveil.search.checks import given_hierarchies, hierarchies_of, keys_of, records_of, require_person_apart
+from unveil.search.lattice.objectives import Candidate, targets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes, records_by_value
 from unveil.search.nesting import Nested, nested_places
 from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
-from unveil.sources.microdata import Microdata, standing_of
+from unveil.sources.microdata import Microdata, open_microdata
 from unveil.study import CodedColumns, Stated, require_values, stated
 
 if TYPE_CHECKING:
@@ -47,14 +48,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Hierarchies",
-    "OtherColumns",
     "Request",
+    "Wanted",
     "finer_request",
     "not_met",
-    "person_of",
     "request_of",
     "require_persons",
     "unfit_for_finer",
+    "wanted_of",
 ]
 
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
@@ -63,11 +64,26 @@ _PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class OtherColumns:
-    """Columns that are neither key nor sensitive: those that name people, which are left out, and those counted as well."""
+class Wanted:
+    """What a call asks of a release.
 
-    identifiers: Names = ()
-    further: Sequence[str] = ()
+    Attributes
+    ----------
+    keys, sensitive
+        The key attributes, and the sensitive ones that the models name.
+    hierarchies
+        The hierarchies given, by attribute.
+    models
+        The models to meet.
+    said
+        How values are read, and what is said about the other columns.
+    """
+
+    keys: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    hierarchies: Mapping[str, Hierarchy]
+    models: Sequence[Model]
+    said: Stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +113,10 @@ class Request:
     person
         The column that says whose record it is; if a size is required of classes, it is among the sensitive attributes, because
         persons are counted like sensitive values.
+    sensitive_groups
+        The sensitive attributes that the models name, alone or several jointly.
+    sensitive
+        The sensitive attributes, without the column of persons, which is counted like one of them.
     """
 
     keys: tuple[str, ...]
@@ -111,11 +131,12 @@ class Request:
     population: Counts | None = None
     further: tuple[str, ...] = ()
     person: str | None = None
+    sensitive_groups: tuple[tuple[str, ...], ...] = ()
+    sensitive: tuple[str, ...] = field(init=False)
 
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """The sensitive attributes that the models name, without the column of persons, which is counted like one of them."""
-        return tuple(name for name in self.counted if name != self.person)
+    def __post_init__(self) -> None:
+        """Tell the sensitive attributes from the column of persons."""
+        object.__setattr__(self, "sensitive", tuple(name for name in self.counted if name != self.person))
 
     @property
     def records(self) -> Microdata:
@@ -179,11 +200,6 @@ class Request:
         ties = chance.draws("ties", {"key": self.keys, "sensitive": self.counted}, fingerprint).random(len(self.of_row))
         return np.lexsort((ties, self.of_row))
 
-    def sensitive_groups(self) -> list[tuple[str, ...]]:
-        """Return the sensitive attributes that models name, alone or several jointly."""
-        named = [model.sensitive for model in self.models.values() if model.sensitive is not None]
-        return [(name,) if name in self.counted else tuple(name.split(" + ")) for name in dict.fromkeys(named)]
-
     def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
         """Return the figures of the models for a count table over key and sensitive attributes, and its population."""
         classes = self._classes(counts)
@@ -206,63 +222,73 @@ class Request:
             raise problem
 
 
-def stated_of(data: Data, attributes: Names | Hierarchies, models: Sequence[Model], **said: Any) -> Stated:
-    """Return what the call says about the key and sensitive attributes, completed by the study or project that the data is."""
+def wanted_of(data: Data, attributes: Names | Hierarchies, models: Sequence[Model], **said: Any) -> Wanted:
+    """Return what a call asks of a release, completed by the study or project that the data is."""
     keys = keys_of(attributes)
-    if isinstance(attributes, Mapping):
-        said["hierarchies"] = {**(said.get("hierarchies") or {}), **attributes}
-    columns = [*keys, *sensitive_of(models, keys)]
-    require_values(data, columns)
-    return stated(data, columns, **said)
+    said["hierarchies"] = given_hierarchies(attributes, said.get("hierarchies"))
+    sensitive = sensitive_of(models, keys)
+    require_values(data, [*keys, *sensitive])
+    values = stated(data, [*keys, *sensitive], **said)
+    return Wanted(keys, sensitive, hierarchies_of(keys, values.hierarchies), models, values)
 
 
 def request_of(
-    data: Data | BatchedRecords,
-    attributes: Names | Hierarchies,
-    models: Sequence[Model],
-    said: Stated | None = None,
-    others: OtherColumns | None = None,
+    wanted: Wanted,
+    table: Microdata | BatchedRecords | None = None,
+    identifiers: Names = (),
+    objective: str | Callable[[Candidate], float] = "loss",
 ) -> Request:
     """Read or count a table, and check what is required of it; records that stream are counted where they are.
 
     If a study identifies persons, the size that is required of a class is a number of persons as well.
+
+    Parameters
+    ----------
+    wanted
+        What the call asks for.
+    table
+        The records, if they are opened already.
+    identifiers
+        The columns that name people: they are left out.
+    objective
+        What is to be minimised: columns that it predicts are counted as well.
     """
-    said = said or Stated()
-    keys, by_attribute = hierarchies_of(attributes, said.hierarchies)
-    beside = others or OtherColumns()
-    person, gone = person_of(data), names_of(beside.identifiers)
-    require_person_apart(person, gone)
-    models = in_persons(models, person)
-    sensitive = sensitive_of(models, keys)
-    also = tuple(name for name in beside.further if name not in sensitive)
-    table: Microdata | BatchedRecords
-    if isinstance(data, BatchedRecords):
-        table, rows = data.without(gone), _NO_ROWS
-        counted, coded = tallied(data.frame, [*keys, *sensitive, *also], nulls=said.nulls), None
+    said, keys, gone = wanted.said, wanted.keys, names_of(identifiers)
+    person, models, sensitive = said.standing.person, wanted.models, wanted.sensitive
+    if person is not None:
+        require_person_apart(person, gone)
+        models = in_persons(models, person)
+        sensitive = sensitive_of(models, keys)
+    also = tuple(name for name in targets_of(objective) if name and name not in (*keys, *sensitive))
+    columns = [*keys, *sensitive, *also]
+    if isinstance(table, BatchedRecords):
+        table, rows, coded = table.without(gone), _NO_ROWS, None
+        cells = count_table(tallied(table.frame, columns, nulls=said.nulls))
     else:
-        table, rows = records_of(data, keys, (*sensitive, *also), gone, said.nulls)
-        counted = coded = coded_table(table.place, Tally(table.frame), [*keys, *sensitive, *also], "category", None)
-    cells, whole = count_table(counted), None
+        table, rows = records_of(table or open_microdata(said.data, said.standing), keys, (*sensitive, *also), gone, said.nulls)
+        coded = coded_table(table.place, Tally(table.frame), columns, "category", None)
+        cells = count_table(coded)
+    whole = None
     if said.population is not None:
         whole, cells = _within(said.population, keys, cells)
-    orders = {name: tuple(order) for name, order in said.orders.items()}
-    scales = {name: Scale(name, orders.get(name), by_attribute.get(name)) for name in sensitive}
-    required = completed(models, scales)
-    lacking = [model.name for model in required.values() if model.needs_population and whole is None]
-    if lacking:
-        raise ArgumentError(f"{lacking[0]} compares the table with its population; give the population's table.")
-    require_persons(cells, person)
-    return Request(keys, sensitive, by_attribute, table, rows, coded, cells, required, gone, whole, also, person)
+    scales = {name: Scale(name, _order(said, name), wanted.hierarchies.get(name)) for name in sensitive}
+    required = completed(models, scales, alone=whole is None)
+    groups = sensitive_groups(models, sensitive)
+    if person is not None:
+        require_persons(cells, person)
+    return Request(
+        keys, sensitive, wanted.hierarchies, table, rows, coded, cells, required, gone, whole, also, person, groups
+    )  # fmt: skip
 
 
-def person_of(data: Data | BatchedRecords) -> str | None:
-    """Return the column that says whose record it is, if a study or records in hand name one."""
-    return None if isinstance(data, BatchedRecords) else standing_of(data).person
+def _order(said: Stated, name: str) -> tuple[Any, ...] | None:
+    """Return the order of an attribute's values, if one is given."""
+    return tuple(said.orders[name]) if name in said.orders else None
 
 
-def require_persons(cells: Counts, person: str | None) -> None:
+def require_persons(cells: Counts, person: str) -> None:
     """Refuse records without a person in a count table that identifies persons."""
-    if person is None or person not in cells.names:
+    if person not in cells.names:
         return
     at = cells.names.index(person)
     values = cells.columns[at].values
@@ -279,14 +305,12 @@ def unfit_for_finer(model: Model) -> str | None:
     return None
 
 
-def finer_request(
-    data: Data, attributes: Names | Hierarchies, models: Sequence[Model], said: Stated, identifiers: Names = ()
-) -> Request:
+def finer_request(wanted: Wanted, identifiers: Names = ()) -> Request:
     """Read a table for a recoding without a lattice; its models must be about classes, and be met by a single class."""
-    for model in models:
+    for model in wanted.models:
         if (reason := unfit_for_finer(model)) is not None:
             raise ArgumentError(reason)
-    request = request_of(data, attributes, models, said, OtherColumns(identifiers))
+    request = request_of(wanted, None, identifiers)
     request.require_reachable()
     return request
 

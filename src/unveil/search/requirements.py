@@ -21,7 +21,7 @@ is concluded about the nodes below one that fails.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
+from unveil.models.required import Requirements
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.closeness_kernel import closeness_check_of
@@ -41,12 +42,9 @@ from unveil.search.lattice.space import Node, SensitiveColumn, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.models.population import DeltaPresence
-    from unveil.models.profitability import Profitable
-    from unveil.models.uniqueness import SizesModel
     from unveil.search.request import Request
 
-__all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "Requirements"]
+__all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements"]
 
 _SMALL_DOMAIN, _DENSE = 1 << 16, 4
 """Pairs of a part and a value are counted in a table over all of them up to this many, or this many times the units."""
@@ -69,41 +67,6 @@ class NodeVerdict:
     violating: NDArray[np.bool_]
     lasting: float
     fails: bool = False
-
-
-class Requirements:
-    """Models to meet, sorted by what they look at.
-
-    Attributes
-    ----------
-    size, people
-        How many records a class must hold, in the table and in the population.
-    presence
-        Bounds on the chance that someone of a class is in the table.
-    average
-        The highest average risk.
-    of_classes, of_sizes
-        The models that depend on a figure of every class, and those that depend on the sizes of all classes.
-    paying
-        The models that depend on what every class pays its publisher.
-    closed
-        Whether classes that meet all of them still do when joined.
-    """
-
-    def __init__(self, models: Iterable[Model]) -> None:
-        by_kind: dict[str, list[Any]] = {}
-        self.closed, self.people = True, 0
-        for model in models:
-            by_kind.setdefault(model.judged_on, []).append(model)
-            self.closed = self.closed and model.closed
-            self.people = max(self.people, model.least_people or 0)
-        self.size: int = max([0, *(model.least_size or 0 for model in by_kind.get("size", ()))])
-        averages = [model.threshold for model in by_kind.get("average", ()) if model.threshold is not None]
-        self.average: float = min([1.0, *averages])
-        self.presence: Sequence[DeltaPresence] = by_kind.get("presence", [])
-        self.of_classes: Sequence[Model] = by_kind.get("class", [])
-        self.of_sizes: Sequence[SizesModel] = by_kind.get("sizes", [])
-        self.paying: Sequence[Profitable] = by_kind.get("payoff", [])
 
 
 class NodeRequirements(Requirements):
@@ -265,7 +228,7 @@ class PartRequirements(Requirements):
 
     def __init__(self, request: Request, of_unit: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         super().__init__(request.models.values())
-        known = [SensitiveColumn.of(request.cells, names) for names in request.sensitive_groups()]
+        known = [SensitiveColumn.of(request.cells, names) for names in request.sensitive_groups]
         self._sensitive: Mapping[str, tuple[SensitiveColumn, NDArray[np.int64]]] = {
             one.name: (one, one.of_cell[of_unit]) for one in known
         }

@@ -18,7 +18,7 @@ from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataEr
 from unveil.output import atomic_write
 from unveil.project import Project
 from unveil.run import watched
-from unveil.sources.base import Data, Source, source_of
+from unveil.sources.base import Data, Source
 from unveil.sources.coding import as_counted, encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Microdata", "RecordsSource", "complete", "open_microdata", "require_text", "standing_of", "without_lists_of_names"]
+__all__ = [
+    "Microdata",
+    "RecordsSource",
+    "complete",
+    "open_microdata",
+    "require_text",
+    "standing_among",
+    "standing_of",
+    "without_lists_of_names",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,8 +202,11 @@ def require_text(frame: pl.DataFrame) -> None:
             raise UnsupportedDataError.no_text(name, dtype.base_type())
 
 
-def open_microdata(data: Data) -> Microdata:
-    """Read whole records from a path, a built-in data set, an opened source or a data frame."""
+def open_microdata(data: Data, standing: Standing | None = None) -> Microdata:
+    """Read whole records from a path, a built-in data set, an opened source or a data frame.
+
+    What is said about the columns that no mechanism treats is in the data, unless it is known already.
+    """
     if isinstance(data, Microdata):
         return data
     opened = open_source(data)
@@ -203,7 +215,9 @@ def open_microdata(data: Data) -> Microdata:
     frame = _as_counted(opened.collect(opened.names))
     if not frame.height:
         raise EmptyDataError(f"{opened.place} holds no records.")
-    return Microdata(opened.place, frame, _returner(data), standing_of(data, opened.names))
+    return Microdata(
+        opened.place, frame, _returner(opened), standing_among(standing_of(data) if standing is None else standing, opened.names)
+    )
 
 
 def _as_counted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -213,16 +227,16 @@ def _as_counted(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({name: as_counted(frame.get_column(name)) for name in frame.columns})
 
 
-def standing_of(data: Data, columns: Sequence[str] | None = None) -> Standing:
-    """Return what a study or project says about the columns to which no mechanism applies; other data says nothing.
-
-    If the columns of the data are named, those that must be among them are required.
-    """
+def standing_of(data: Data) -> Standing:
+    """Return what a study or project says about the columns to which no mechanism applies; other data says nothing."""
     declared = getattr(Project.read(data) if is_project(data) else data, "standing", None)
-    standing = declared if isinstance(declared, Standing) else Standing()
-    if columns is not None:
-        single = () if standing.person is None else (standing.person,)
-        require_columns([*sorted(standing.named), *single, *standing.keep], columns)
+    return declared if isinstance(declared, Standing) else Standing()
+
+
+def standing_among(standing: Standing, columns: Sequence[str]) -> Standing:
+    """Return what is said about some columns; those that must be in the data are required."""
+    single = () if standing.person is None else (standing.person,)
+    require_columns([*sorted(standing.named), *single, *standing.keep], columns)
     return standing
 
 
@@ -230,12 +244,11 @@ def _series(name: str, values: Any) -> pl.Series:
     return values.alias(name) if isinstance(values, pl.Series) else pl.Series(name, values, nan_to_null=True)
 
 
-def _returner(data: Data) -> Callable[[pl.DataFrame], Any]:
+def _returner(opened: Source) -> Callable[[pl.DataFrame], Any]:
     """Return a function that gives a Polars frame back in the caller's library."""
-    opened = None if isinstance(data, Source) else source_of(data)
-    frame: Any = opened.frame if isinstance(opened, FrameSource) else nw.from_native(data, pass_through=True)
-    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+    if not isinstance(opened, FrameSource):
         return lambda out: out
+    frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = opened.frame
     library: nw.Implementation = frame.implementation
     if library.is_pandas():
         return _to_pandas

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unveil.attributes import Nulls, checked_nulls
+from unveil.attributes import Nulls, Standing, checked_nulls
 from unveil.errors import ArgumentError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
@@ -30,6 +30,10 @@ class Stated:
         The table that the data was drawn from, if there is one.
     nulls
         The null policy; a null that matches anything is a value here.
+    data
+        The data itself: the source of a study, anything else as it was given.
+    standing
+        What is said about the columns that a call does not treat.
     """
 
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
@@ -37,6 +41,8 @@ class Stated:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     population: Data | None = None
     nulls: Nulls = "category"
+    data: Any = None
+    standing: Standing = field(default_factory=Standing)
 
 
 def study_of(data: Any) -> Study | None:
@@ -102,7 +108,9 @@ def stated(
     own_partitions = {name: Partition.of(spec, column=name) for name, spec in (partitions or {}).items()}
     study = study_of(data)
     if study is None:
-        return Stated(own_hierarchies, own_orders, own_partitions, population, checked_nulls(nulls or "category"))
+        standing = getattr(data, "standing", None)
+        said = standing if isinstance(standing, Standing) else Standing()
+        return Stated(own_hierarchies, own_orders, own_partitions, population, checked_nulls(nulls or "category"), data, said)
     known = {name: one for name in columns if name not in own_hierarchies and (one := study.hierarchy(name)) is not None}
     ordered = {name: study.orders[name] for name in columns if name in study.orders and name not in (*known, *own_hierarchies)}
     blocks = study.blocks(columns) if partitions is None else {}
@@ -113,4 +121,6 @@ def stated(
         blocks | own_partitions,
         None if population is None else open_beside(population, study.project),
         checked_nulls(nulls or study.policy),
+        study.source if isinstance(data, Study) else data,
+        study.standing,
     )

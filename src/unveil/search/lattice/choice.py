@@ -64,7 +64,7 @@ class Lattice:
         """Lay out the lattice of a request; the other arguments are those of `anonymize`."""
         attributes = request.key_attributes(levels)
         predicted = [(target,) for target in targets_of(objective) if target and target not in request.keys]
-        groups = dict.fromkeys([*request.sensitive_groups(), *predicted])
+        groups = dict.fromkeys([*request.sensitive_groups, *predicted])
         space = Space(request.cells, attributes, list(groups), request.population)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)

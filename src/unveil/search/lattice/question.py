@@ -67,7 +67,7 @@ def question_of(
     if strange := [model.name for model in models if model.needs_population]:
         raise ArgumentError(f"{strange[0]} compares the table with its population, which a front does not know; use anonymize.")
     counts, known = request.cells, request.key_attributes(levels)
-    space = Space(counts, known, request.sensitive_groups())
+    space = Space(counts, known, request.sensitive_groups)
     limit = limit_of(suppression, space.records) * bool(models)  # without a model there is nothing to suppress for
     loss = objective_of("loss", known, space.records)
     if not isinstance(loss, Separable):

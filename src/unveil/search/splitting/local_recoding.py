@@ -24,7 +24,7 @@ from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
-from unveil.search.request import Hierarchies, Request, finer_request, stated_of
+from unveil.search.request import Hierarchies, Request, finer_request, wanted_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import Axis, HierarchyAxis, axis_of, recoded_by_parts
 from unveil.search.splitting.gathering import gathered_parts
@@ -121,8 +121,8 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     ['[21, 24]', '[21, 24]', '[35, 38]', '[35, 38]']
     """
     chance = chance_of(seed, key_file)
-    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
-    request = finer_request(data, attributes, models, said, identifiers)
+    wanted = wanted_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
+    request, said = finer_request(wanted, identifiers), wanted.said
     began = time.perf_counter()
     rows = request.sorted_rows(chance)
     axes = [axis_of(request, name, said.orders) for name in request.keys]

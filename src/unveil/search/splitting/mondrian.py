@@ -14,7 +14,7 @@ from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
-from unveil.search.request import Hierarchies, finer_request, stated_of
+from unveil.search.request import Hierarchies, finer_request, wanted_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of, recoded_by_parts
 from unveil.search.splitting.labelling import Recoding, released
@@ -110,8 +110,8 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     [('[21, 24]', '*'), ('[21, 24]', '*'), ('[35, 38]', 'f'), ('[35, 38]', 'f')]
     """
     chance = chance_of(seed, key_file)
-    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
-    request = finer_request(data, attributes, models, said, identifiers)
+    wanted = wanted_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
+    request, said = finer_request(wanted, identifiers), wanted.said
     began = time.perf_counter()
     canonical = request.sorted_rows(chance)
     cells = np.arange(len(request.cells)) if strict else request.of_row[canonical]

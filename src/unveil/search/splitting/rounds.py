@@ -58,8 +58,8 @@ def round_of(
     """
     counts = request.cells.where(_mask(cells, len(request.cells)))
     own = tuple(_restricted(one, request.codes(one.name)[cells], request.cells.n[cells]) for one in known)
-    space = Space(counts, own, request.sensitive_groups())
-    whole = [SensitiveColumn.of(request.cells, names) for names in request.sensitive_groups()]
+    space = Space(counts, own, request.sensitive_groups)
+    whole = [SensitiveColumn.of(request.cells, names) for names in request.sensitive_groups]
     requirements = _RequirementsOfPart(
         space, list(request.models.values()), limit, {sensitive.name: sensitive for sensitive in whole}
     )

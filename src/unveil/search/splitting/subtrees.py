@@ -24,7 +24,7 @@ from unveil.releases import Release
 from unveil.run import active_run
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
-from unveil.search.request import Hierarchies, Request, finer_request, stated_of
+from unveil.search.request import Hierarchies, Request, finer_request, wanted_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.splitting.rounds import round_of
@@ -115,8 +115,8 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     ['20s', '20s', '35', '35']
     """
     chance = chance_of(seed, key_file)
-    said = stated_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
-    request = finer_request(data, attributes, models, said, identifiers)
+    wanted = wanted_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
+    request, said = finer_request(wanted, identifiers), wanted.said
     began = time.perf_counter()
     known = request.key_attributes()
     cuts = subtree_cuts(request, known, limit_of(suppression, len(request.rows)), SearchBudget(time_limit))

@@ -28,7 +28,7 @@ from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.results.numbers import counted
 from unveil.run import Progress, active_run, in_run
-from unveil.search.request import Request, finer_request, person_of, stated_of
+from unveil.search.request import Request, finer_request, wanted_of
 from unveil.search.splitting.labelling import Recoding
 from unveil.search.suppression.fewest_cells import MOST_CELLS, fewest_cells
 from unveil.search.suppression.grouped import grouped
@@ -189,13 +189,14 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     checked_word("against", against, _AGAINST)
-    if (person := person_of(data)) is not None:
+    models = [KAnonymity(checked_count("k", k, least=1))]
+    wanted = wanted_of(data, keys, models, nulls="category")
+    if (person := wanted.said.standing.person) is not None:
         raise ArgumentError(
             f"local suppression counts records, but {shown(person)} identifies persons; anonymize, mondrian and recode_locally "
             "count persons for k."
         )
-    models = [KAnonymity(checked_count("k", k, least=1))]
-    request = finer_request(data, keys, models, stated_of(data, keys, models, nulls="category"), identifiers)
+    request = finer_request(wanted, identifiers)
     followed = _followed(request, follow or {})
     price = _prices(keys, importance or {})
     began = time.perf_counter()
