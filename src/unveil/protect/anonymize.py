@@ -20,13 +20,13 @@ from unveil.protect.destination import Destination, Place
 from unveil.protect.generalised import Options, generalised_in_hand
 from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
-from unveil.releases import ColumnScreen, Release, in_hand, screen
+from unveil.releases import Release, in_hand, screen
 from unveil.run import Progress, in_run
 from unveil.search.checks import budget_of, require_apart
 from unveil.search.lattice.choice import Choice, Lattice
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.objectives import Candidate
-from unveil.search.request import Request, Wanted, request_of, wanted_of
+from unveil.search.request import Wanted, request_of, wanted_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
@@ -180,7 +180,9 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         table, options = _read(wanted.said, options, key_file)
     standing = _standing(wanted.said, table, names_of(keep), only_roles=only_roles)
     request = request_of(wanted, table, options.identifiers, objective)
-    options = replace(options, screen=_screen(request, standing, options))
+    if not standing.deferred:
+        treated = (*request.keys, *request.sensitive, *request.further, *options.pseudonyms)
+        options = replace(options, screen=screen(request.table.frame, request.table.names, treated, standing))
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     return _release(lattice.chosen(budget), to, write, options, chance)
 
@@ -190,14 +192,6 @@ def _standing(said: Stated, table: Microdata | BatchedRecords, keep: tuple[str, 
     standing = table.standing if isinstance(table, Microdata) else standing_among(said.standing, table.names)
     require_columns(keep, table.names)
     return replace(standing, keep=(*standing.keep, *keep), only_roles=standing.only_roles or only_roles)
-
-
-def _screen(request: Request, standing: Standing, options: Options) -> ColumnScreen:
-    """Decide which columns beside the key and the sensitive ones the release has."""
-    if standing.deferred:
-        return ColumnScreen()
-    treated = (*request.keys, *request.sensitive, *request.further, *options.pseudonyms)
-    return screen(request.table.frame, request.table.names, treated, standing)
 
 
 def _release(choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance) -> Release[Generalisation]:

@@ -3,7 +3,7 @@
 from unveil.releases.counting import uniform_count
 from unveil.releases.order import drawn_order, marked, repeatable_of
 from unveil.releases.protection import Protection
-from unveil.releases.record import Record, RecordMismatchError, against_key, read_record, record_place, recorded, write_recorded
+from unveil.releases.record import Record, RecordMismatchError, read_record, record_place, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.releases.release import Release, checked_place, in_hand
 from unveil.releases.screening import ColumnScreen, screen, screened
@@ -21,7 +21,6 @@ __all__ = [
     "Unwritten",
     "WrittenFile",
     "WrittenTable",
-    "against_key",
     "checked_place",
     "drawn_order",
     "in_hand",

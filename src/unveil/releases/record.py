@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil import __version__
-from unveil.errors import DataNotFoundError, UnveilError, listed, reason_of, shown
+from unveil.errors import DataNotFoundError, UnveilError, reason_of, shown
 from unveil.output import atomic_write, file_in_hand, together
 from unveil.results import jsonable
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Record",
     "RecordMismatchError",
-    "against_key",
     "inherited",
     "read_record",
     "record_place",
@@ -95,22 +94,17 @@ def recorded(
     guarantee
         What it promises, if that is not a model, such as differential privacy.
     """
+    plain = jsonable({"settings": settings, "models": models})
     return {
         "unveil": __version__,
         "made_by": made_by,
-        "settings": jsonable(settings),
+        "settings": plain["settings"],
         "records": records,
-        "models": [jsonable(model) for model in models],
+        "models": plain["models"],
         "guarantee": guarantee,
         "repeatable": repeatable,
         "columns": {name: list(columns.get(name, ())) for name in ("kept", "left_out", "vouched_for", "never_measured")},
     }
-
-
-def against_key(key: Sequence[str], *, population: bool = False) -> str:
-    """Say against whom the models of a generalised release hold."""
-    whole = "population" if population else "data"
-    return f"someone who knows {listed(key)} of a person in the {whole} and looks for the records of the release that fit"
 
 
 def record_place(release: str | os.PathLike[str]) -> Path:

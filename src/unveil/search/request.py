@@ -202,9 +202,14 @@ class Request:
 
     def measured(self, counts: Counts, population: Counts | None = None) -> dict[Place, Measured]:
         """Return the figures of the models for a count table over key and sensitive attributes, and its population."""
-        classes = self._classes(counts)
-        people = None if population is None else Population.of(counts, classes, population)
-        return measured_models(self.models, classes, people)
+        return self.measured_each([(counts, population)])[0]
+
+    def measured_each(self, tables: Sequence[tuple[Counts, Counts | None]]) -> list[dict[Place, Measured]]:
+        """Return the figures of the models for several count tables, each with its population."""
+        classes = [self._classes(counts) for counts, _ in tables]
+        pairs = zip(tables, classes, strict=True)
+        people = [None if whole is None else Population.of(counts, one, whole) for (counts, whole), one in pairs]
+        return [measured_models(self.models, one, who) for one, who in zip(classes, people, strict=True)]
 
     def _classes(self, counts: Counts) -> Equivalence:
         try:

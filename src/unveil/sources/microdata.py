@@ -94,6 +94,16 @@ class Microdata:
         """Return a column of texts: for every record the label that its code stands for."""
         return labelled(name, labels, codes)
 
+    def relabelled(
+        self, labels: Mapping[str, Sequence[str | None]], codes: Mapping[str, NDArray[Any]], without: Sequence[str] = ()
+    ) -> Microdata:
+        """Return the records with texts in some columns, the labels that their codes stand for, and without some others."""
+        require_columns(without, self.names)
+        texts = {name: labelled(name, of_code, codes[name]) for name, of_code in labels.items()}
+        kept = [name for name in self.names if name not in without]
+        data = {name: texts[name] if name in texts else self.frame.get_column(name) for name in kept}
+        return replace(self, frame=pl.DataFrame(data))
+
     def distinct(self, name: str, of: NDArray[np.bool_] | None = None) -> int:
         """Return how many values each column holds, a null being one, in all records or in some."""
         column = self.column(name) if of is None else self.column(name).filter(of)

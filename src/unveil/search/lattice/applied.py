@@ -184,10 +184,10 @@ def recoded_cells(
 
     Very many cells are recoded in pieces, each of which is much smaller afterwards.
     """
-    if len(counts) <= _CELLS:
+    if len(counts.n) <= _CELLS:
         return recoded(counts, applied(space, node, table, gone, codes))
     parts = []
-    for piece in (slice(start, start + _CELLS) for start in range(0, len(counts), _CELLS)):
+    for piece in (slice(start, start + _CELLS) for start in range(0, len(counts.n), _CELLS)):
         what = applied(space, node, table, gone, [column[piece] for column in codes])
         columns, coded = _as_recoded(replace(counts, codes=tuple(column[piece] for column in counts.codes)), what)
         of_cell, cells = group(coded, [len(column.values) for column in columns])

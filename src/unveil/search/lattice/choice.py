@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.counts import Counts
+    from unveil.sources.microdata import Microdata
 
 __all__ = ["Choice", "Lattice"]
 
@@ -106,18 +107,19 @@ class Lattice:
         """Say which model fails even at the highest levels, in one class or as few as they allow, with nothing suppressed."""
         classes = self.space.classes(self.space.top).copy()
         nothing = np.zeros(len(classes), dtype=bool)
-        return not_met(self.measured(self.space.top, classes, nothing), "with every key attribute at its highest level")
+        figures = self.request.measured(*self.released(self.space.top, classes, nothing))
+        paid = self.paid(self.space.top, classes, nothing)
+        return not_met({**figures, **paid}, "with every key attribute at its highest level")
 
-    def measured(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
-        """Return the figures of the models for the release at a node with some of its classes suppressed."""
-        request, nothing = self.request, np.zeros(len(classes), dtype=bool)
-        counts = recoded_cells(self.space, node, classes, gone, request.cells, self._codes(request.cells))
-        whole = request.population
+    def released(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> tuple[Counts, Counts | None]:
+        """Return the count table of the release at a node with some of its classes suppressed, and that of its population."""
+        cells, whole = self.request.cells, self.request.population
+        counts = recoded_cells(self.space, node, classes, gone, cells, self._codes(cells))
         if whole is not None:
-            whole = recoded_cells(self.space, node, classes, nothing, whole, self._codes(whole))
-        return {**request.measured(counts, whole), **self._paid(node, classes, gone)}
+            whole = recoded_cells(self.space, node, classes, np.zeros_like(gone), whole, self._codes(whole))
+        return counts, whole
 
-    def _paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
+    def paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
         """Return what a record of the worst class kept pays its publisher, given what records lose at this node."""
         payoffs: dict[Place, Measured] = {}
         kept = ~gone & (classes.n > 0)
@@ -176,10 +178,15 @@ class Choice:
         pairs = zip(self.request.keys, self.levels, strict=True)
         return [name for name, level in pairs if level > 0 or self.gone.any()]
 
-    def before(self) -> dict[Place, Measured]:
-        """Return the figures of the models for the data."""
-        return self.request.measured(self.request.cells, self.request.population)
+    def recoded(self, without: Sequence[str]) -> Microdata:
+        """Return the records in hand as the node recodes them, without some columns; one that stays as it is keeps its type."""
+        what = self.applied(self.request.record_codes())
+        labels = {name: what.labels[name] for name in self.changed()}
+        return self.request.records.relabelled(labels, what.codes, without)
 
-    def after(self) -> dict[Place, Measured]:
-        """Return the figures of the models for the release."""
-        return self.lattice.measured(self.node, self.classes, self.gone)
+    def judged(self) -> tuple[dict[Place, Measured], dict[Place, Measured]]:
+        """Return the figures of the models for the release, and for the data."""
+        request, lattice = self.request, self.lattice
+        released = lattice.released(self.node, self.classes, self.gone)
+        after, before = request.measured_each([released, (request.cells, request.population)])
+        return {**after, **lattice.paid(self.node, self.classes, self.gone)}, before

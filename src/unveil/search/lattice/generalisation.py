@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from unveil.attributes import in_line
+from unveil.errors import listed
 from unveil.models.base import Measured, Place
 from unveil.models.required import published
-from unveil.releases import Protection, Release, against_key
+from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View, jsonable
 from unveil.results.numbers import counted, number
+from unveil.search.lattice.choice import Choice
 
-__all__ = ["Generalisation", "Searched", "on_suppressed"]
+__all__ = ["Generalisation", "Searched", "generalisation_of", "notes_on", "on_suppressed", "stated_settings"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,4 +160,85 @@ def _against(model: str, settings: Mapping[str, Any], *, population: bool) -> st
     """Say against whom a model holds; if nulls match anything, records are matched within the release alone."""
     if model == "k_anonymity" and settings.get("nulls") == "wildcard":
         return "someone who has the release alone, and takes a null for any value"
-    return against_key(settings["key"], population=population)
+    whole = "population" if population else "data"
+    known = listed(settings["key"])
+    return f"someone who knows {known} of a person in the {whole} and looks for the records of the release that fit"
+
+
+def generalisation_of(choice: Choice, lost: Mapping[str, int | None]) -> Generalisation:
+    """Return what the search that made a choice reports, and which attributes are lost by it."""
+    best, space = choice.best, choice.lattice.space
+    after, before = choice.judged()
+    return Generalisation(
+        transformation=space.transformation(choice.node),
+        heights={one.name: one.levels.height for one in space.attributes},
+        score=best.score,
+        objective=choice.lattice.objective.name,
+        optimal=best.optimal,
+        bound=best.bound,
+        suppressed=best.suppressed,
+        lattice=best.lattice,
+        evaluated=best.evaluated,
+        models=after,
+        before=before,
+        seconds=choice.seconds,
+        lost=lost,
+    )
+
+
+def stated_settings(choice: Choice, models: Mapping[Place, Measured]) -> dict[str, Any]:
+    """Return what was required of a generalisation, as its release reports it."""
+    request = choice.request
+    return {
+        "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in models.items()],
+        "key": list(request.keys),
+        "sensitive": list(request.sensitive),
+        "hierarchies": {name: "proposed" if name in request.proposed else "given" for name in request.keys},
+        "objective": choice.lattice.objective.name,
+    }
+
+
+def notes_on(choice: Choice, made: Generalisation, *, limited: bool, pseudonymised: str = "") -> list[str]:
+    """Return what a user should know about a generalisation.
+
+    Parameters
+    ----------
+    choice, made
+        The choice, and what its search reports.
+    limited
+        Whether the search had a limit of time or of generalisations.
+    pseudonymised
+        The notes on columns that got pseudonyms.
+    """
+    notes, best, request, space = [], choice.best, choice.request, choice.lattice.space
+    if request.proposed:
+        notes.append(f"Hierarchies were proposed from the values of {listed([*request.proposed])}; write your own for meaning.")
+    if pseudonymised:
+        notes.append(pseudonymised)
+    if best.node == space.top and all(one.highest == one.levels.height for one in space.attributes):
+        notes.append("Every key attribute is fully generalised: all records are one class (measure it with suppressed='class').")
+    if not best.optimal:
+        why = "The search stopped at its limit" if limited else "The lattice is too large to be searched to the end"
+        known = math.isfinite(best.bound)  # nothing is known about a user's own objective before it is called
+        notes.append(f"{why}; the best generalisation may cost {f'as little as {number(best.bound)}' if known else 'less'}.")
+    return [*notes, *_on_lost(made.lost, made.suppressed), *on_suppressed(made.suppressed, made.models)]
+
+
+def _on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
+    """Say that attributes are gone, and what would keep some of them."""
+    if not lost:
+        return []
+    who = "every record that is not suppressed has" if suppressed else "every record has"
+    one = len(lost) == 1
+    sentence = f"{_and([*lost])} {'is' if one else 'are'} gone: {who} the same value{'' if one else ' of each'}."
+    if None in lost.values():
+        return [f"{sentence} Mondrian, which splits the table where it can, may keep more."]
+    more = [f"{counted(groups, 'group')} of {name}" for name, groups in lost.items() if groups is not None and groups > 1]
+    if more:
+        return [f"{sentence} Under the same models, Mondrian would keep {_and(more)}."]
+    return [f"{sentence} Mondrian would keep no more of {'it' if one else 'them'}: ask for less, or name fewer key attributes."]
+
+
+def _and(words: Sequence[str]) -> str:
+    """Join words by commas, the last one by "and"."""
+    return words[0] if len(words) == 1 else f"{listed(words[:-1])} and {words[-1]}"

@@ -252,7 +252,7 @@ def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any
 def _over(counts: Counts, names: Sequence[str], *, wanted: bool) -> tuple[Counts, NDArray[np.int64]]:
     """Return the cells over some columns and, if it is wanted, which of them each cell of a count table belongs to."""
     if tuple(names) == counts.names:
-        return counts, np.arange(len(counts) if wanted else 0)
+        return counts, np.arange(len(counts.n) if wanted else 0)
     classes = counts.classes(names)
     return Counts(classes.columns, classes.codes, classes.n), classes.of_cell
 
