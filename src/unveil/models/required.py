@@ -128,6 +128,8 @@ class Requirements:
         The models that depend on what every class pays its publisher.
     closed
         Whether classes that meet all of them still do when joined.
+    only_small
+        Whether size is all that is required.
     """
 
     def __init__(self, models: Iterable[Model]) -> None:
@@ -144,3 +146,4 @@ class Requirements:
         self.of_classes: Sequence[Model] = by_kind.get("class", [])
         self.of_sizes: Sequence[SizesModel] = by_kind.get("sizes", [])
         self.paying: Sequence[Profitable] = by_kind.get("payoff", [])
+        self.only_small = not (self.presence or self.of_classes or self.of_sizes or self.paying or self.average < 1.0)

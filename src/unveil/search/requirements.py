@@ -105,11 +105,6 @@ class NodeRequirements(Requirements):
         return small & (table.n > 0)
 
     @cached_property
-    def only_small(self) -> bool:
-        """Whether size is all that is required."""
-        return not (self.presence or self.of_classes or self.of_sizes or self.paying or self.average < 1.0)
-
-    @cached_property
     def least(self) -> int | None:
         """The smallest size of a class, if that is all that is required."""
         return self.size if self.only_small and not self.people else None

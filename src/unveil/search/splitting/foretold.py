@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +37,7 @@ def lost_attributes(choice: Choice) -> dict[str, int | None]:
     gone = [name for name in request.keys if name in alike and len(request.values(name)) > 1]
     if not gone or request.cells.n.sum() > _FEW:
         return dict.fromkeys(gone)
-    labels = _labels_by_mondrian(request)
-    return {name: labels[name] for name in gone}
+    return _labels_by_mondrian(request, gone)
 
 
 def _alike(codes: NDArray[Any]) -> bool:
@@ -45,24 +45,30 @@ def _alike(codes: NDArray[Any]) -> bool:
     return bool(len(codes) and (codes == codes[0]).all())
 
 
-def _labels_by_mondrian(request: Request) -> dict[str, int]:
-    """Return how many labels strict Mondrian would leave of each key attribute; one if it cannot meet the models.
+def _labels_by_mondrian(request: Request, names: Sequence[str]) -> dict[str, int | None]:
+    """Return how many labels strict Mondrian would leave of some key attributes; one if it cannot meet the models.
 
     The records of a cell stay together where it is strict, so the cells and their counts are all that it needs.
     """
-    nothing = dict.fromkeys(request.keys, 1)
+    nothing: dict[str, int | None] = dict.fromkeys(names, 1)
     if any(unfit_for_finer(model) for model in request.models.values()):
         return nothing
     cells, n = np.arange(len(request.cells)), request.cells.n
     axes = [axis_of(request, name, None) for name in request.keys]
-    parts, extents = split_parts([axis.dimension(cells) for axis in axes], n, PartRequirements(request, cells, n))
+    requirements = PartRequirements(request, cells, n)
+    parts, extents = split_parts([axis.dimension(cells) for axis in axes], n, requirements)
+    part_of, only_size = parts.of_unit(), requirements.only_small
     columns, codes = list(request.cells.columns), list(request.cells.codes)
-    by_attribute = {}
+    by_attribute: dict[str, int | None] = {}
     for at, (name, axis) in enumerate(zip(request.keys, axes, strict=True)):
-        rule = axis.rule(extents, at, parts.of_unit(), cells)
+        if only_size and name not in names:
+            continue
+        rule = axis.rule(extents, at, part_of, cells)
         labels, place = merged_labels(rule.labels)
         column = request.cells.names.index(name)
         columns[column], codes[column] = Column(name, labels), place[rule.codes]
         by_attribute[name] = int(np.count_nonzero(np.bincount(codes[column])))
+    if only_size:  # no part is smaller than all records together, and labels that are equal only join parts
+        return {name: by_attribute[name] for name in names} if n.sum() >= requirements.smallest else nothing
     after = request.measured(request.cells.regrouped(columns, codes))
-    return nothing if any(one.met is False for one in after.values()) else by_attribute
+    return nothing if any(one.met is False for one in after.values()) else {name: by_attribute[name] for name in names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,7 +129,7 @@ class Labelling:
         return (total - least) / (records - least) if self.leaves > 1 else 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Recoded:
     """What all records become: a rule for each key attribute, which records are suppressed, and notes."""
 
@@ -136,10 +137,15 @@ class Recoded:
     suppressed: NDArray[np.bool_]
     details: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def losses(self) -> dict[str, float]:
+        """The loss of each attribute."""
+        return {name: rule.loss(self.suppressed) for name, rule in self.rules.items()}
+
+    @cached_property
     def score(self) -> float:
         """The mean of the attributes' losses."""
-        return float(np.mean([rule.loss(self.suppressed) for rule in self.rules.values()]))
+        return float(np.mean([*self.losses.values()]))
 
 
 def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int64]) -> Labelling:
@@ -201,7 +207,7 @@ def released(
     proposals = f"Hierarchies were proposed from the values of {listed(proposed)}; write your own for meaning."
     recoding = Recoding(
         method=method,
-        transformation={name: _summary(rule, best.suppressed) for name, rule in best.rules.items()},
+        transformation={name: _summary(rule, best.suppressed, best.losses[name]) for name, rule in best.rules.items()},
         score=best.score,
         classes=len(counts.over(request.keys)),
         suppressed=int(best.suppressed.sum()),
@@ -246,11 +252,12 @@ def _column(records: Microdata, name: str, rule: Labelling, suppressed: NDArray[
     return records.labelled(name, [*rule.labels, SUPPRESSED], np.where(suppressed, len(rule.labels), rule.codes))
 
 
-def _summary(rule: Labelling, suppressed: NDArray[np.bool_]) -> dict[str, Any]:
-    used = {rule.labels[code] for code in np.unique(rule.codes[~suppressed]).tolist()}
-    changed = int(np.count_nonzero(suppressed | ~rule.exact[rule.codes]))
+def _summary(rule: Labelling, suppressed: NDArray[np.bool_], loss: float) -> dict[str, Any]:
+    some = bool(suppressed.any())
+    records = np.bincount(rule.codes[~suppressed] if some else rule.codes, minlength=len(rule.labels))
+    used = {rule.labels[code] for code in np.flatnonzero(records).tolist()}
     return {
-        "labels": len(used | ({SUPPRESSED} if suppressed.any() else set())),
-        "changed": changed,
-        "loss": rule.loss(suppressed),
+        "labels": len(used | ({SUPPRESSED} if some else set())),
+        "changed": len(rule.codes) - int(records[rule.exact].sum()),
+        "loss": loss,
     }

@@ -113,12 +113,13 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     wanted = wanted_of(data, attributes, models, hierarchies=hierarchies, orders=orders, nulls=nulls)
     request, said = finer_request(wanted, identifiers), wanted.said
     began = time.perf_counter()
-    canonical = request.sorted_rows(chance)
-    cells = np.arange(len(request.cells)) if strict else request.of_row[canonical]
-    n = request.cells.n if strict else np.ones(len(cells), dtype=np.int64)
+    if strict:  # the records of a cell stay together
+        cells, n, unit = np.arange(len(request.cells)), request.cells.n, request.of_row
+    else:
+        canonical = request.sorted_rows(chance)
+        cells, n, unit = request.of_row[canonical], np.ones(len(canonical), dtype=np.int64), np.argsort(canonical)
     axes = [axis_of(request, name, said.orders) for name in request.keys]
     dimensions = [axis.dimension(cells) for axis in axes]
-    unit = request.of_row if strict else np.argsort(canonical)
     requirements = PartRequirements(request, cells, n)
     partitions = [split_parts(dimensions, n, requirements, relaxed=relaxed) for relaxed in ({False, not strict})]
     partitions.append(one_part(dimensions))
