@@ -12,8 +12,8 @@ from unveil.errors import ArgumentError
 from unveil.models import KAnonymity
 from unveil.search.checks import limit_of
 from unveil.search.lattice import full_domain
-from unveil.search.lattice.node_places import lowest_first
 from unveil.search.lattice.objectives import OBJECTIVES, Candidate
+from unveil.search.lattice.space import lowest_first
 
 ZIPS = ["35510", "35510", "35520", "35812", "35812", "35730"]
 POSTAL = unveil.Hierarchy.from_levels(

@@ -1,11 +1,9 @@
 """The protected table: its records, what was done to them, their order, and the record beside it."""
 
 from unveil.releases.counting import uniform_count
-from unveil.releases.order import drawn_order, marked, repeatable_of
-from unveil.releases.protection import Protection
 from unveil.releases.record import Record, RecordMismatchError, read_record, record_place, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
-from unveil.releases.release import Release, checked_place, in_hand
+from unveil.releases.release import Protection, Release, checked_place, drawn_order, in_hand, marked, repeatable_of
 from unveil.releases.screening import ColumnScreen, screen, screened
 from unveil.releases.signature import Passphrase, Signature, sign, signature_place, signing_key, verify, write_signature
 

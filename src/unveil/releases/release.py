@@ -1,8 +1,9 @@
-"""The protected table: its records, what was done, what it meets, and what must stay private."""
+"""The protected table: its records and their order, what was done, what it meets, and what must stay private."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -14,12 +15,12 @@ from unveil import __version__
 from unveil.errors import ArgumentError, listed, shown
 from unveil.measures.unnamed import Unmeasured
 from unveil.output import check_replaceable, together
-from unveil.randomness import Repeatable
+from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable, weakest
 from unveil.releases.counting import uniform_count
-from unveil.releases.protection import Protection
-from unveil.releases.record import recorded, write_recorded
+from unveil.releases.record import inherited, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords
 from unveil.results import Result, View, jsonable
+from unveil.run import watched
 from unveil.sources import Source, open_source
 from unveil.sources.alignment import write_link
 from unveil.sources.microdata import Microdata
@@ -31,9 +32,62 @@ if TYPE_CHECKING:
 
     from unveil.partitions import Hierarchy
 
-__all__ = ["Release", "checked_place", "in_hand"]
+__all__ = ["Protection", "Release", "checked_place", "drawn_order", "in_hand", "marked", "repeatable_of"]
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx")
+
+
+class Protection(ABC):
+    """The part of a release that is particular to the way it was made.
+
+    A subclass is a frozen dataclass of figures. Its fields can be read from the release itself: ``release.score`` is
+    ``release.protection.score``.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def made_by(self) -> str | Sequence[Mapping[str, Any]]:
+        """What made the release, by name or step by step."""
+
+    @property
+    def guarantee(self) -> str | None:
+        """What the release promises, if that is not a model."""
+        return None
+
+    @abstractmethod
+    def treated(self, release: Release[Any]) -> Collection[str]:
+        """Return the columns that were protected or measured; nothing is known about the others."""
+
+    @abstractmethod
+    def account(self, release: Release[Any]) -> dict[str, Any]:
+        """Return the part of the release's JSON that is particular to this way of protecting."""
+
+    def claims(self) -> dict[str, Any]:
+        """Return the last part of the JSON: what the release claims beyond its models."""
+        return {}
+
+    @abstractmethod
+    def line(self, release: Release[Any]) -> str:
+        """Return what was done in one line."""
+
+    @abstractmethod
+    def view(self, release: Release[Any]) -> View:
+        """Return what a person should see."""
+
+    def stated(self, release: Release[Any]) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - most meet no model
+        """Return the models that the release was required to meet, as its record states them."""
+        return ()
+
+    def kept(self, records: ReleaseRecords) -> Sequence[str]:
+        """Return the columns of the data that the release still has."""
+        return records.names
+
+    def tables(self, records: ReleaseRecords) -> Mapping[str, ReleaseRecords]:
+        """Return the tables of the release by name; most releases have only one."""
+        return {"": records}
+
 
 P_co = TypeVar("P_co", bound=Protection, covariant=True)
 
@@ -221,3 +275,24 @@ def checked_place(path: str | os.PathLike[str]) -> Path:
         )
     check_replaceable(place)
     return place
+
+
+def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Return the rows of protected records in random order; with a key file, it is derived from the settings and the records."""
+    fingerprint = records.fingerprint() if chance.keyed else b""
+    random = chance.draws("row order", settings, fingerprint)
+    return watched(records.records, lambda: random.permutation(records.records))
+
+
+def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:
+    """Return who can repeat a release of the data at a place or, if the data is a release itself, the draws that made it.
+
+    Even if nothing was drawn, a seed marks the release; a key file does not.
+    """
+    own = chance.repeatable if drawn or chance.repeatable == "seed" else False
+    return weakest([own, inherited(place)])
+
+
+def marked(notes: Sequence[str], repeatable: Repeatable) -> tuple[str, ...]:
+    """Return the notes and, if everybody can repeat the draws, a warning."""
+    return (*notes, NOT_FOR_PUBLICATION) if repeatable == "seed" else tuple(notes)

@@ -20,8 +20,7 @@ from unveil.sources.microdata import Microdata
 from unveil.study import Study
 
 if TYPE_CHECKING:
-    from unveil.releases.protection import Protection
-    from unveil.releases.release import Release
+    from unveil.releases.release import Protection, Release
     from unveil.sources import Source
 
 __all__ = ["ColumnScreen", "screen", "screened"]

@@ -20,14 +20,23 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from unveil.search.lattice.class_costs import Factors, xlog2
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ATTRIBUTE_COSTS", "JOININGS", "AttributeCost", "Joining", "joined_losses", "ranked_losses", "split_joining"]
+__all__ = [
+    "ATTRIBUTE_COSTS",
+    "JOININGS",
+    "AttributeCost",
+    "Factors",
+    "Joining",
+    "joined_losses",
+    "ranked_losses",
+    "split_joining",
+    "xlog2",
+]
 
 Joining: TypeAlias = Literal["mean", "geometric", "max", "rank"]
 """How the attributes' losses become one figure: their mean; the geometric mean of 1 + L, minus 1; the largest; the largest, of
@@ -36,6 +45,25 @@ JOININGS: tuple[Joining, ...] = get_args(Joining)
 AttributeLosses: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], NDArray[np.float64]]"
 """What every attribute loses at a node, given its classes and which of them are suppressed."""
 _DIGITS = 12
+_EVEN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """How much generalisation and suppression count: both in full, or one of them less."""
+
+    generalising: float
+    suppressing: float
+
+    @classmethod
+    def of(cls, factor: float) -> Factors:
+        """Return what a factor from 0 through 0.5 to 1 means."""
+        return cls(1.0 if factor <= _EVEN else 2.0 - 2.0 * factor, 2.0 * factor if factor < _EVEN else 1.0)
+
+
+def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return n log2 n, zero if n is."""
+    return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
 def split_joining(objective: str) -> tuple[str, Joining]:

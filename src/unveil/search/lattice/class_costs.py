@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from unveil.counts.grouping import summed
+from unveil.search.lattice.attribute_costs import Factors, xlog2
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.lattice_sizes import LatticeSizes
 from unveil.search.lattice.rollup import classes_of
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CLASS_COSTS",
     "ClassCost",
-    "Factors",
     "Survey",
     "class_size",
     "class_volumes",
@@ -44,28 +43,12 @@ __all__ = [
     "key_classification",
     "surveyed_class_size",
     "surveyed_discernibility",
-    "xlog2",
 ]
 
 ClassCost: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]"
 """The figure of a node, given its classes and which of them are suppressed."""
 Survey: TypeAlias = "Callable[[LatticeSizes, int], NDArray[np.float64]]"
 """The figures of all nodes of a lattice, given the sizes of their classes and the number of records."""
-
-_EVEN = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Factors:
-    """How much generalisation and suppression count: both in full, or one of them less."""
-
-    generalising: float
-    suppressing: float
-
-    @classmethod
-    def of(cls, factor: float) -> Factors:
-        """Return what a factor from 0 through 0.5 to 1 means."""
-        return cls(1.0 if factor <= _EVEN else 2.0 - 2.0 * factor, 2.0 * factor if factor < _EVEN else 1.0)
 
 
 def _discernibility(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
@@ -126,11 +109,6 @@ def class_volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[
         volume += np.log2(one.levels.shares[one.lowest + level] * one.levels.leaves)[table.codes(field)]
         everything += math.log2(one.levels.leaves)
     return volume, everything
-
-
-def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return n log2 n, zero if n is."""
-    return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
 def classification(target: str, factors: Factors, suppressed: float) -> ClassCost:

@@ -26,6 +26,7 @@ from unveil.search.lattice.attribute_costs import (
     ATTRIBUTE_COSTS,
     JOININGS,
     AttributeCost,
+    Factors,
     Joining,
     joined_losses,
     ranked_losses,
@@ -34,7 +35,6 @@ from unveil.search.lattice.attribute_costs import (
 from unveil.search.lattice.class_costs import (
     CLASS_COSTS,
     ClassCost,
-    Factors,
     Survey,
     class_size,
     classification,

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.models.profitability import Game
-from unveil.search.lattice.class_costs import ClassCost, Factors, class_volumes
+from unveil.search.lattice.attribute_costs import Factors
+from unveil.search.lattice.class_costs import ClassCost, class_volumes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.space import Node, Space
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.compilation import Pace
-from unveil.search.lattice import rollup_arrays, rollup_kernels
+from unveil.search.lattice import class_table, rollup_kernels
 from unveil.search.lattice.class_table import ClassTable, CodeField, fields_of, packed
 from unveil.search.lattice.one_pass import OnePass, merged_at_once
 
@@ -234,7 +234,7 @@ class Merger:
     def merged(self, table: ClassTable, field: CodeField, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
         if not _PACE.pays(table.amounts.size):
-            return ClassTable(*rollup_arrays.merged(_regrouped(table.keys, field, groups), table.amounts))
+            return ClassTable(*class_table.merged(_regrouped(table.keys, field, groups), table.amounts))
         self._begin(1)
         slots = self._slots[: _slots(len(table))]
         shift, mask = np.uint64(field.shift), np.uint64(field.mask)
@@ -247,7 +247,7 @@ class Merger:
 def _cells_merged(cells: ClassTable) -> ClassTable:
     """Return cells with equal keys merged."""
     if not _PACE.pays(cells.amounts.size):
-        return ClassTable(*rollup_arrays.merged(cells.keys, cells.amounts))
+        return ClassTable(*class_table.merged(cells.keys, cells.amounts))
     return merged_at_once(cells, [], []) or cells
 
 
@@ -266,7 +266,7 @@ def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]
         masks[field.word] |= np.uint64(field.mask << field.shift)
     rows = len(keys[0])
     if not _PACE.pays(rows):
-        return rollup_arrays.numbered([word & mask for word, mask in zip(keys, masks, strict=True)])
+        return class_table.numbered([word & mask for word, mask in zip(keys, masks, strict=True)])
     of_row, first = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     number = rollup_kernels.number(keys, masks, np.full(_slots(rows), -1, dtype=np.int64), of_row, first)
     return of_row, first[:number]
@@ -285,7 +285,7 @@ def code_sums(
     if not _PACE.pays(len(table)):
         rows = np.flatnonzero(chosen)
         n = table.n[rows].astype(np.int64)
-        return int(n.sum()), rollup_arrays.summed_codes(n, [table.codes(one, rows) for one in fields], costs)
+        return int(n.sum()), class_table.summed_codes(n, [table.codes(one, rows) for one in fields], costs)
     at = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64)
     starts = np.cumsum([0, *(len(cost) for cost in costs)])
     sums = np.zeros(len(fields))

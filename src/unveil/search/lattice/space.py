@@ -7,7 +7,7 @@ high in every attribute: its classes are unions of B's.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,7 +26,18 @@ from unveil.search.lattice.rollup import RollUp, classes_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KeyAttribute", "Node", "SensitiveColumn", "Space", "key_attributes", "records_by_value"]
+__all__ = [
+    "KeyAttribute",
+    "Node",
+    "SensitiveColumn",
+    "Space",
+    "key_attributes",
+    "lowest_first",
+    "neighbours",
+    "node_at",
+    "nodes_below",
+    "records_by_value",
+]
 
 Node: TypeAlias = tuple[int, ...]
 
@@ -238,6 +249,37 @@ class Space:
     def transformation(self, node: Node) -> dict[str, int]:
         """Return the level of every attribute, counted from its values."""
         return {one.name: one.lowest + level for one, level in zip(self.attributes, node, strict=True)}
+
+
+def lowest_first(node: Node) -> tuple[int, Node]:
+    """Return the sort key for nodes of equal cost: the sum of their levels, then the levels one by one."""
+    return sum(node), node
+
+
+def node_at(place: int, shape: Sequence[int]) -> Node:
+    """Return the node at a place of the flattened lattice."""
+    levels = []
+    for size in reversed(shape):
+        place, level = divmod(place, size)
+        levels.append(level)
+    return tuple(reversed(levels))
+
+
+def nodes_below(node: Node) -> tuple[slice, ...]:
+    """Return where a node and all below it are in an array over the lattice."""
+    return tuple(slice(0, level + 1) for level in node)
+
+
+def neighbours(node: Node, shape: Sequence[int]) -> Iterator[Node]:
+    """Return the nodes one step below, and those where one attribute goes down and another up."""
+    for down, level in enumerate(node):
+        if level == 0:
+            continue
+        lower = (*node[:down], level - 1, *node[down + 1 :])
+        yield lower
+        for up, size in enumerate(shape):
+            if up != down and lower[up] < size - 1:
+                yield (*lower[:up], lower[up] + 1, *lower[up + 1 :])
 
 
 def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any]:

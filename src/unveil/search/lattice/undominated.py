@@ -14,9 +14,8 @@ import numpy as np
 
 from unveil.measures.chance import beyond_chance
 from unveil.measures.rates import mean
-from unveil.search.lattice.node_places import lowest_first
 from unveil.search.lattice.node_rates import DECIMALS
-from unveil.search.lattice.space import Node
+from unveil.search.lattice.space import Node, lowest_first
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
