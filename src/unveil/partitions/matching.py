@@ -15,11 +15,23 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Reading", "forms_of", "keys_of", "moment_of", "number_of", "plain", "reading_for", "text_of"]
+__all__ = [
+    "Reading",
+    "edge_json",
+    "edge_text",
+    "forms_of",
+    "keys_of",
+    "moment_of",
+    "number_of",
+    "plain",
+    "reading_for",
+    "text_of",
+]
 
 Reading: TypeAlias = Callable[[Any], Hashable | None]
 """A function from a value, or a text for it, to what is compared; None: it cannot be in such a column."""
 
+_LARGEST_EXACT = 2**53
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 
 
@@ -77,6 +89,23 @@ def moment_of(value: Any) -> datetime | None:
     if isinstance(value, datetime):
         return value.replace(tzinfo=None)
     return datetime(value.year, value.month, value.day) if isinstance(value, date) else None  # noqa: DTZ001
+
+
+def edge_text(edge: Decimal | datetime) -> str:
+    """Return the end of an interval as text: a whole number without a point, midnight as its date."""
+    if isinstance(edge, datetime):
+        return edge.date().isoformat() if edge.time() == time() else edge.isoformat(sep=" ")
+    return str(edge_json(edge))
+
+
+def edge_json(edge: Decimal | datetime) -> int | float | str:
+    """Return the end of an interval as JSON holds it: a number if it is exact, else its text."""
+    if isinstance(edge, datetime):
+        return edge_text(edge)
+    if -_LARGEST_EXACT <= edge <= _LARGEST_EXACT and edge == edge.to_integral_value():
+        return int(edge)
+    nearest = float(edge)
+    return nearest if Decimal(str(nearest)) == edge else str(edge)
 
 
 def reading_for(values: Sequence[Any]) -> Reading:

@@ -14,7 +14,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from unveil.errors import PartitionError, shown
-from unveil.partitions.matching import forms_of, keys_of, moment_of, number_of, plain, reading_for, text_of
+from unveil.partitions.matching import (
+    edge_json,
+    edge_text,
+    forms_of,
+    keys_of,
+    moment_of,
+    number_of,
+    plain,
+    reading_for,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -23,7 +33,6 @@ __all__ = ["Blocks", "Function", "IntervalBlocks", "PartitionRule", "at", "joine
 
 _LONGEST_LABEL = 40
 _NOWHERE = -1
-_LARGEST_EXACT = 2**53
 
 Placed: TypeAlias = tuple[list[int], list[str]]
 """The number of each value's block, and the label of each block."""
@@ -171,7 +180,7 @@ class IntervalBlocks:
     @property
     def labels(self) -> list[str]:
         """The intervals in words."""
-        texts = [_edge_text(edge) for edge in self.edges]
+        texts = [edge_text(edge) for edge in self.edges]
         if not texts:
             return ["all"]
         inner = [f"[{a}, {b})" for a, b in pairwise(texts)]
@@ -179,7 +188,7 @@ class IntervalBlocks:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edges; the infinite ones as text, because JSON has no infinity."""
-        inner = [_edge_json(edge) for edge in self.edges]
+        inner = [edge_json(edge) for edge in self.edges]
         return {"edges": ["-inf"] * self.below + inner + ["inf"] * self.above}
 
     def __str__(self) -> str:
@@ -318,21 +327,6 @@ def _increasing(edges: Sequence[_Point], column: str | None, *, first: int) -> t
         if not low < high:
             raise PartitionError(f"{at(column)}edges must increase, and edge {number + 1} is not above edge {number}.")
     return tuple(edges)
-
-
-def _edge_text(edge: Decimal | datetime) -> str:
-    if isinstance(edge, datetime):
-        return edge.date().isoformat() if edge.time() == time() else edge.isoformat(sep=" ")
-    return str(_edge_json(edge))
-
-
-def _edge_json(edge: Decimal | datetime) -> int | float | str:
-    if isinstance(edge, datetime):
-        return _edge_text(edge)
-    if -_LARGEST_EXACT <= edge <= _LARGEST_EXACT and edge == edge.to_integral_value():
-        return int(edge)
-    nearest = float(edge)
-    return nearest if Decimal(str(nearest)) == edge else str(edge)
 
 
 def _json(member: Any) -> Any:

@@ -63,8 +63,9 @@ class Options:
 
 def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Release[Generalisation]:
     """Generalise records that are in memory."""
-    protected, keep_order = choice.recoded([*options.screen.left_out]), options.keep_order
-    order = np.arange(protected.records) if keep_order else drawn_order(protected, chance, options.settings())
+    settings, keep_order = options.settings(), options.keep_order
+    protected = choice.recoded([*options.screen.left_out])
+    order = np.arange(protected.records) if keep_order else drawn_order(protected, chance, settings)
     repeatable = repeatable_of(chance, protected.place, drawn=not keep_order)
     return generalised(choice, protected.taken(order), choice.request.rows[order], options, repeatable)
 

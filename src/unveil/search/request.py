@@ -266,6 +266,7 @@ def request_of(
         sensitive = sensitive_of(models, keys)
     also = tuple(name for name in targets_of(objective) if name and name not in (*keys, *sensitive))
     columns = [*keys, *sensitive, *also]
+    scales = {name: Scale(name, _order(said, name), wanted.hierarchies.get(name)) for name in sensitive}
     if isinstance(table, BatchedRecords):
         table, rows, coded = table.without(gone), _NO_ROWS, None
         cells = count_table(tallied(table.frame, columns, nulls=said.nulls))
@@ -276,7 +277,6 @@ def request_of(
     whole = None
     if said.population is not None:
         whole, cells = _within(said.population, keys, cells)
-    scales = {name: Scale(name, _order(said, name), wanted.hierarchies.get(name)) for name in sensitive}
     required = completed(models, scales, alone=whole is None)
     groups = sensitive_groups(models, sensitive)
     if person is not None:

@@ -13,8 +13,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
 from unveil.partitions.builders.base import Builder, growing, read_all
 from unveil.partitions.hierarchy import Hierarchy
-from unveil.partitions.matching import number_of
-from unveil.partitions.rules import _edge_text as edge_text
+from unveil.partitions.matching import edge_text, number_of
 
 __all__ = ["Intervals"]
 

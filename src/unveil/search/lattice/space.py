@@ -184,7 +184,7 @@ class Space:
         self.has_population = population is not None
         self._first = len(amounts)
         width = sum(len(attribute.values) for attribute in self.sensitive.values())
-        self.dense = width * len(everyone) <= _MOST_DENSE and width <= _WIDEST
+        self.dense = width * len(everyone.n) <= _MOST_DENSE and width <= _WIDEST
         table = _columns(amounts, width if self.dense else 0)
         if self.dense and self.sensitive:
             self._spread_out(table, places if population is None else _places(counts, everyone, names), counts.n)
@@ -307,5 +307,5 @@ def _places(counts: Counts, everyone: Counts, names: Sequence[str]) -> NDArray[n
         codes.append(np.concatenate([one.astype(np.int64), other.astype(np.int64)]))
     of_cell, _ = group(codes, [len(everyone.columns[everyone.names.index(name)].values) for name in names])
     place = np.empty(int(of_cell.max()) + 1, dtype=np.int64)
-    place[of_cell[: len(everyone)]] = np.arange(len(everyone))
-    return place[of_cell[len(everyone) :]]
+    place[of_cell[: len(everyone.n)]] = np.arange(len(everyone.n))
+    return place[of_cell[len(everyone.n) :]]
