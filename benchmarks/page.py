@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.record import Record
 from unveil.results import Chart
-from unveil.results.cells import visible
 from unveil.results.svg import svg
+from unveil.results.wording import visible
 
 __all__ = ["DOCS", "chart", "page", "write_page"]
 

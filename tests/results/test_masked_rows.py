@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from unveil.results.masked_rows import Rows, masked_parts
-from unveil.results.masking import MASK, DecidingClass
+from unveil.results.masking import MASK, DecidingClass, Rows, masked_parts
 
 TOWNS = {"Lille": 40, "Metz": 30, "Paris": 20, "Ys": 2}
 

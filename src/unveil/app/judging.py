@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.errors import UnveilError
 from unveil.measures.units import noun, people
 from unveil.project import Project
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
 

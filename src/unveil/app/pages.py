@@ -13,10 +13,9 @@ from markupsafe import Markup
 
 from unveil import __version__
 from unveil.results import Chart, Result, Table, View
-from unveil.results.cells import visible
 from unveil.results.html_view import html_parts, html_table, style_sheet
-from unveil.results.numbers import counted, number
 from unveil.results.svg import svg
+from unveil.results.wording import counted, number, visible
 
 __all__ = ["asset", "environment"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unveil.naming import words_of
 from unveil.partitions.matching import number_of, text_of
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 __all__ = ["MissingCode", "missing_codes"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.errors import listed
 from unveil.measures.units import noun, people
-from unveil.results.numbers import number
+from unveil.results.wording import number
 
 if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment

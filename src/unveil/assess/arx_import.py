@@ -21,7 +21,7 @@ from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project, Step
 from unveil.project.arx import ArxArchive, ArxColumn, read_archive, translated
 from unveil.results import Figure, Result, Table, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 __all__ = ["ArxImport", "import_arx"]
 

@@ -33,7 +33,7 @@ from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Displayed, Provenance, Result, View
 from unveil.results.masking import SMALL
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

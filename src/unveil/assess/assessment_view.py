@@ -11,7 +11,7 @@ from unveil.measures.units import noun
 from unveil.models.measurement_view import view_of as measured_view
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.masking import masking_in_words
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment

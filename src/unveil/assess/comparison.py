@@ -19,7 +19,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.project import Need
 from unveil.results import Result, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

@@ -25,7 +25,7 @@ from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, Unvei
 from unveil.project import Need, Step
 from unveil.randomness import chance_of
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import Clock, Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import planned_needs

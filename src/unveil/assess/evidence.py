@@ -21,7 +21,7 @@ from unveil.credentials import without_credentials
 from unveil.project import Policy, Project
 from unveil.randomness import read_key
 from unveil.results import Displayed, Table, View, jsonable
-from unveil.results.dates import moment
+from unveil.results.result import moment
 from unveil.sources import Data, Source, open_source
 from unveil.sources.files.globs import files_at
 from unveil.sources.files.inputs import locate

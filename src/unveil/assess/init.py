@@ -32,7 +32,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project
 from unveil.results import Figure, Result, Table, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.search.nesting import nested_places
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.columns import read_as

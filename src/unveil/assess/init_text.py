@@ -10,7 +10,7 @@ from unveil.assess.proposals import ColumnProposal
 from unveil.attributes import ROLES
 from unveil.project import Attribute, Project
 from unveil.project.toml_text import written, written_key
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 __all__ = ["commented", "project_text"]
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from unveil.naming import LITTLE_WORDS, words_of
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 __all__ = ["SensitiveMark", "sensitive_mark"]
 

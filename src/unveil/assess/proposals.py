@@ -15,7 +15,7 @@ from unveil.naming import hints_of, words_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.partitions.builders.base import RootOnly
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,7 +22,7 @@ from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
 from unveil.project import Need, Policy
 from unveil.results import Chart, Figure, Provenance, Result, Table, View, jsonable
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, planned_needs, studied
@@ -210,8 +210,8 @@ class TradeOff(Result):
     @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return the chart of two figures as an SVG picture."""
-        from unveil.results.cells import visible
         from unveil.results.svg import svg
+        from unveil.results.wording import visible
 
         drawn = svg(self.picture(privacy, utility), visible)
         return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)

@@ -35,9 +35,8 @@ from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
-from unveil.results.masked_rows import masked_parts
-from unveil.results.masking import MASK, SMALL
-from unveil.results.numbers import counted, number
+from unveil.results.masking import MASK, SMALL, masked_parts
+from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment

@@ -11,7 +11,7 @@ from unveil.attacks.synthetic.audit_view import synthetic_notes, synthetic_table
 from unveil.errors import listed
 from unveil.measures.units import people
 from unveil.results import Between, Figure, Table, View
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     from unveil.attacks.attack import Attack

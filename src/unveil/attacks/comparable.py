@@ -26,7 +26,7 @@ from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.numbers import number
+from unveil.results.wording import number
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import align, side_by_side
 from unveil.study import open_both

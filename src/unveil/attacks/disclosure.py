@@ -41,7 +41,7 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.measures.rates import RateFigures, RateQuestion, mean, rates
 from unveil.partitions import Partition
 from unveil.results import jsonable
-from unveil.results.masked_rows import Rows
+from unveil.results.masking import Rows
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair
 

@@ -9,7 +9,7 @@ from typing import Any
 from unveil import __version__
 from unveil.errors import one_line
 from unveil.results import Figure, Result, Table, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 __all__ = ["Minimality"]
 

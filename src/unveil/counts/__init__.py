@@ -20,7 +20,7 @@ from unveil.counts.values import united
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Source
 from unveil.sources.frames import counted_source

@@ -23,7 +23,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Provenance, Result, View
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.base import Tally
 from unveil.sources.batches.counting import StreamSource

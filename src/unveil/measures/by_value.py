@@ -12,8 +12,7 @@ import numpy as np
 from unveil.counts import Classes, Column, Counts
 from unveil.counts.grouping import group_sums
 from unveil.results import jsonable
-from unveil.results.masked_rows import Rows
-from unveil.results.masking import MASK, SMALL, masked_values
+from unveil.results.masking import MASK, SMALL, Rows, masked_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

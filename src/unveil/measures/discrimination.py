@@ -25,9 +25,8 @@ from unveil.measures.kinds import IdentifierKind, kind_against_records, kind_of
 from unveil.measures.units import RATE_OF_RECORDS
 from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.masked_rows import Rows
-from unveil.results.masking import SMALL, masking_in_words
-from unveil.results.numbers import counted, number
+from unveil.results.masking import SMALL, Rows, masking_in_words
+from unveil.results.wording import counted, number
 from unveil.sources import CodedTable, Data
 from unveil.sources.coding import Coded, smallest_unsigned
 from unveil.study import Study, studied

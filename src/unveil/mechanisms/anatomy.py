@@ -20,7 +20,7 @@ from unveil.mechanisms.treatment import made_anew
 from unveil.randomness import chance_of
 from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
 from unveil.results import Figure, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata

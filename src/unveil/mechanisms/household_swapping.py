@@ -26,7 +26,7 @@ from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import active_run
 
 if TYPE_CHECKING:

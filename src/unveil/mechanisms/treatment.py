@@ -10,7 +10,7 @@ from unveil.attributes import in_line
 from unveil.randomness import Chance
 from unveil.releases import Protection, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.results import Figure, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     from unveil.mechanisms.columns import Chosen

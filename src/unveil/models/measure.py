@@ -29,7 +29,7 @@ from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, studied

@@ -10,7 +10,7 @@ from unveil.measures.units import noun
 from unveil.models.registry import label_of
 from unveil.results import Figure, Table, View
 from unveil.results.masking import MASK, DecidingClass
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 if TYPE_CHECKING:
     from unveil.measures.loglinear import ModelFit

@@ -17,7 +17,7 @@ from unveil.project import Need
 from unveil.randomness import Repeatable
 from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.undominated import FrontPoint
 

@@ -10,7 +10,7 @@ from unveil.queries.inquiry import Statistic
 from unveil.queries.policies.base import REASONS, Decision
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.figures import Figures
-from unveil.results.numbers import number
+from unveil.results.wording import number
 
 __all__ = ["Answer", "BudgetUse", "Explanation", "Number"]
 

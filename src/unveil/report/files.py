@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.output import atomic_write, check_replaceable
 from unveil.results import Mark, View, jsonable
-from unveil.results.dates import today
 from unveil.results.masking import SMALL
+from unveil.results.result import today
 
 if TYPE_CHECKING:
     from unveil.results import Result

@@ -7,19 +7,16 @@ and HTML, and are imported when something is shown.
 from __future__ import annotations
 
 from unveil.results.result import Displayed, Provenance, Result
-from unveil.results.values import jsonable
 from unveil.results.views import Between, Chart, Figure, Mark, Table, View
+from unveil.results.wording import jsonable
 
 __all__ = ["Between", "Chart", "Displayed", "Figure", "Mark", "Provenance", "Result", "Table", "View", "jsonable"]
 
 OPEN_MODULES = (
-    "cells",
-    "dates",
+    "result",
     "figures",
     "html_view",
-    "masked_rows",
     "masking",
-    "numbers",
     "wording",
     "svg",
     "terminal",

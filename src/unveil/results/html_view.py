@@ -13,8 +13,8 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from unveil.results.cells import WrittenCell, WrittenColumn, columns_of, figure_cell, risk_colour, visible
 from unveil.results.terminal import HEADER, WORD
+from unveil.results.wording import WrittenCell, WrittenColumn, columns_of, figure_cell, risk_colour, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from unveil.results.cells import WrittenColumn, columns_of, figure_cell, risk_colour, visible
+from unveil.results.wording import WrittenColumn, columns_of, figure_cell, risk_colour, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,15 +5,218 @@ Only what we say ourselves is translated (titles, remarks, definitions), never a
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
+
+from unveil.results.views import Between, Mark
 
 if TYPE_CHECKING:
-    from unveil.results.views import View
+    from collections.abc import Sequence
 
-__all__ = ["in_python", "in_words", "reworded"]
+    from unveil.results.views import Figure, Table, View
+
+__all__ = ["counted", "in_python", "in_words", "jsonable", "number", "numbered", "of_one_type", "reworded", "whole"]
+
+_DECIMALS = 4
+_STEP = 10.0**-_DECIMALS
+_ROUNDING = 1e-12  # a float nearer than this to 0 or 1 is taken for it
+_LARGE = 1e15  # beyond it a float no longer holds the digits that would be printed
+
+
+def number(value: SupportsFloat) -> str:
+    """Return a number as people read it: integers with separators, other numbers with four decimals.
+
+    What is not quite 0 or 1 is never rounded to it, because these two are claims: nothing is disclosed, all is.
+
+    Examples
+    --------
+    >>> [number(x) for x in (30162, 0.5, 1.0, 0.99999, 0.00002, math.inf)]
+    ['30,162', '0.5000', '1.0000', '>0.9999', '<0.0001', '∞']
+    """
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    x = float(value)
+    if not math.isfinite(x):
+        return "nan" if math.isnan(x) else "∞" if x > 0 else "-∞"
+    if abs(x) >= _LARGE:
+        return f"{x:.{_DECIMALS}e}"
+    rounded = round(x, _DECIMALS) + 0.0  # no "-0.0000"
+    if rounded in {0.0, 1.0} and abs(x - rounded) > _ROUNDING:
+        sign, bound = ("<", rounded + _STEP) if x > rounded else (">", rounded - _STEP)
+        return f"{sign}{bound:.{_DECIMALS}f}"
+    return f"{rounded:,.{_DECIMALS}f}"
+
+
+def numbered(figures: Mapping[str, SupportsFloat]) -> str:
+    """Return names, each with its figure.
+
+    Examples
+    --------
+    >>> numbered({"age": 0.5, "zip": 1.0})
+    'age (0.5000), zip (1.0000)'
+    """
+    return ", ".join(f"{name} ({number(figure)})" for name, figure in figures.items())
+
+
+def counted(n: int, thing: str, things: str | None = None) -> str:
+    """Return a number with what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "record"), counted(30162, "record"), counted(2, "class", "classes")
+    ('1 record', '30,162 records', '2 classes')
+    """
+    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+
+
+_WIDEST = (1 << 63) - 1
+"""The largest integer that every library holds."""
+_HELD = (bool, int, float, str, bytes, list, tuple, dict, date, time, timedelta)
+"""What every library holds as it is; all else becomes text."""
+
+
+def jsonable(value: Any) -> Any:
+    """Return a value as JSON can hold it: an infinite figure is "inf", a date its ISO form."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, Mapping):
+        return {str(name): jsonable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [jsonable(item) for item in value]
+    if hasattr(value, "item"):
+        return jsonable(value.item())
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def whole(text: Any) -> Any:
+    """Return a text with halves of surrogate pairs as escapes; anything else as it is."""
+    return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
+
+
+def of_one_type(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values that one column can hold: as they are, or as text if they are of several types."""
+    kinds = {type(value) for value in values if value is not None}
+    wide = int in kinds and any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
+    if (
+        not wide
+        and all(issubclass(kind, _HELD) or kind.__module__ == "numpy" for kind in kinds)
+        and (len(kinds) <= 1 or kinds <= {int, float})
+    ):
+        return [None if value is None else float(value) for value in values] if len(kinds) > 1 else values
+    return [None if value is None else str(value) for value in values]
+
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+_JOINERS = "\u200c\u200d"  # they hold emoji and Persian words together, and steer nothing
+
+
+_LONGEST = 500
+
+
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}
+
+
+def visible(text: str) -> str:
+    r"""Return the text with everything in it that cannot be seen written out.
+
+    Examples
+    --------
+    >>> print(visible("two\nlines \x1b[31mred"))
+    two\nlines \x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode() if unicodedata.category(char) in _HIDDEN and char not in _JOINERS else char
+        for char in text
+    )
+
+
+def risk_colour(share: float) -> tuple[int, int, int]:
+    """Return the colour of a share from 0 to 1: green, amber, red."""
+    green, amber, red = (46, 160, 67), (212, 150, 20), (218, 54, 51)
+    (low, high), x = ((green, amber), 2 * share) if share < 0.5 else ((amber, red), 2 * share - 1)  # noqa: PLR2004
+    r, g, b = (round(a + (b - a) * x) for a, b in zip(low, high, strict=True))
+    return r, g, b
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCell:
+    """A value as it is shown."""
+
+    text: str
+    kind: Literal["number", "null", "text"]
+    share: float | None = None
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenColumn:
+    """A column of shown values; it is right-aligned when it holds numbers only."""
+
+    name: str
+    cells: tuple[WrittenCell, ...]
+    is_number: bool
+    has_bar: bool
+
+
+def _cell(value: Any) -> WrittenCell:
+    if getattr(value, "shape", None) == ():
+        value = value.item()  # a numpy scalar
+    if isinstance(value, Between):
+        value = f"{number(value.low)} to {number(value.high)}"
+    if value is None:
+        return WrittenCell("-", "null")
+    if isinstance(value, Mark):
+        return WrittenCell(visible(_cut(value.text)), "number", mark=value)
+    if isinstance(value, bool):
+        return WrittenCell("yes" if value else "no", "text")
+    if isinstance(value, Real | Decimal):
+        return WrittenCell(number(value), "number", None if value != value else float(min(max(value, 0), 1)))  # noqa: PLR0124
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+        return WrittenCell(_cut(", ".join(_cell(item).text for item in items)), "text")
+    return WrittenCell(visible(_cut(str(value))) or '""', "text")
+
+
+def _cut(text: str) -> str:
+    """Return what a person would read of a text."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def columns_of(table: Table) -> list[WrittenColumn]:
+    """Return the columns of a table with their cells written."""
+    names = range(len(table.columns))
+    return [_column(table.columns[j], [row[j] for row in table.rows], table.bars) for j in names]
+
+
+def _column(name: str, values: Sequence[Any], bars: frozenset[str]) -> WrittenColumn:
+    cells = [_cell(value) for value in values]
+    infinite = {j for j, value in enumerate(values) if isinstance(value, str) and value in _INFINITE}
+    kinds = {cell.kind for j, cell in enumerate(cells) if j not in infinite}
+    is_number = "number" in kinds and "text" not in kinds
+    if is_number:
+        for j in infinite:  # how JSON writes it
+            cells[j] = _cell(_INFINITE[values[j]])
+    return WrittenColumn(visible(_cut(name)), tuple(cells), is_number, is_number and name in bars)
+
+
+def figure_cell(figure: Figure) -> WrittenCell:
+    """Return the cell of a figure's value; infinity may come as JSON writes it."""
+    value = figure.value
+    return _cell(_INFINITE.get(value, value) if isinstance(value, str) else value)
+
 
 _PHRASES = {
     "the whole answer has": "`to_dict()` has",

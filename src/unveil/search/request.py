@@ -30,7 +30,7 @@ from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose_each
 from unveil.randomness import Chance
-from unveil.results.numbers import number
+from unveil.results.wording import number
 from unveil.search.checks import given_hierarchies, hierarchies_of, keys_of, records_of, require_person_apart
 from unveil.search.lattice.objectives import Candidate, targets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes, records_by_value

@@ -23,7 +23,7 @@ from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.figures import Figures
 from unveil.results.masking import MASK, SMALL
-from unveil.results.numbers import number
+from unveil.results.wording import number
 
 __all__ = [
     "Approximation",

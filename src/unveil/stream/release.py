@@ -23,7 +23,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.partitions import Hierarchy
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of, fresh_key
 from unveil.results import Figure, Result, View
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.coding import encode
 from unveil.stream.coordinates import Coordinates

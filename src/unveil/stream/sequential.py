@@ -26,7 +26,7 @@ from unveil.measures.discrimination import discrimination_rate
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_null, is_suppressed, parse_generalised, point_of, text_form
 from unveil.results import Chart, Figure, Result, Table, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, tallied
 from unveil.study import open_both, stated

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unveil.results import Chart, Figure, Result, Table, View
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.stream.figures import RiskyClass, WindowFigures
 
 __all__ = ["Series", "Undecided", "WatchRun"]

@@ -25,7 +25,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.measures.discrimination import checked_partitions
 from unveil.results import Chart, Figure, Result, Table, View
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source, tallied
 from unveil.stream.derived_columns import Derived, with_derived

@@ -15,7 +15,7 @@ import numpy as np
 from unveil.attributes import in_line
 from unveil.errors import TableError
 from unveil.results import Figure, Provenance, Result, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.tables.cells import coordinates, equations, named_cell
 from unveil.tables.crosstab import crosstab
 

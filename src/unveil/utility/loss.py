@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError, UnveilError, listed, shown
 from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View, jsonable
-from unveil.results.numbers import number
+from unveil.results.wording import number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment

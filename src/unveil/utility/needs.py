@@ -22,9 +22,8 @@ from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.masked_rows import masked_parts
-from unveil.results.masking import SMALL
-from unveil.results.numbers import counted
+from unveil.results.masking import SMALL, masked_parts
+from unveil.results.wording import counted
 from unveil.sources import CodedTable, Data
 from unveil.study import Study, planned_needs, require_values, studied
 

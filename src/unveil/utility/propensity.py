@@ -21,7 +21,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import apart_from, open_both

@@ -24,7 +24,7 @@ from unveil.measures.equivalence import equivalence
 from unveil.measures.units import Unit, noun
 from unveil.results import Chart, Provenance, Table
 from unveil.results.masking import SMALL
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.study import Study
 
 if TYPE_CHECKING:

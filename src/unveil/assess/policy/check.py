@@ -30,7 +30,7 @@ from unveil.project.sections import SECTIONS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Provenance
-from unveil.results.numbers import counted, numbered
+from unveil.results.wording import counted, numbered
 from unveil.run import Progress, in_run
 from unveil.sources import Data, open_source
 from unveil.sources.opening import is_project

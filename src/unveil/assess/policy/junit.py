@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from unveil.results.numbers import number
+from unveil.results.wording import number
 
 if TYPE_CHECKING:
     from unveil.assess.policy.verdict import Verdict

@@ -12,7 +12,7 @@ from unveil.assess.policy.history import history_chart, history_table
 from unveil.errors import listed, one_line
 from unveil.project.rules import RULES
 from unveil.results import Figure, Table, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 if TYPE_CHECKING:
     from unveil.assess.policy.drift import Drift

@@ -22,7 +22,7 @@ from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
 from unveil.results import jsonable
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import active_run
 
 __all__ = ["STATUS", "Outcome", "outcomes"]

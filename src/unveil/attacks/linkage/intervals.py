@@ -31,7 +31,7 @@ from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
 from unveil.results.figures import Figures
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import active_run, in_run
 
 if TYPE_CHECKING:

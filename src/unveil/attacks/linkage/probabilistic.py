@@ -25,7 +25,7 @@ from unveil.counts.agreement import RecordCells, patterns_of
 from unveil.counts.grouping import Codes, summed
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

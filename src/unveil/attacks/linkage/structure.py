@@ -39,7 +39,7 @@ from unveil.measures.chance import adjusted_rate
 from unveil.measures.entropy import entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import active_run
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.results import Table
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 
 __all__ = ["synthetic_notes", "synthetic_tables"]
 

@@ -46,7 +46,7 @@ def utility(
 
 def _end(result: Utility, *, shown: bool) -> None:
     """Say which needs could not be evaluated (those that are shown need not be named again), and end with the exit code."""
-    from unveil.results.numbers import counted
+    from unveil.results.wording import counted
 
     for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:
         sys.stderr.write(f"unveil: {line}\n")

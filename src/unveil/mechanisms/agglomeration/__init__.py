@@ -17,7 +17,7 @@ from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 

@@ -10,7 +10,7 @@ from unveil.attributes import in_line
 from unveil.mechanisms.differential_privacy.budget import Spent
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.numbers import number
+from unveil.results.wording import number
 
 __all__ = ["UNSEEDED", "Private", "answer_notes"]
 

@@ -24,7 +24,7 @@ from unveil.mechanisms.differential_privacy.accounting import (
 )
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.results import Figure, Result, Table, View
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 
 __all__ = ["Account", "BudgetSpentError", "PrivacyAccount", "PrivacyLedger", "charged", "read_budget"]
 

@@ -21,7 +21,7 @@ from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.errors import ArgumentError
 from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import active_run
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from unveil.reproduce.experiments.frame import (
 )
 from unveil.reproduce.experiments.identity import KEYS
 from unveil.reproduce.experiments.taxonomies import hierarchies
-from unveil.results.numbers import number
+from unveil.results.wording import number
 from unveil.sources import datasets
 
 __all__ = ["run"]

@@ -22,7 +22,7 @@ from unveil.reproduce.experiments.frame import (
     released,
 )
 from unveil.reproduce.experiments.taxonomies import hierarchies
-from unveil.results.numbers import number
+from unveil.results.wording import number
 from unveil.sources import Data, datasets
 from unveil.utility.needs import Served, utility
 

@@ -23,7 +23,7 @@ from unveil.reproduce.experiments.frame import (
     released,
 )
 from unveil.reproduce.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
-from unveil.results.numbers import number
+from unveil.results.wording import number
 from unveil.sources import datasets
 
 __all__ = ["KEYS", "run"]

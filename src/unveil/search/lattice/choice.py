@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError
 from unveil.models.base import Measured, Place
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable

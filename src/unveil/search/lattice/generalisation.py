@@ -13,7 +13,7 @@ from unveil.models.base import Measured, Place
 from unveil.models.required import published
 from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.search.lattice.choice import Choice
 
 __all__ = ["Generalisation", "Searched", "generalisation_of", "notes_on", "on_suppressed", "stated_settings"]

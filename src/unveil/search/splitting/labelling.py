@@ -17,7 +17,7 @@ from unveil.models.base import Measured, Place
 from unveil.randomness import Chance
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.results import Figure, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.search.lattice.generalisation import Searched, on_suppressed
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request

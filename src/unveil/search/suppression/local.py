@@ -26,7 +26,7 @@ from unveil.models import KAnonymity
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.search.request import Request, finer_request, wanted_of
 from unveil.search.splitting.labelling import Recoding

@@ -17,7 +17,7 @@ import numpy as np
 from unveil.arguments import checked_count
 from unveil.errors import ArgumentError
 from unveil.measures.coverage import covering
-from unveil.results.numbers import counted
+from unveil.results.wording import counted
 from unveil.run import active_run
 from unveil.search.suppression.grouped import grouped, numbered
 from unveil.search.suppression.matched import matched

@@ -11,7 +11,7 @@ import numpy as np
 from unveil.attributes import in_line
 from unveil.randomness import NOT_FOR_PUBLICATION, Repeatable
 from unveil.results import Figure, Mark, Result, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.tables.crosstab import crosstab
 from unveil.tables.suppression.result import plain_number
 

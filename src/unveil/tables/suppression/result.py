@@ -11,7 +11,7 @@ import numpy as np
 from unveil.attributes import in_line
 from unveil.errors import TableError
 from unveil.results import Figure, Mark, Result, Table, View, jsonable
-from unveil.results.numbers import counted, number
+from unveil.results.wording import counted, number
 from unveil.tables.crosstab import crosstab
 from unveil.tables.propagation import propagated
 
