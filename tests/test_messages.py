@@ -11,7 +11,7 @@ import pytest
 
 import unveil
 from unveil.cli import run
-from unveil.cli.words import said_in_options
+from unveil.cli.groups import said_in_options
 
 HOME = Path(unveil.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from unveil.cli import run
-from unveil.cli.helping import WIDEST
+from unveil.cli.application import WIDEST
 from unveil.cli.verbs import VERBS, with_verb
 
 

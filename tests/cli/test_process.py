@@ -89,7 +89,7 @@ def test_an_unexpected_failure_is_one_line_without_values_and_no_verdict(people:
     ]
     for said in failed_in_turn(people, dict.fromkeys(failures, 3)):
         assert "unexpected failure of 'unveil dr'" in said
-        assert "cli/inputs.py, line" in said
+        assert "cli/study_options.py, line" in said
         assert "nothing was written" in said
         assert "hunter2" not in said
 

@@ -16,7 +16,7 @@ import unveil
 from unveil.cli import run
 from unveil.cli.application import Program
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import closed_at_end
+from unveil.cli.study_options import closed_at_end
 from unveil.cli.verbs import VERBS, app
 
 SOURCE = Path(unveil.__file__).parent

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.cli.groups import typed
-from unveil.cli.inputs import Inputs
 from unveil.cli.model_options import ClassModelOptions
 from unveil.cli.options import give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions
+from unveil.cli.study_options import Inputs
 from unveil.errors import ArgumentError
 
 __all__ = ["composed"]

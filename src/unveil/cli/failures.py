@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import unveil
+from unveil.cli.groups import said_in_options
 from unveil.cli.process import StoppedError, ending, turned_away, was_heard
-from unveil.cli.words import said_in_options
 from unveil.errors import CancelledError, ModelNotMetError, UnveilError
 from unveil.output import placed
 

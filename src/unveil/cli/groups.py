@@ -1,15 +1,20 @@
-"""Options in groups: a verb takes a few dataclasses of options instead of forty parameters."""
+"""Options in groups, a few dataclasses for each verb, and the words by which the library names them in what it says."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from unveil.errors import ArgumentError
 
-__all__ = ["grouped", "refuse_with", "refuse_without", "typed"]
+if TYPE_CHECKING:
+    from unveil.results import View
+
+__all__ = ["grouped", "in_options", "refuse_with", "refuse_without", "remember_options", "said_in_options", "typed"]
 
 
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,3 +99,47 @@ def _option(one: Field[Any], annotation: Any) -> inspect.Parameter:
 def _filled(group: type[Any], words: dict[str, Any]) -> Any:
     """Return a group with what the command line says, which is taken out of the words."""
     return group(**{one.name: _filled(kind, words) if _is_group(kind) else words.pop(one.name) for one, kind in _members(group)})
+
+
+_arguments_options: ContextVar[dict[str, str]] = ContextVar("_arguments_options", default={})  # noqa: B039 - it is replaced, never changed
+"""The options of the verb that runs, by the arguments that they stand for."""
+
+_NAMED_FIRST = re.compile(r"^[a-z_]+(?= '.*' is unknown; | is [^;]*; it must )", re.DOTALL)
+"""The argument with which a refusal begins."""
+_ENDINGS = (("y", "ies"), ("", "s"))
+"""How an argument that takes several values is named after the option that is repeated for it."""
+_WHOLE = "the whole answer has"
+
+
+def remember_options(parameters: Iterable[Any]) -> None:
+    """Take over the options of a verb."""
+    names = [name for one in parameters for name in one.opts if name.startswith("--")]
+    options = {name.removeprefix("--").replace("-", "_"): name for name in names}
+    several = {
+        one.removesuffix(ending) + plural: option
+        for one, option in options.items()
+        for ending, plural in _ENDINGS
+        if one.endswith(ending)
+    }
+    _arguments_options.set(several | options)
+
+
+def said_in_options(text: str) -> str:
+    """Return a text of the library with an option for each argument that the verb has one for."""
+    from unveil.results.wording import reworded
+
+    phrases, options = _words()
+    return reworded(_NAMED_FIRST.sub(lambda named: options.get(named[0], named[0]), text), phrases, options)
+
+
+def in_options(view: View) -> View:
+    """Return a view whose words are those of the command line."""
+    from unveil.results.wording import in_words
+
+    return in_words(view, *_words())
+
+
+def _words() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the phrases and the arguments for which the command line has other words."""
+    options = _arguments_options.get()
+    return {_WHOLE: "--json has"} if "json" in options else {}, options

@@ -10,7 +10,7 @@ import typer
 from unveil.errors import ArgumentError, shown
 
 if TYPE_CHECKING:
-    from unveil.cli.inputs import Inputs
+    from unveil.cli.study_options import Inputs
     from unveil.partitions.builders import Builder
     from unveil.project import Project
     from unveil.search.hierarchies import HierarchyReport

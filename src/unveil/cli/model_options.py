@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.completion import beginning
-from unveil.cli.inputs import Inputs
 from unveil.cli.options import note_read, pair_of
+from unveil.cli.study_options import Inputs
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
 
 if TYPE_CHECKING:

@@ -224,7 +224,7 @@ def _show(result: Result) -> None:
     """Show an answer in the terminal."""
     from rich.console import Console
 
-    from unveil.cli.words import in_options
+    from unveil.cli.groups import in_options
 
     class Terminal(Console):
         def on_broken_pipe(self) -> None:

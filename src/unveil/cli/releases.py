@@ -1,8 +1,9 @@
-"""The options of the verbs that make a release: which table, how its order is drawn, and where the release goes."""
+"""The options of the verbs that make a release: which table, by which mechanism, in which order, and where it goes."""
 
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
-from unveil.cli.model_options import SensitiveColumns
+from unveil.cli.completion import offering
+from unveil.cli.groups import typed
+from unveil.cli.model_options import ModelOptions, SensitiveColumns, orders
 from unveil.cli.options import (
     Data,
     Household,
@@ -23,16 +25,33 @@ from unveil.cli.options import (
     ReleaseKeyFile,
     Seed,
     Testing,
+    give,
 )
+from unveil.cli.study_options import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.credentials import without_credentials
-from unveil.errors import ArgumentError
+from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from unveil.models.base import Model
+    from unveil.project import Step
     from unveil.releases import Release
     from unveil.sources.engines.address import Address
 
-__all__ = ["DrawOptions", "FileOptions", "OrderOptions", "ReleaseOptions", "SearchOptions", "TableOptions", "announce_written"]
+__all__ = [
+    "DrawOptions",
+    "FileOptions",
+    "MechanismOptions",
+    "OrderOptions",
+    "ReleaseOptions",
+    "SearchOptions",
+    "TableOptions",
+    "announce_written",
+    "give_made",
+    "settings_of",
+]
 
 
 def _writable(place: Path | None) -> Path | None:
@@ -209,3 +228,160 @@ def announce_written(out: Sequence[Path | Address], link: Path | None) -> None:
         sys.stderr.write(f"written: {without_credentials(link)} (keep it private: it undoes the protection)\n")
     for place in out:
         sys.stderr.write(f"written: {without_credentials(place) if isinstance(place, Path) else place.place}\n")
+
+
+_OF_LATTICE = ("objective", "level", "weight", "factor", "node_limit")
+"""Options of the search through whole generalisations."""
+_ARGUMENTS = {
+    **{name: name for name in (*_OF_LATTICE, "population", "suppression", "time_limit")},
+    "level": "levels", "weight": "weights", "order": "orders", "hierarchy": "hierarchies", "hierarchy_dir": "hierarchies",
+}  # fmt: skip
+"""The arguments of mechanisms behind the options of models and searches; all others name models."""
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismOptions:
+    """A mechanism to protect by, its columns, and its settings."""
+
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism",
+            metavar="MECHANISM|any",
+            help="The mechanism to use instead of generalisation: microaggregate, pram, ...; any: whichever is best.",
+        ),
+    ] = None
+    need: Annotated[
+        list[str] | None,
+        typer.Option("--need", metavar="NEED", help="With --mechanism any or dp_synthesize: NAME: TARGET given A, B."),
+    ] = None
+    attribute: Annotated[
+        list[str] | None, typer.Option("--attribute", metavar="COLUMN", help="A column for the mechanism; repeat it for more.")
+    ] = None
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="A setting of the mechanism, such as k=5.")
+    ] = None
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="Write the loss of differential privacy here; refuse to overspend."),
+    ] = None
+    budget: Annotated[str | None, typer.Option("--budget", metavar="EPSILON[:DELTA]", help="The budget of a new ledger.")] = None
+    neighbours: Annotated[
+        str | None,
+        typer.Option(
+            "--neighbours",
+            metavar="WORDS",
+            help="For a new ledger: 'add or remove' (default) or 'change one'.",
+            autocompletion=offering("add or remove", "change one"),
+        ),
+    ] = None
+    pseudonymize: Annotated[
+        list[str] | None,
+        typer.Option("--pseudonymize", metavar="COLUMN", help="A column that names people: its values become keyed hashes."),
+    ] = None
+
+    def plan(
+        self, inputs: Inputs, table: TableOptions, models: ModelOptions, search: SearchOptions
+    ) -> tuple[list[Step], list[Model]]:
+        """Return the steps to run, those of the options or of the project; if there is none, the models to generalise for."""
+        from unveil.protect.steps import fitting_step, planned_steps
+
+        if self.need and self.mechanism is None:
+            raise ArgumentError("--need goes with --mechanism any, which looks for what serves it; see unveil front.")
+        planned = planned_steps(inputs.project)
+        required = models.required(inputs) or ([] if planned else inputs.planned_models())
+        if self.mechanism is None:
+            if self.attribute or self.settings or self.ledger or self.budget or self.neighbours:
+                raise ArgumentError("--attribute, --set, --ledger, --budget and --neighbours go with a --mechanism; name one.")
+            if planned and not required:
+                _refuse_unheeded("the steps of the project", (), models, search)
+            return [] if required else planned, required
+        if self.pseudonymize:
+            raise ArgumentError("--pseudonymize goes with generalisation; with a --mechanism, plan it as a step of its own.")
+        _refuse_unheeded(self.mechanism, self._options(), models, search)
+        known: dict[str, Any] = {
+            **search.options(inputs), "identifiers": None, "nulls": None, "suppression": search.suppression or None,
+            "models": required, "k": models.k, "hierarchies": models.hierarchies(inputs, required),
+            "orders": orders(models.order, None, inputs.source.names),  # the study has those of the project
+            "population": table.reading.source_if_named(models.population, "population", inputs.project),
+            "sensitive": table.sensitive[0] if table.sensitive else None,
+            "workload": self._workload(inputs), "ledger": self._ledger(),
+        }  # fmt: skip
+        return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
+
+    def _ledger(self) -> str | None:
+        """Return the ledger's file, made if a budget is named; refuse one for a mechanism that has no loss."""
+        if self.ledger is None:
+            if self.budget is not None or self.neighbours is not None:
+                raise ArgumentError("--budget and --neighbours go with --ledger, the file that remembers what was spent.")
+            return None
+        if "ledger" not in self._options():
+            raise ArgumentError(
+                f"--ledger is for mechanisms of differential privacy; {self.mechanism} has no loss to account for."
+            )
+        from unveil.mechanisms import PrivacyLedger
+
+        PrivacyLedger(self.ledger, self.budget, neighbours=self.neighbours).close()
+        return str(self.ledger)
+
+    def _options(self) -> tuple[str, ...]:
+        """Return the options that the mechanism takes."""
+        import inspect
+
+        from unveil.protect.steps import step_function
+
+        return tuple(inspect.signature(step_function(str(self.mechanism))).parameters)
+
+    def _workload(self, inputs: Inputs) -> list[list[str]]:
+        """Return the attributes of each need that is stated, for a mechanism that serves needs; refuse needs for another."""
+        from unveil.project import Need
+
+        if self.need and "workload" not in self._options():
+            raise ArgumentError(f"--need goes with --mechanism any or dp_synthesize; {self.mechanism} serves none in particular.")
+        needs = [*inputs.planned_needs(), *(Need.parse(text) for text in self.need or ())]
+        return [list(dict.fromkeys((need.target, *need.given))) for need in needs]
+
+
+def _refuse_unheeded(what: str, takes: Sequence[str], models: ModelOptions, search: SearchOptions) -> None:
+    """Refuse requirements and limits that a mechanism does not take, so that nobody believes that the release meets them."""
+    for name, word in (typed(models) | typed(search)).items():
+        needs = _ARGUMENTS.get(name, "models")
+        lattice = name in _OF_LATTICE and "levels" not in takes
+        if name != "identifier" and (lattice or not (needs in takes or (name == "k" and "k" in takes))):
+            raise ArgumentError(
+                f"{word} has no effect on {what}. Leave it out, or generalise; whether a release meets a requirement, "
+                "unveil check can tell."
+            )
+
+
+def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: bool) -> None:
+    """Write what one step or several made, and show what was done."""
+    from unveil.releases import Release
+
+    release = isinstance(made, Release)
+    if to.link is not None and (not release or len(made.tables) > 1):
+        raise ArgumentError(f"{steps[0].mechanism} makes records that correspond to no others, so there is no --link.")
+    places = made.places(to.out) if to.out is not None and release else []
+    with together():
+        if places:
+            made.write(*places, spreadsheet_safe=to.spreadsheet_safe)
+        if to.link is not None:
+            made.write_link(to.link)
+    announce_written(places, to.link)
+    give(made, as_json=as_json, out=None if release else to.out, spreadsheet_safe=to.spreadsheet_safe)
+
+
+def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return the settings of a mechanism, from the texts of --set."""
+    return dict(_setting(text) for text in texts or ())
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Read OPTION=VALUE, the value as TOML writes it; what is not TOML is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ArgumentError(f"--set takes OPTION=VALUE, not {shown(text)}.")
+    try:
+        return name.strip().replace("-", "_"), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip().replace("-", "_"), value

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.groups import refuse_with, refuse_without
-from unveil.cli.inputs import named_project
 from unveil.cli.options import give
+from unveil.cli.study_options import named_project
 from unveil.cli.watch_options import Setting, SettingsFile, client_settings
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
@@ -20,8 +20,7 @@ from unveil.errors import ArgumentError
 if TYPE_CHECKING:
     from unveil.attributes import Role
     from unveil.cli.model_options import ModelOptions
-    from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions
-    from unveil.cli.steps import MechanismOptions
+    from unveil.cli.releases import DrawOptions, MechanismOptions, ReleaseOptions, SearchOptions, TableOptions
     from unveil.models.base import Model
     from unveil.project import Project
     from unveil.stream.checkpoint import Checkpoint

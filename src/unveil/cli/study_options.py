@@ -1,35 +1,279 @@
-"""The groups of options that most verbs begin and end with: the data and its roles, and where the answer goes."""
+"""The options that verbs share, in groups: the data, how it is read and what it means, its release, and where the answer goes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather, one_sensitive
+import typer
+
+from unveil.attributes import require_columns
 from unveil.cli.options import (
     SMALL,
     Data,
+    Encoding,
     Identity,
     Json,
     Key,
     KeyFile,
+    Missing,
     NullPolicy,
     Out,
     PartitionFile,
+    ProjectFile,
     Sensitive,
+    Separator,
     Small,
     SpreadsheetSafe,
+    TextColumns,
     Unmasked,
     Weights,
     give,
+    note_read,
+    pair_of,
     read_here,
 )
+from unveil.cli.overwrite import check_read
+from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:
+    from unveil.models.base import Model
+    from unveil.partitions import Partition
+    from unveil.project import Need, Project
     from unveil.results import Result
+    from unveil.sources import ReadOptions, Source
     from unveil.study import Study
 
-__all__ = ["AnswerOptions", "EvidenceOptions", "FormOptions", "SourceOptions", "StudyOptions"]
+__all__ = [
+    "AnswerOptions",
+    "EvidenceOptions",
+    "FormOptions",
+    "Inputs",
+    "MatchOptions",
+    "NamedRoles",
+    "ReadingOptions",
+    "SourceOptions",
+    "StudyOptions",
+    "closed_at_end",
+    "gather",
+    "gather_two",
+    "named_project",
+    "one_sensitive",
+]
+
+closed_at_end: ContextVar[ExitStack | None] = ContextVar("closed_at_end", default=None)
+"""What a verb opens for all its work, and closes when it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """The project, how a table is read, and which of its columns are codes."""
+
+    project: ProjectFile = None
+    separator: Separator = None
+    encoding: Encoding = None
+    missing: Missing = None
+    text: TextColumns = None
+
+    def options(self) -> ReadOptions:
+        """Return how a table is read."""
+        from unveil.sources import AS_FOUND, ReadOptions
+
+        if self.separator is None and self.encoding is None and not self.missing and not self.text:
+            return AS_FOUND
+        return ReadOptions(
+            separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()), text=tuple(self.text or ())
+        )
+
+    def source(self, place: str, role: str, project: Project | None = None) -> Source:
+        """Open another table of the same columns, in a form of its own, with the project's missing texts and codes."""
+        from unveil.sources import open_source
+        from unveil.sources.opening import read_options
+
+        own, noted = self.options(), note_read(role, place)
+        return open_source(noted, read_options(project, own, release=place), held=closed_at_end.get())
+
+    def source_if_named(self, place: str | None, role: str, project: Project | None = None) -> Source | None:
+        """Open another table, if one is named."""
+        return None if place is None else self.source(place, role, project)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRoles:
+    """What a command line says about the columns of its table."""
+
+    key: Sequence[str] | None = None
+    sensitive: Sequence[str] | None = None
+    partition: Sequence[str] | None = None
+    nulls: str | None = None
+    weights: str | None = None
+    person: str | None = None
+    household: str | None = None
+    keep: Sequence[str] | None = None
+    only_roles: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The study that a command line describes; what it does not name is None."""
+
+    study: Study
+
+    @property
+    def source(self) -> Source:
+        """Where the data is."""
+        return self.study.source
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """The key attributes."""
+        return self.study.key or None
+
+    @property
+    def sensitive(self) -> tuple[str, ...] | None:
+        """The sensitive attributes."""
+        return self.study.sensitive or None
+
+    @property
+    def nulls(self) -> str:
+        """What a null means."""
+        return self.study.nulls
+
+    @property
+    def project(self) -> Project | None:
+        """The project."""
+        return self.study.project
+
+    def required_key(self) -> tuple[str, ...]:
+        """Return the key attributes; there must be at least one."""
+        if not self.study.key:
+            raise ArgumentError.no_key()
+        return self.study.key
+
+    def required_sensitive(self) -> tuple[str, ...]:
+        """Return the sensitive attributes; there must be at least one."""
+        if not self.study.sensitive:
+            raise ArgumentError("no sensitive column is named; use --sensitive to name those to protect.")
+        return self.study.sensitive
+
+    def planned_models(self) -> list[Model]:
+        """Return the models that the project asks for."""
+        from unveil.models.requirement_words import planned_models
+
+        return planned_models(self.study)
+
+    def planned_needs(self) -> list[Need]:
+        """Return the needs that the project names."""
+        from unveil.study import planned_needs
+
+        return list(planned_needs(self.study))
+
+
+def gather(
+    data: str | None,
+    reading: ReadingOptions,
+    roles: NamedRoles | None = None,
+    *,
+    partial: bool = False,
+    release: bool = False,
+    role: str = "data",
+) -> Inputs:
+    """Open the study of a command line; what it does not name is the project's. One connection serves the whole command.
+
+    `partial`: the data may lack columns of the project; `release`: it is a release of the project's data, in a form of its own.
+    """
+    from unveil.sources import open_source
+    from unveil.sources.opening import read_options
+    from unveil.study import Study
+
+    named = roles or NamedRoles()
+    plan, data = named_project(reading.project, data)
+    own = reading.options()
+    place = _place(data, plan)
+    source = open_source(place, read_options(plan, own, release=place if release else None), held=closed_at_end.get())
+    require_columns(own.text, source.names)
+    read_here.set(((role, source.place), *(() if plan is None else (("project", str(plan.path)),))))
+    study = Study(
+        source,
+        named.key or None,
+        named.sensitive or None,
+        partitions=dict(_partition(text, plan, source.names) for text in named.partition) if named.partition else {},
+        nulls=named.nulls,
+        weights=named.weights,
+        person=named.person,
+        household=named.household,
+        keep=named.keep or None,
+        only_roles=named.only_roles or None,
+        project=plan,
+        partial=partial,
+    )
+    for name in (*study.key, *study.sensitive):
+        attribute = None if plan is None else plan.attributes.get(name)
+        if attribute is not None and attribute.hierarchy is not None:
+            note_read(f"hierarchy of {name}", str(attribute.hierarchy))
+    return Inputs(study)
+
+
+def _place(data: str | None, plan: Project | None) -> str:
+    """Return where the data is, as the command line or else the project says."""
+    section = plan.data if plan is not None else None
+    place = data or (str(section.path) if section is not None and section.path is not None else None)
+    if place is None:
+        raise ArgumentError(
+            "no data is named; give a file, '-' for standard input, or a built-in data set (see: unveil datasets)."
+        )
+    check_read(place)
+    return place
+
+
+def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[Study, Study]:
+    """Open the studies of an original and its release.
+
+    How the project reads its data applies to the original; its missing texts, codes and roles apply to both.
+    """
+    from unveil.study import Study
+
+    inputs = gather(original, reading, partial=True, role="original")
+    after = reading.source(release, "release", inputs.project)
+    return inputs.study, Study(after, project=inputs.project, partial=True)
+
+
+def named_project(path: Path | None, data: str | None) -> tuple[Project | None, str | None]:
+    """Read the project that is named, as such or as the data, or else the one in this folder; return it and the data named."""
+    from unveil.project import Project
+
+    if path is None and data is not None and data.endswith(".toml") and Path(data).is_file():
+        path, data = Path(data), None
+    if path is None and data is None and Path("unveil.toml").exists():
+        path = Path("unveil.toml")
+    return None if path is None else Project.read(path), data
+
+
+def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:
+    """Read COLUMN=FILE, or COLUMN=NAME if the project has a partition of that name."""
+    from unveil.partitions import Partition
+
+    column, file = pair_of(text, columns, "--partition", "COLUMN=FILE")
+    if plan is not None and column in plan.attributes and file in plan.attributes[column].partitions:
+        return column, plan.partition(column, file)
+    if plan is not None and not Path(file).exists() and column in plan.attributes and plan.attributes[column].partitions:
+        raise ArgumentError.not_one_of(f"partition of {shown(column)}", file, tuple(plan.attributes[column].partitions))
+    return column, Partition.read(note_read(f"partition of {column}", file), column=column)
+
+
+def one_sensitive(inputs: Inputs, named: Sequence[str] | None, *, identity: bool) -> Study:
+    """Return the study with its sensitive side; several attributes of a project are taken together only if they are named."""
+    if identity:
+        if named:
+            raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")
+        return inputs.study.changed(sensitive=())
+    if not named and inputs.sensitive is not None and len(inputs.sensitive) > 1:
+        raise ProjectError(f"the project has several sensitive attributes ({listed(inputs.sensitive)}); choose with --sensitive.")
+    return inputs.study
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +355,27 @@ class AnswerOptions(EvidenceOptions):
         """Write the answer to a file, print it as JSON, or show it, masked or marked; some hold their files themselves."""
         displayed = result.displayed(unmasked=self.unmasked, small=self.small)
         FormOptions.give(self, displayed if holds_files else self.evidenced(displayed))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """Which column and record of an original belongs to which of its release."""
+
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and its protected counterpart.")
+    ] = None
+    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
+        None
+    )
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both are in the same order.")] = False
+
+    def pairs(self, columns: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the columns of the original that have another name in the release, with that name."""
+        return [pair_of(text, columns, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
+
+    def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the arguments of a call, given the columns of the original."""
+        if self.link is not None:
+            note_read("link", self.link)
+        return {"mapping": self.pairs(columns), "id": self.identity, "link": self.link, "same_order": self.same_order}

@@ -16,8 +16,7 @@ from unveil.cli.tables import RULE_FORMS, hierarchies_of, level_of, perturbed, r
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from unveil.cli.inputs import Inputs
-    from unveil.cli.study_options import SourceOptions
+    from unveil.cli.study_options import Inputs, SourceOptions
     from unveil.tables import Apriori, CrossTable
 
 __all__ = ["AimOptions", "ProtectionOptions", "PublishedOptions", "RecordProtectionOptions", "TabulationOptions"]
@@ -165,7 +164,7 @@ class RecordProtectionOptions:
             if self.attribute or self.settings:
                 raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
             return source
-        from unveil.cli.steps import settings_of
+        from unveil.cli.releases import settings_of
         from unveil.protect.steps import fitting_step, run_step
 
         step = fitting_step(self.mechanism, self.attribute or (), settings_of(self.settings), {})

@@ -1,4 +1,4 @@
-"""The base of every answer, how an answer was made, and an answer as it is given to a reader.
+"""The base of every answer, how and when an answer was made, and an answer as it is given to a reader.
 
 A result holds data only. The forms in which it shows itself are imported when something is shown.
 """

@@ -1,6 +1,7 @@
-"""A view in the words of its reader: where a page or a terminal shows commands, a notebook has Python calls.
+"""The words of an answer: numbers and values as people and JSON read them, cells that cannot mislead, commands or Python calls.
 
-Only what we say ourselves is translated (titles, remarks, definitions), never a cell of a table, which is data.
+A page or a terminal shows commands, a notebook Python calls. Only what we say ourselves is translated (titles, remarks,
+definitions), never a cell of a table, which is data.
 """
 
 from __future__ import annotations

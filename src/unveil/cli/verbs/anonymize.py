@@ -14,12 +14,19 @@ from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app
 from unveil.cli.composing import composed
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import Inputs
 from unveil.cli.model_options import ModelOptions
 from unveil.cli.options import Json, give, pair_of, showing_progress
-from unveil.cli.releases import DrawOptions, ReleaseOptions, SearchOptions, TableOptions, announce_written
-from unveil.cli.steps import MechanismOptions, give_made
+from unveil.cli.releases import (
+    DrawOptions,
+    MechanismOptions,
+    ReleaseOptions,
+    SearchOptions,
+    TableOptions,
+    announce_written,
+    give_made,
+)
 from unveil.cli.streaming import StreamingOptions, refuse_options_of_tables
+from unveil.cli.study_options import Inputs
 from unveil.credentials import hidden_in_message
 from unveil.errors import ArgumentError, listed, shown
 

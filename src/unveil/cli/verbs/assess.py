@@ -9,10 +9,9 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.model_options import SensitiveColumns, attackers
 from unveil.cli.options import Data, Household, Key, NullPolicy, Person, Weights, showing_progress
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,10 @@ import typer
 from unveil.cli.application import app
 from unveil.cli.completion import beginning, offering
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import ReadingOptions, gather_two
 from unveil.cli.model_options import attackers, named_hierarchies
 from unveil.cli.options import Key, NullPolicy, Person, showing_progress
-from unveil.cli.pair_options import MatchOptions
-from unveil.cli.steps import settings_of
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.releases import settings_of
+from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, gather_two
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import typer
 
 from unveil.cli.application import app
-from unveil.cli.check_options import BeforeOptions, OriginalOptions, TrialOptions, VerdictOptions
+from unveil.cli.check_options import BeforeOptions, OriginalOptions, SignOptions, TrialOptions, VerdictOptions
 from unveil.cli.groups import grouped
 from unveil.cli.options import give, showing_progress
-from unveil.cli.signing import SignOptions
 
 
 @app.command(epilog="Example: unveil check adult --policy cell-size-5 --key sex --key race")

@@ -11,10 +11,9 @@ import typer
 from unveil.cli.application import app
 from unveil.cli.completion import beginning
 from unveil.cli.groups import grouped, refuse_without
-from unveil.cli.inputs import Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.model_options import SensitiveColumns
 from unveil.cli.options import Key, note_read, showing_progress
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather
 from unveil.cli.tables import RULE_FORMS
 from unveil.errors import ArgumentError, shown
 

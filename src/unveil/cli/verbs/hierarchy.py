@@ -12,8 +12,8 @@ import typer
 from unveil.cli.application import Program, app
 from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.hierarchy_options import RuleOptions
-from unveil.cli.inputs import ReadingOptions, gather, gather_two
 from unveil.cli.options import Data, Encoding, Json, Missing, Separator, TextColumns, give
+from unveil.cli.study_options import ReadingOptions, gather, gather_two
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError
 from unveil.output import check_replaceable

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import ReadingOptions, gather
 from unveil.cli.options import Data, showing_progress
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.study_options import AnswerOptions, ReadingOptions, gather
 
 
 @app.command(epilog="Example: unveil identifiers adult")

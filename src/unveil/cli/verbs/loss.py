@@ -10,10 +10,8 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import ReadingOptions, gather_two
 from unveil.cli.options import Key, showing_progress
-from unveil.cli.pair_options import MatchOptions
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, gather_two
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

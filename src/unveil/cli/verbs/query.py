@@ -15,9 +15,8 @@ from unveil.cli.application import app
 from unveil.cli.bounds import Bounds, bounds_of
 from unveil.cli.completion import beginning, offering
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, Key, Sensitive
-from unveil.cli.study_options import FormOptions
+from unveil.cli.study_options import FormOptions, NamedRoles, ReadingOptions, gather
 from unveil.errors import ArgumentError, DataNotFoundError, shown
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, PartitionFile, showing_progress
-from unveil.cli.study_options import EvidenceOptions
+from unveil.cli.study_options import EvidenceOptions, NamedRoles, ReadingOptions, gather
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import typer
 
 from unveil.cli.application import app
 from unveil.cli.groups import grouped
-from unveil.cli.inputs import NamedRoles, ReadingOptions, gather
 from unveil.cli.options import Data, NullPolicy, showing_progress
-from unveil.cli.study_options import AnswerOptions
+from unveil.cli.study_options import AnswerOptions, NamedRoles, ReadingOptions, gather
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
