@@ -14,7 +14,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 import unveil
 from helpers import entropy, kind, rate, together, varied
-from unveil.measures.chance import expected_information_bits
+from unveil.measures.entropy import expected_information_bits
 from unveil.testing import tables
 
 TINY = 1e-12

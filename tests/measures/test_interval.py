@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import unveil
-from unveil.measures.chance import expected_information_bits
+from unveil.measures.entropy import expected_information_bits
 from unveil.measures.interval import (
     Interval,
     _even_bias,

@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.assess.candidates import ProtectionCandidate, single_candidates
 from unveil.errors import PartitionError
-from unveil.measures.chance import beyond_chance
+from unveil.measures.entropy import beyond_chance
 from unveil.measures.rates import RateQuestion, mean, rate
 from unveil.partitions import Partition
 from unveil.project import Need

@@ -19,8 +19,8 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
-from unveil.measures.chance import expected_information_bits
 from unveil.measures.discrimination import rate_of
+from unveil.measures.entropy import expected_information_bits
 from unveil.measures.rates import RateQuestion, rate
 from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition

@@ -1,4 +1,4 @@
-"""The options of check, in groups: the release on trial, its original, what came before, signatures, and where the verdict goes."""
+"""The options of check, in groups: the release on trial, its original, what came before, signatures, and where a verdict goes."""
 
 from __future__ import annotations
 

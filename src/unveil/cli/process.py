@@ -1,4 +1,4 @@
-"""The process that the command line is: the command it runs, its signals and streams, and what a limit on memory does to it.
+"""The process that the command line is: its signals, its streams, and what becomes of it if memory is limited.
 
 A signal that asks the process to end raises `KeyboardInterrupt` in the main thread, so that all is cleaned up as on Ctrl-C. If
 the main thread is busy in compiled code and does not hear it, another thread cancels the run and, if that does not help, removes
@@ -15,8 +15,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,14 +26,10 @@ if TYPE_CHECKING:
     from unveil.run import Run
 
 __all__ = ["StoppedError",
-    "ending", "flushed", "interrupting", "leave", "leaving_with", "listening", "main", "own_streams", "run", "say", "supervised",
-    "turned_away", "was_heard",
+    "ending", "flushed", "interrupting", "leave", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
+    "was_heard",
 ]  # fmt: skip
 
-_COMPLETION = {"--install-completion", "--show-completion"}
-"""Options that end the program themselves."""
-_COMPLETING = "_UNVEIL_COMPLETE"
-"""What a shell sets when it asks how the words typed so far may be completed."""
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _PATIENCE = 5.0
@@ -276,117 +271,3 @@ def _memory_limit() -> int | None:
         return None
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     return min((limit for limit in limits if limit != resource.RLIM_INFINITY), default=None)
-
-
-# The command --------------------------------------------------------------------------------------------------------------
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
-    if os.environ.get(_COMPLETING):
-        _complete()
-    words, debug = _words(arguments)
-
-    def work() -> int:
-        with own_streams(native=debug), listening(debug=debug):
-            return flushed(_ended(words, debug=debug))
-
-    leave(supervised(work))
-
-
-def _complete() -> NoReturn:
-    """Say how the words typed so far may be completed, and leave; what goes wrong, an interrupt too, completes nothing."""
-    try:
-        _program(None).main(args=[], prog_name="unveil")
-    except BaseException as error:  # noqa: BLE001 - a shell would show it amid the words that somebody types
-        sys.exit(error.code if isinstance(error, SystemExit) else 1)
-    sys.exit(0)
-
-
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line within a program and return its exit code; signals and streams stay the program's."""
-    words, debug = _words(arguments)
-    return _ended(words, debug=debug)
-
-
-def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
-    """Return the words of the command line without `--debug`, which may stand anywhere before `--`, and whether it was there."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    end = words.index("--") if "--" in words else len(words)
-    rest = [word for word in words[:end] if word != "--debug"]
-    return [*rest, *words[end:]] or ["--help"], len(rest) < end
-
-
-def _ended(words: Sequence[str], *, debug: bool) -> int:
-    """Run the command; every outcome ends in an exit code, and a failure in one line of text as well."""
-    placed.clear()
-    try:
-        return _done(words)
-    except BaseException as error:  # noqa: BLE001 - a panic of a compiled library is no Exception
-        if debug:
-            import traceback
-
-            traceback.print_exception(error)
-        return _reported(error, words)
-
-
-def _reported(error: BaseException, words: Sequence[str]) -> int:
-    """Say in one line what went wrong, and return the exit code."""
-    try:
-        from unveil.cli.failures import explained
-
-        message, code = explained(error, words)
-    except BaseException as another:  # noqa: BLE001 - not even the libraries that explain it could be loaded
-        message, code = f"unexpected failure: {type(error).__name__}, then {type(another).__name__}.", 3
-    if message:
-        from unveil.credentials import hidden_in_message
-
-        say(hidden_in_message(message, words))
-    return code
-
-
-def _done(words: Sequence[str]) -> int:
-    import typer
-
-    program = _program(_verb(words))
-    try:
-        with _running(words), program.make_context("unveil", list(words), obj=tuple(words)) as context:
-            program.invoke(context)
-    except typer.Exit as done:
-        return done.exit_code
-    except SystemExit as done:
-        if not _COMPLETION & set(words):
-            raise
-        return int(done.code or 0)
-    return 0
-
-
-@contextlib.contextmanager
-def _running(words: Sequence[str]) -> Iterator[None]:
-    """Let a signal cancel the work; help and the version do none, so nothing is loaded for them."""
-    if not words or {"--help", "-h", "--version"} & set(words):
-        yield
-        return
-    from unveil.run import Run, active_run
-
-    around = active_run()
-    own = Run(notice=say, limits=around.limits, flag=around.flag)
-    with own, interrupting(own):
-        yield
-
-
-def _verb(words: Sequence[str]) -> str | None:
-    """Return the verb if the words begin with one; None if all verbs are needed, to be listed."""
-    from unveil.cli.verbs import VERBS
-
-    return words[0] if words and words[0] in VERBS else None
-
-
-@cache
-def _program(verb: str | None) -> Any:
-    """Return the program, with one verb or with all, its options read from signatures once."""
-    import typer
-
-    from unveil.cli.verbs import with_verb
-
-    return typer.main.get_command(with_verb(verb))

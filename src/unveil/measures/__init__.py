@@ -3,7 +3,6 @@
 OPEN_MODULES = (
     "approximate",
     "by_value",
-    "chance",
     "column_exposure",
     "coverage",
     "discrimination",
@@ -14,7 +13,6 @@ OPEN_MODULES = (
     "individual",
     "itemsets",
     "interval",
-    "kinds",
     "loglinear",
     "loglinear_search",
     "population",
@@ -25,7 +23,6 @@ OPEN_MODULES = (
     "special_uniqueness",
     "subset_walk",
     "text_leaks",
-    "units",
     "unnamed",
     "wildcard",
 )

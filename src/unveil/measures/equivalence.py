@@ -22,10 +22,10 @@ from unveil.counts.owners import Owners
 from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.measures.by_value import disclosing
-from unveil.measures.units import Unit
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
 from unveil.results import jsonable
 from unveil.results.masking import DecidingClass
+from unveil.results.wording import Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.counts.grouping import summed
-from unveil.measures.chance import expected_information_bits
-from unveil.measures.entropy import entropy_bits
+from unveil.measures.entropy import entropy_bits, expected_information_bits
 from unveil.results.figures import Figures
 
 if TYPE_CHECKING:

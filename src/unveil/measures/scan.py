@@ -27,9 +27,8 @@ from unveil.errors import UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.measures.subset_walk import Rates, Subset, Walk
-from unveil.measures.units import RATE_OF_RECORDS
 from unveil.results import Figure, Provenance, Result, Table, View, jsonable
-from unveil.results.wording import counted
+from unveil.results.wording import RATE_OF_RECORDS, counted
 from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

@@ -14,8 +14,7 @@ import numpy as np
 
 from unveil.counts import Counts
 from unveil.counts.subsets import subsets_up_to
-from unveil.measures.entropy import entropy_bits
-from unveil.measures.kinds import IdentifierKind
+from unveil.measures.entropy import IdentifierKind, entropy_bits
 from unveil.measures.scan_checkpoint import ScanCheckpoint
 from unveil.run import active_run
 

@@ -15,7 +15,6 @@ from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.measures.households import Homes
 from unveil.measures.risk import Vulnerability
-from unveil.measures.units import Unit, people, unit_of
 from unveil.models.base import Measured, Model
 from unveil.models.measure_options import MeasureOptions
 from unveil.models.measurement_view import view_of
@@ -29,7 +28,7 @@ from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
-from unveil.results.wording import counted
+from unveil.results.wording import Unit, counted, people, unit_of
 from unveil.run import in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, studied

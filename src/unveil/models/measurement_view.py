@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.measures.individual import UNDERSTATES
-from unveil.measures.units import noun
 from unveil.models.registry import label_of
 from unveil.results import Figure, Table, View
 from unveil.results.masking import MASK, DecidingClass
-from unveil.results.wording import counted
+from unveil.results.wording import counted, noun
 
 if TYPE_CHECKING:
     from unveil.measures.loglinear import ModelFit

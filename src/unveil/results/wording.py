@@ -1,4 +1,4 @@
-"""The words of an answer: numbers and values as people and JSON read them, cells that cannot mislead, commands or Python calls.
+"""The words of an answer: numbers, units and values as people and JSON read them, cells that cannot mislead, Python calls.
 
 A page or a terminal shows commands, a notebook Python calls. Only what we say ourselves is translated (titles, remarks,
 definitions), never a cell of a table, which is data.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypeAlias
 
 from unveil.results.views import Between, Mark
 
@@ -23,7 +23,57 @@ if TYPE_CHECKING:
 
     from unveil.results.views import Figure, Table, View
 
-__all__ = ["counted", "in_python", "in_words", "jsonable", "number", "numbered", "of_one_type", "reworded", "whole"]
+__all__ = [
+    "RATE_OF_RECORDS",
+    "Unit",
+    "counted",
+    "in_python",
+    "in_words",
+    "jsonable",
+    "noun",
+    "number",
+    "numbered",
+    "of_one_type",
+    "people",
+    "reworded",
+    "unit_of",
+    "whole",
+]
+
+RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells persons apart; unveil measure counts persons."
+
+Unit: TypeAlias = Literal["records", "persons"]
+"""persons: a column says whose record it is, and everyone counts once; records: none does, and every record counts."""
+
+
+def unit_of(person: str | None) -> Unit:
+    """Return what is counted: persons if a column says whose record it is, else records."""
+    return "records" if person is None else "persons"
+
+
+def noun(unit: str, *, one: bool = False) -> str:
+    """Return the word for what is counted.
+
+    Examples
+    --------
+    >>> noun("persons"), noun("records"), noun("persons", one=True)
+    ('people', 'records', 'person')
+    """
+    if unit == "persons":
+        return "person" if one else "people"
+    return "record" if one else "records"
+
+
+def people(number: int, unit: str) -> str:
+    """Say how many: people if persons were counted, else records.
+
+    Examples
+    --------
+    >>> people(2, "persons"), people(1, "records")
+    ('2 people', '1 record')
+    """
+    return f"{number:,} {noun(unit, one=number == 1)}"
+
 
 _DECIMALS = 4
 _STEP = 10.0**-_DECIMALS

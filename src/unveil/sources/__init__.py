@@ -8,9 +8,9 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import checked_nulls, require_columns
 from unveil.sources.base import Data, Source, Tally
 from unveil.sources.coding import Coded, CodedTable
+from unveil.sources.held import coded_table, wanted_columns
 from unveil.sources.opening import open_source
 from unveil.sources.options import AS_FOUND, ReadOptions
-from unveil.sources.tallying import coded_table, wanted_columns
 
 __all__ = [
     "AS_FOUND",

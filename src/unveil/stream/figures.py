@@ -16,9 +16,8 @@ import numpy as np
 from unveil import __version__
 from unveil.counts import Counts
 from unveil.errors import UndefinedMeasureError
-from unveil.measures.chance import beyond_chance
 from unveil.measures.discrimination import DiscriminationRate, rate_of
-from unveil.measures.kinds import IdentifierKind
+from unveil.measures.entropy import IdentifierKind, beyond_chance
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.figures import Figures

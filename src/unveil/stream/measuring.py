@@ -10,7 +10,7 @@ import polars as pl
 from unveil.counts import Counts
 from unveil.counts.window import MovingCounts
 from unveil.errors import CountsError, UndefinedMeasureError
-from unveil.measures.kinds import IdentifierKind
+from unveil.measures.entropy import IdentifierKind
 from unveil.sources.objects import column_of_objects
 from unveil.stream.approximate import estimated_key, unknown_need
 from unveil.stream.figures import KeyFigures, KeySet, NeedFigure, NeedSet, RiskyClass, key_figures, need_figure, riskiest

@@ -19,7 +19,7 @@ from unveil.counts import Counts
 from unveil.counts.expiry import ByTime, hold_to_limit
 from unveil.counts.window import LARGEST_TABLE, MovingCounts
 from unveil.errors import ArgumentError
-from unveil.measures.kinds import IdentifierKind
+from unveil.measures.entropy import IdentifierKind
 from unveil.project import Need
 from unveil.sources import Data
 from unveil.stream.derived_columns import Derived

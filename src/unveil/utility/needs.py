@@ -16,7 +16,7 @@ from typing import Any
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
-from unveil.measures.chance import beyond_chance
+from unveil.measures.entropy import beyond_chance
 from unveil.measures.rates import RateQuestion, rates
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted

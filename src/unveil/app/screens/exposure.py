@@ -21,10 +21,9 @@ from unveil.errors import UndefinedMeasureError
 from unveil.measures.column_exposure import column_exposure
 from unveil.measures.discrimination import DiscriminationRate, rate_of
 from unveil.measures.equivalence import equivalence
-from unveil.measures.units import Unit, noun
 from unveil.results import Chart, Provenance, Table
 from unveil.results.masking import SMALL
-from unveil.results.wording import counted
+from unveil.results.wording import Unit, counted, noun
 from unveil.study import Study
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from unveil.errors import ArgumentError
 from unveil.identifiers import DirectIdentifiers, found_among
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.measures.risk import ClassRisks
-from unveil.measures.units import Unit
 from unveil.measures.unnamed import Unmeasured, records_alone, singled_out, singled_out_by
 from unveil.models.orders import Scale
 from unveil.project.rules import RuleSet
 from unveil.releases import Record
+from unveil.results.wording import Unit
 from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import way_of

@@ -31,8 +31,7 @@ import numpy as np
 from unveil.counts import Counts
 from unveil.counts.grouping import group, summed
 from unveil.errors import PartitionError
-from unveil.measures.chance import adjusted_rate
-from unveil.measures.entropy import entropy_bits, entropy_by_class
+from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.measures.rates import mean
 from unveil.partitions import Partition
