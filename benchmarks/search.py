@@ -26,8 +26,8 @@ from benchmarks.timing import best_of
 from unveil.counts import count_table
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.checks import SearchBudget
-from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.full_domain import SearchResult
+from unveil.search.lattice.generalisation import Lattice
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.request import Request, request_of, wanted_of
 from unveil.sources import load

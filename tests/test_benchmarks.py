@@ -20,8 +20,8 @@ from benchmarks.scale import census
 from benchmarks.sdcmicro import Case, Ran, SdcMicro, SdcMicroError, against_sdcmicro, households
 
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.lattice.choice import Lattice
 from unveil.search.lattice.full_domain import SearchResult
+from unveil.search.lattice.generalisation import Lattice
 from unveil.search.request import request_of, wanted_of
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.assess.policy.history import append_history, read_history
+from unveil.assess.policy.pages import append_history, read_history
 from unveil.errors import ArgumentError, DataFileError, OutputError
 from unveil.report import page
 from unveil.testing import tables

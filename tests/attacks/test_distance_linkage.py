@@ -21,8 +21,7 @@ from helpers import shared
 from unveil.attacks import distance_linkage
 from unveil.attacks.linkage.distance import Distance
 from unveil.attacks.linkage.lines import LinkedAttribute
-from unveil.attacks.linkage.persons import checked_persons
-from unveil.attacks.linkage.rates import LinkageRates, link_chances, share_bounds
+from unveil.attacks.linkage.rates import LinkageRates, checked_persons, link_chances, share_bounds
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
 
 SAME = 1e-9

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import unveil
 from helpers import together
 from unveil.counts import Counts
-from unveil.counts.grouping import group, group_sums, rows_alone, tally
-from unveil.counts.values import places_among
+from unveil.counts.grouping import group, group_sums, places_among, rows_alone, tally
 from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
 from unveil.testing import tables
 

@@ -14,7 +14,7 @@ import unveil
 from unveil.counts.grouping import group, in_strict_order
 from unveil.errors import UnveilError
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
-from unveil.search.lattice.choice import Lattice
+from unveil.search.lattice.generalisation import Lattice
 from unveil.search.request import request_of, wanted_of
 from unveil.sources.batches import combinations
 

@@ -17,9 +17,20 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count
 from unveil.assess.advice import Advice, advice_on
-from unveil.assess.class_sizes import CLASS_SIZES, ClassSizes, Without, class_sizes, without
 from unveil.assess.evidence import InputFile, input_files
-from unveil.assess.rates import AttributeRate, Disclosure, Measure, Question, attribute_rate, disclosure
+from unveil.assess.rates import (
+    CLASS_SIZES,
+    AttributeRate,
+    ClassSizes,
+    Disclosure,
+    Measure,
+    Question,
+    Without,
+    attribute_rate,
+    class_sizes,
+    disclosure,
+    without,
+)
 from unveil.attributes import Names, checked_nulls, in_line, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown

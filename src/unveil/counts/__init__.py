@@ -15,8 +15,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import in_line, require_columns
 from unveil.counts.amounts import Amounts
-from unveil.counts.grouping import Codes, group, in_strict_order, merged, summed, tally
-from unveil.counts.values import united
+from unveil.counts.grouping import Codes, group, in_strict_order, merged, summed, tally, united
 from unveil.errors import CountsError, listed
 from unveil.partitions import Partition
 from unveil.results import jsonable
@@ -39,8 +38,6 @@ OPEN_MODULES = (
     "minimal_uniques",
     "owners",
     "refine",
-    "subsets",
-    "values",
     "window",
 )
 """Modules of this room that others may import from; the rest is its own."""

@@ -8,18 +8,31 @@ keys are sorted. Nothing of the size rows x cardinality is ever allocated.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from unveil.compilation import Pace, compiled
 from unveil.run import active_run, watched
+from unveil.sources.coding import encode_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes", "count_keys", "group", "group_sums", "in_strict_order", "merged", "rows_alone", "summed", "tally"]
+__all__ = [
+    "Codes",
+    "count_keys",
+    "group",
+    "group_sums",
+    "in_strict_order",
+    "merged",
+    "places_among",
+    "rows_alone",
+    "summed",
+    "tally",
+    "united",
+]
 
 Codes: TypeAlias = "NDArray[np.integer[Any]]"
 
@@ -333,3 +346,31 @@ def _digits(keys: NDArray[np.int64], sizes: Sequence[int]) -> list[Codes]:
 def _smallest(size: int) -> np.dtype[Any]:
     """Return the smallest unsigned type that holds the codes below `size`."""
     return np.min_scalar_type(max(size - 1, 0))
+
+
+def places_among(known: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int64]:
+    """Return where each value is among the known ones; -1 if it is none of them.
+
+    Examples
+    --------
+    >>> places_among(["flu", "hiv"], ["hiv", "cold"]).tolist()
+    [1, -1]
+    >>> places_among([1, True, 1.0], [1.0, 1]).tolist()
+    [2, 0]
+    """
+    place: dict[Hashable, int] = {value: at for at, value in enumerate(known)}
+    if len(place) < len(known):
+        place = {_type_and_text(value): at for at, value in enumerate(known)}
+        values = [_type_and_text(value) for value in values]
+    return np.fromiter((place.get(value, -1) for value in values), dtype=np.int64, count=len(values))
+
+
+def united(mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[Sequence[Any], NDArray[Any], NDArray[Any]]:
+    """Return the values of two columns in the order of one column that holds both, and where the values of each are in it."""
+    equal = len(set(mine)) < len(mine) or len(set(theirs)) < len(theirs)
+    both = encode_values([*mine, *theirs], as_objects=equal)
+    return both.values, both.codes[: len(mine)], both.codes[len(mine) :]
+
+
+def _type_and_text(value: Any) -> Hashable:
+    return tuple(map(_type_and_text, value)) if isinstance(value, tuple) else (type(value).__name__, str(value))

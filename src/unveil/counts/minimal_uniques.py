@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.compilation import compiled
-from unveil.counts.subsets import subsets_up_to
+from unveil.counts.refine import subsets_up_to
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 

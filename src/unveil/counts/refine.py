@@ -11,6 +11,7 @@ cells are in the order of their codes, first columns first, and splitting keeps 
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_count
 from unveil.counts.refine_kernels import split_classes, split_in_order, sum_out
+from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Refinement", "Refiner"]
+__all__ = ["Refinement", "Refiner", "largest_subsets", "subsets_up_to"]
 
 _JOINT = 1 << 14
 """Classes with at most this many pairs of a value and a sensitive value are tabulated while they are split."""
@@ -235,3 +238,23 @@ def _bits(size: int) -> int:
 
 def _m_log_m(m: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(m * np.log2(np.maximum(m, 1.0)))
+
+
+_MOST_SUBSETS = 1 << 20
+
+
+def subsets_up_to(columns: int, largest: int) -> int:
+    """Return how many sets of one to `largest` columns there are."""
+    return sum(math.comb(columns, size) for size in range(1, largest + 1))
+
+
+def largest_subsets(attributes: int, max_size: int | None) -> int:
+    """Return how many key attributes are taken together at most, or refuse more sets of them than can be looked at."""
+    largest = attributes if max_size is None else min(checked_count("max_size", max_size, least=1), attributes)
+    number = subsets_up_to(attributes, largest)
+    if number > _MOST_SUBSETS:
+        raise ArgumentError(
+            f"{attributes} key attributes have {number:,} subsets of up to {largest}, more than {_MOST_SUBSETS:,}; "
+            "name fewer, or give a smaller max_size."
+        )
+    return largest

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from unveil.counts import Classes, Counts
-from unveil.counts.grouping import group_sums, summed
+from unveil.counts.grouping import group_sums, places_among, summed
 from unveil.counts.owners import Owners
-from unveil.counts.values import places_among
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.measures.by_value import disclosing
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums

@@ -22,7 +22,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.counts import Counts, count_table
-from unveil.counts.subsets import largest_subsets
+from unveil.counts.refine import largest_subsets
 from unveil.errors import UndefinedMeasureError
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place

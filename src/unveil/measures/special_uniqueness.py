@@ -20,7 +20,7 @@ import numpy as np
 from unveil.arguments import checked_number
 from unveil.attributes import in_line, sides_of
 from unveil.counts import Counts
-from unveil.counts.subsets import largest_subsets
+from unveil.counts.refine import largest_subsets
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.results import jsonable
 from unveil.results.figures import Figures

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.counts import Counts
-from unveil.counts.subsets import subsets_up_to
+from unveil.counts.refine import subsets_up_to
 from unveil.measures.entropy import IdentifierKind, entropy_bits
 from unveil.measures.scan_checkpoint import ScanCheckpoint
 from unveil.run import active_run

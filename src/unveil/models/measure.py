@@ -16,14 +16,13 @@ from unveil.measures.equivalence import Equivalence, equivalence, without_suppre
 from unveil.measures.households import Homes
 from unveil.measures.risk import Vulnerability
 from unveil.models.base import Measured, Model
-from unveil.models.measure_options import MeasureOptions
 from unveil.models.measurement_view import view_of
 from unveil.models.orders import Scale
 from unveil.models.population import Population
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested
 from unveil.models.requirement_words import planned_models
-from unveil.models.risk_sections import Risks, Uniqueness, risks, uniqueness, vulnerabilities
+from unveil.models.risk_sections import MeasureOptions, Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain

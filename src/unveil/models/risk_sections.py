@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.arguments import shown_number
+from unveil.arguments import checked_number, shown_number
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence
 from unveil.measures.households import OF_MEMBERS, Homes, HouseholdRisks
 from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnerability_of_records, vulnerability_of_sensitive
-from unveil.models.measure_options import MeasureOptions
+from unveil.models.base import Model
 from unveil.models.population import Population
 from unveil.results.figures import Figures
 from unveil.results.masking import DecidingClass
+from unveil.sources import Data
+from unveil.study import Study
 
 if TYPE_CHECKING:
     from unveil.measures.interval import Interval
@@ -37,6 +39,27 @@ __all__ = [
     "uniqueness",
     "vulnerabilities",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """What is requested beyond the models of a study: the arguments of `measure` that are not about the data."""
+
+    models: tuple[Model, ...] = ()
+    reference: Data | None = None
+    sampling_fraction: float | None = None
+    special: bool = False
+    loglinear: int | str | None = None
+    threshold: float = 0.2
+    alpha: float = 1.0
+    suppressed: str = "apart"
+
+    def check(self, study: Study) -> None:
+        """Refuse options that make no sense for the study."""
+        checked_number("threshold", self.threshold, above=0.0, most=1.0)
+        if study.weights is not None and study.nulls == "wildcard":
+            raise ArgumentError("individual risk has no meaning if nulls match any value; choose other nulls, or no weights.")
+
 
 _COUNTABLE_PAIRS = 3_000_000_000
 """The ordered pairs of fewer records than this can be counted by an integer of 64 bits."""

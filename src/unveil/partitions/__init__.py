@@ -14,6 +14,7 @@ __all__ = ["Hierarchy", "Levels", "Partition", "PartitionSpec"]
 
 OPEN_MODULES = (
     "builders",
+    "builders.automatic",
     "builders.base",
     "builders.dates",
     "files",

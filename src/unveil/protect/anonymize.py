@@ -16,15 +16,13 @@ from unveil.errors import ArgumentError, listed, shown
 from unveil.mechanisms.pseudonyms import pseudonymize
 from unveil.models.base import Model
 from unveil.partitions import Hierarchy
-from unveil.protect.destination import Destination, Place
-from unveil.protect.generalised import Options, generalised_in_hand
+from unveil.protect.generalised import Destination, Options, Place, generalised_in_hand
 from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, in_hand, screen
 from unveil.run import Progress, in_run
 from unveil.search.checks import budget_of, require_apart
-from unveil.search.lattice.choice import Choice, Lattice
-from unveil.search.lattice.generalisation import Generalisation
+from unveil.search.lattice.generalisation import Choice, Generalisation, Lattice
 from unveil.search.lattice.objectives import Candidate
 from unveil.search.request import Wanted, request_of, wanted_of
 from unveil.sources import Data, open_source
@@ -166,13 +164,13 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     ['20-29', '20-29', '30-39', '30-39']
     """
     wanted = wanted_of(data, attributes, models, hierarchies=hierarchies, orders=orders, population=population, nulls=nulls)
-    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     options = Options(
         names_of(identifiers), names_of(pseudonyms), suppression, levels or {}, weights or {}, factor, wanted.said.nulls,
         keep_order, time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
     _require_own_columns(options, wanted)
+    budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     table: Any = _stream_of(wanted, options) if dry_run or out is not None else None
     write = None if table is None else _checked_stream(table, to, chance, options.identifiers, wanted)
     if table is None:

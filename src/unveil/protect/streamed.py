@@ -13,14 +13,12 @@ from unveil.counts import Counts
 from unveil.errors import CountsError, DataChangedError
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.output import together
-from unveil.protect.destination import Destination
-from unveil.protect.generalised import Options, generalised
+from unveil.protect.generalised import Destination, Options, generalised
 from unveil.randomness import Chance
 from unveil.releases import Release, ReleaseRecords, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
 from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
-from unveil.search.lattice.choice import Choice
-from unveil.search.lattice.generalisation import Generalisation
+from unveil.search.lattice.generalisation import Choice, Generalisation
 from unveil.sources.batches.combinations import hashed
 from unveil.sources.batches.rewriting import BatchedRecords, rewrite
 from unveil.sources.coding import as_counted, labelled

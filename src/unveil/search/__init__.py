@@ -4,7 +4,6 @@ OPEN_MODULES = (
     "checks",
     "hierarchies",
     "lattice.applied",
-    "lattice.choice",
     "lattice.frontier",
     "lattice.generalisation",
     "lattice.objectives",

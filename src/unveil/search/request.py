@@ -17,8 +17,7 @@ import numpy as np
 
 from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
-from unveil.counts.grouping import group
-from unveil.counts.values import places_among
+from unveil.counts.grouping import group, places_among
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, shown
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.base import Measured, Model, Place
@@ -28,7 +27,7 @@ from unveil.models.population import Population
 from unveil.models.required import completed, measured_models, sensitive_groups, sensitive_of
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
-from unveil.partitions.builders import propose_each
+from unveil.partitions.builders.automatic import propose_each
 from unveil.randomness import Chance
 from unveil.results.wording import number
 from unveil.search.checks import given_hierarchies, hierarchies_of, keys_of, records_of, require_person_apart

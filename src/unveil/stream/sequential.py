@@ -20,7 +20,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import Classes, Counts, count_table
-from unveil.counts.values import places_among
+from unveil.counts.grouping import places_among
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line
 from unveil.measures.discrimination import discrimination_rate
 from unveil.partitions import Hierarchy

@@ -43,8 +43,16 @@ from unveil.attacks.linkage.cells import (
     stacked,
 )
 from unveil.attacks.linkage.lines import LinkedAttribute
-from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
-from unveil.attacks.linkage.rates import Control, LinkageRates, checked_truth, control_of, rates_of
+from unveil.attacks.linkage.rates import (
+    Control,
+    LinkageRates,
+    PersonRates,
+    Targets,
+    checked_persons,
+    checked_truth,
+    control_of,
+    rates_of,
+)
 from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch, slack
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown

@@ -25,8 +25,7 @@ import numpy as np
 from unveil.arguments import checked_count, checked_number, checked_word
 from unveil.attacks.linkage.deconvolution import noise_removed
 from unveil.attacks.linkage.linkage_sections import LikelihoodMatches, of_persons
-from unveil.attacks.linkage.persons import Targets
-from unveil.attacks.linkage.rates import LinkageRates, link_chances, rates_of, share_bounds
+from unveil.attacks.linkage.rates import LinkageRates, Targets, link_chances, rates_of, share_bounds
 from unveil.errors import ArgumentError, listed, shown
 from unveil.run import active_run
 from unveil.sources.alignment import common_codes

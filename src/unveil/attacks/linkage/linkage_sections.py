@@ -12,7 +12,7 @@ from unveil.measures.interval import Interval
 from unveil.results.figures import Figures
 
 if TYPE_CHECKING:
-    from unveil.attacks.linkage.persons import PersonRates
+    from unveil.attacks.linkage.rates import PersonRates
 
 __all__ = [
     "AgreementWeights",

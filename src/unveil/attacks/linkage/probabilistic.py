@@ -19,8 +19,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count, checked_number, checked_share
 from unveil.attacks.linkage.fellegi_sunter import Fit, LinkageRule, decided, fitted, informed, links, share_of
-from unveil.attacks.linkage.persons import PersonRates, Targets, checked_persons
-from unveil.attacks.linkage.rates import checked_truth, share_bounds
+from unveil.attacks.linkage.rates import PersonRates, Targets, checked_persons, checked_truth, share_bounds
 from unveil.counts.agreement import RecordCells, patterns_of
 from unveil.counts.grouping import Codes, summed
 from unveil.measures.interval import Interval

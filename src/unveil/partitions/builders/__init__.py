@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unveil.partitions.builders.automatic import HierarchyProposal, propose, propose_each
+from unveil.partitions.builders.automatic import HierarchyProposal, propose
 from unveil.partitions.builders.base import Builder, RootOnly
 from unveil.partitions.builders.codes import Redaction
 from unveil.partitions.builders.dates import Dates
@@ -22,5 +22,4 @@ __all__ = [
     "Redaction",
     "RootOnly",
     "propose",
-    "propose_each",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.counts import Column
-from unveil.search.lattice.choice import Choice
+from unveil.search.lattice.generalisation import Choice
 from unveil.search.request import Request, unfit_for_finer
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of
