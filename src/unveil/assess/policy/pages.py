@@ -1,4 +1,4 @@
-"""Pages of a verdict: a sheet for the person who decides, the full verdict for the person who audits, and how releases went before."""
+"""Pages of a verdict: a sheet for the person who decides, the full verdict for an auditor, and how releases went before."""
 
 from __future__ import annotations
 
