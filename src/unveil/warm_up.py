@@ -13,8 +13,8 @@ from typing import Any
 
 from unveil import __version__
 from unveil.compilation import LOOPS, loops_at_once
+from unveil.formats import counted
 from unveil.results import Figure, Result, View
-from unveil.results.wording import counted
 from unveil.run import Limits, Run, active_run
 
 __all__ = ["HOMES", "WarmUp", "warm_up"]

@@ -20,9 +20,10 @@ import pytest
 
 from helpers import started
 from unveil.errors import ArgumentError, DataNotFoundError, OutputError, UnveilError
+from unveil.formats import jsonable
 from unveil.output import atomic_write, together
 from unveil.report import FORMATS, checked_path, page, write
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

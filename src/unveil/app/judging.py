@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import UnveilError
+from unveil.formats import counted, noun, people
 from unveil.project import Project
-from unveil.results.wording import counted, noun, people
 from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
 

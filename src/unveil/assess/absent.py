@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unveil.formats import counted
 from unveil.naming import words_of
 from unveil.partitions.matching import number_of, text_of
-from unveil.results.wording import counted
 
 __all__ = ["MissingCode", "missing_codes"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import listed
-from unveil.results.wording import noun, number, people
+from unveil.formats import noun, number, people
 
 if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment

@@ -16,12 +16,12 @@ from unveil.assess.init import file_names, new_folders, require_new
 from unveil.assess.init_text import commented
 from unveil.attributes import Kind, Role
 from unveil.errors import ProjectError, shown
+from unveil.formats import counted
 from unveil.output import atomic_write, check_replaceable, together
 from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project, Step
 from unveil.project.arx import ArxArchive, ArxColumn, read_archive, translated
 from unveil.results import Figure, Result, Table, View
-from unveil.results.wording import counted
 
 __all__ = ["ArxImport", "import_arx"]
 

@@ -34,6 +34,7 @@ from unveil.assess.rates import (
 from unveil.attributes import Names, checked_nulls, in_line, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown
+from unveil.formats import counted
 from unveil.identifiers import DirectIdentifiers, found_in
 from unveil.measures.equivalence import without_suppressed
 from unveil.measures.scan import Scan, scan_study
@@ -44,7 +45,6 @@ from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Displayed, Provenance, Result, View
 from unveil.results.masking import SMALL
-from unveil.results.wording import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

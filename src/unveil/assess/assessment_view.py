@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import file_table
+from unveil.formats import counted, noun, number
 from unveil.models.measurement_view import view_of as measured_view
 from unveil.results import Chart, Figure, Table, View
 from unveil.results.masking import masking_in_words
-from unveil.results.wording import counted, noun, number
 
 if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment

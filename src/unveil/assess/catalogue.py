@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.formats import jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.sources import datasets
 
 __all__ = ["Catalogue", "Records", "catalogue", "records"]

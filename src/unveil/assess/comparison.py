@@ -16,10 +16,10 @@ from unveil.assess.release_figures import Pairing
 from unveil.assess.tradeoff import TradeOff, planned, studied_beside, trade_off
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, shown
+from unveil.formats import counted, jsonable, number
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.project import Need
-from unveil.results import Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

@@ -22,10 +22,10 @@ from unveil.assess.composed_figures import ComposedFigures, CompositionMeasure
 from unveil.assess.composed_subject import Subject
 from unveil.attributes import Names, names_of, sides_of
 from unveil.errors import ArgumentError, CancelledError, ModelNotMetError, UnveilError
+from unveil.formats import counted, jsonable, number
 from unveil.project import Need, Step
 from unveil.randomness import chance_of
-from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Result, Table, View
 from unveil.run import Clock, Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import planned_needs

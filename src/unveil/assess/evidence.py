@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from unveil import __version__
+from unveil.clock import moment
 from unveil.credentials import without_credentials
+from unveil.formats import jsonable
 from unveil.project import Policy, Project
 from unveil.randomness import read_key
-from unveil.results import Displayed, Table, View, jsonable
-from unveil.results.result import moment
+from unveil.results import Displayed, Table, View
 from unveil.sources import Data, Source, open_source
 from unveil.sources.files.globs import files_at
 from unveil.sources.files.inputs import locate

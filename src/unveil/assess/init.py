@@ -25,6 +25,7 @@ from unveil.assess.persons import household_column, person_column
 from unveil.assess.proposals import ColumnProposal, InitQuestion, TableFacts, proposed_column
 from unveil.attributes import in_line, require_columns
 from unveil.errors import ArgumentError, OutputError, UnsupportedDataError, reason_of, shown
+from unveil.formats import counted
 from unveil.identifiers import DirectIdentifiers, direct_identifiers, found_in
 from unveil.naming import hints_of
 from unveil.output import check_replaceable, together
@@ -32,7 +33,6 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project
 from unveil.results import Figure, Result, Table, View
-from unveil.results.wording import counted
 from unveil.search.nesting import nested_places
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.columns import read_as

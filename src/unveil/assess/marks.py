@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
+from unveil.formats import counted
 from unveil.naming import LITTLE_WORDS, words_of
-from unveil.results.wording import counted
 
 __all__ = ["SensitiveMark", "sensitive_mark"]
 

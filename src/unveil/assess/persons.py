@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.counts.guessing import best_guess
+from unveil.formats import counted
 from unveil.naming import hints_of, words_of
-from unveil.results.wording import counted
 
 if TYPE_CHECKING:
     from unveil.study import Columns

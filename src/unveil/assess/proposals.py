@@ -10,12 +10,12 @@ from unveil.assess.absent import MissingCode
 from unveil.assess.alike import AlikeColumns
 from unveil.assess.marks import SensitiveMark, sensitive_mark
 from unveil.attributes import Kind, Role
+from unveil.formats import counted, number
 from unveil.measures.column_exposure import ColumnExposure, column_exposure
 from unveil.naming import hints_of, words_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose
 from unveil.partitions.builders.base import RootOnly
-from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     import numpy as np

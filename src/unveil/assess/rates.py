@@ -14,9 +14,9 @@ from unveil.counts import Counts
 from unveil.counts.grouping import group, summed
 from unveil.counts.owners import Owners
 from unveil.errors import UndefinedMeasureError
+from unveil.formats import jsonable
 from unveil.measures.by_value import ByValue
 from unveil.measures.discrimination import DiscriminationRate, counted_rate, rate_of
-from unveil.results import jsonable
 from unveil.results.masking import MASK, masked_values
 from unveil.run import active_run
 from unveil.study import Study

@@ -20,9 +20,9 @@ from unveil.assess.policy.check import AnyPolicy, policy_of
 from unveil.assess.release_figures import LOSSES, PRIVACY, Axis, ComparedRelease, FigureRequest, FigureValues, Pairing, Shared
 from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.errors import ArgumentError, listed, shown
+from unveil.formats import counted, jsonable
 from unveil.project import Need, Policy
-from unveil.results import Chart, Figure, Provenance, Result, Table, View, jsonable
-from unveil.results.wording import counted
+from unveil.results import Chart, Figure, Provenance, Result, Table, View
 from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, planned_needs, studied

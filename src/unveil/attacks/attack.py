@@ -30,13 +30,13 @@ from unveil.attacks.synthetic.audit_sections import SyntheticAudit
 from unveil.attributes import Names
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
+from unveil.formats import counted, number
 from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, masked_parts
-from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment

@@ -9,8 +9,8 @@ from unveil.attacks.attack_sections import Difference, StructureMatches
 from unveil.attacks.linkage.linkage_sections import DistanceMatches, IntervalMatches, NoMatches
 from unveil.attacks.synthetic.audit_view import synthetic_notes, synthetic_tables
 from unveil.errors import listed
+from unveil.formats import counted, number, people
 from unveil.results import Between, Figure, Table, View
-from unveil.results.wording import counted, number, people
 
 if TYPE_CHECKING:
     from unveil.attacks.attack import Attack

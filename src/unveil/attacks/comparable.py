@@ -19,6 +19,7 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
+from unveil.formats import number
 from unveil.measures.discrimination import rate_of
 from unveil.measures.entropy import expected_information_bits
 from unveil.measures.rates import RateQuestion, rate
@@ -26,7 +27,6 @@ from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.wording import number
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import align, side_by_side
 from unveil.study import open_both

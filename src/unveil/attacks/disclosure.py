@@ -36,11 +36,11 @@ from unveil.attacks.attack_sections import (
 )
 from unveil.counts import Counts, count_each
 from unveil.counts.grouping import summed
+from unveil.formats import jsonable
 from unveil.measures.by_value import disclosing
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.measures.rates import RateFigures, RateQuestion, mean, rates
 from unveil.partitions import Partition
-from unveil.results import jsonable
 from unveil.results.masking import Rows
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair

@@ -26,8 +26,8 @@ from unveil.attacks.linkage.linkage_sections import (
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
+from unveil.formats import jsonable
 from unveil.partitions.generalised import point_of
-from unveil.results import jsonable
 from unveil.results.figures import Figures
 from unveil.run import Stages, active_run
 from unveil.sources import Coded, Data, Source, load

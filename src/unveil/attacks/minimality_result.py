@@ -8,8 +8,8 @@ from typing import Any
 
 from unveil import __version__
 from unveil.errors import one_line
+from unveil.formats import counted
 from unveil.results import Figure, Result, Table, View
-from unveil.results.wording import counted
 
 __all__ = ["Minimality"]
 

@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from unveil.results.wording import number
+from unveil.formats import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

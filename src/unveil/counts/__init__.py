@@ -17,9 +17,8 @@ from unveil.attributes import in_line, require_columns
 from unveil.counts.amounts import Amounts
 from unveil.counts.grouping import Codes, group, in_strict_order, merged, summed, tally, united
 from unveil.errors import CountsError, listed
+from unveil.formats import counted, jsonable
 from unveil.partitions import Partition
-from unveil.results import jsonable
-from unveil.results.wording import counted
 from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Source
 from unveil.sources.frames import counted_source

@@ -20,10 +20,10 @@ from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, require_columns, sides_of
 from unveil.counts.grouping import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError, shown
+from unveil.formats import counted, number
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Provenance, Result, View
-from unveil.results.wording import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.base import Tally
 from unveil.sources.batches.counting import StreamSource

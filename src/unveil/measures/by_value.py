@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.counts import Classes, Column, Counts
 from unveil.counts.grouping import group_sums
-from unveil.results import jsonable
+from unveil.formats import jsonable
 from unveil.results.masking import MASK, SMALL, Rows, masked_values
 
 if TYPE_CHECKING:

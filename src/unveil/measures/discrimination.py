@@ -16,6 +16,7 @@ from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, in_line, sides_of
 from unveil.counts import Classes, Counts, Split, count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
+from unveil.formats import RATE_OF_RECORDS, counted, number
 from unveil.measures.by_value import ByValue, telling_classes
 from unveil.measures.distortion import Distortion, distortion_of
 from unveil.measures.entropy import IdentifierKind, adjusted_rate, entropy_bits, entropy_by_class, kind_against_records, kind_of
@@ -23,7 +24,6 @@ from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import SMALL, Rows, masking_in_words
-from unveil.results.wording import RATE_OF_RECORDS, counted, number
 from unveil.sources import CodedTable, Data
 from unveil.sources.coding import Coded, smallest_unsigned
 from unveil.study import Study, studied

@@ -20,11 +20,10 @@ from unveil.counts import Classes, Counts
 from unveil.counts.grouping import group_sums, places_among, summed
 from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError, EmptyDataError
+from unveil.formats import Unit, jsonable
 from unveil.measures.by_value import disclosing
 from unveil.measures.wildcard import wildcard_matches, wildcard_sums
-from unveil.results import jsonable
 from unveil.results.masking import DecidingClass
-from unveil.results.wording import Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,11 +24,11 @@ from unveil.attributes import Names, in_line, names_of, sides_of
 from unveil.counts import Counts, count_table
 from unveil.counts.refine import largest_subsets
 from unveil.errors import UndefinedMeasureError
+from unveil.formats import RATE_OF_RECORDS, counted, jsonable
 from unveil.measures.discrimination import checked_partitions, undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.measures.subset_walk import Rates, Subset, Walk
-from unveil.results import Figure, Provenance, Result, Table, View, jsonable
-from unveil.results.wording import RATE_OF_RECORDS, counted
+from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

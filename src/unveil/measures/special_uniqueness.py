@@ -22,7 +22,7 @@ from unveil.attributes import in_line, sides_of
 from unveil.counts import Counts
 from unveil.counts.refine import largest_subsets
 from unveil.errors import ArgumentError, EmptyDataError
-from unveil.results import jsonable
+from unveil.formats import jsonable
 from unveil.results.figures import Figures
 from unveil.results.masking import MASK
 from unveil.run import Progress, in_run

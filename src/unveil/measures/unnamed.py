@@ -11,7 +11,7 @@ import numpy as np
 from unveil.attributes import in_line
 from unveil.counts.grouping import group, rows_alone
 from unveil.counts.owners import Owners
-from unveil.results.wording import people, unit_of
+from unveil.formats import people, unit_of
 from unveil.sources import Coded, CodedTable
 
 if TYPE_CHECKING:

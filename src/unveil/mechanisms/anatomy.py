@@ -13,14 +13,14 @@ from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, sides_of
 from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, is_unicode, shown
+from unveil.formats import counted, jsonable, number
 from unveil.mechanisms.arguments import Query, matching
 from unveil.mechanisms.columns import choose
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import made_anew
 from unveil.randomness import chance_of
 from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
-from unveil.results import Figure, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, View
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata

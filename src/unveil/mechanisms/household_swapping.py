@@ -19,6 +19,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count, checked_share
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, shown
+from unveil.formats import counted
 from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.door import heeds_study
@@ -26,7 +27,6 @@ from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted
 from unveil.run import active_run
 
 if TYPE_CHECKING:

@@ -23,13 +23,13 @@ from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, listed
+from unveil.formats import counted
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import CellNulls, Chosen, choose, numbers
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted
 from unveil.run import active_run, watched
 from unveil.sources.coding import encode
 

@@ -20,13 +20,13 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of
 from unveil.errors import EmptyDataError
+from unveil.formats import counted
 from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted
 from unveil.run import active_run, watched
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
+from unveil.formats import counted
 from unveil.mechanisms.arguments import moved_or_kept
 from unveil.mechanisms.columns import CellNulls, Chosen, by_attribute, choose, ranks
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted
 from unveil.run import active_run, watched
 from unveil.sources.coding import encode
 

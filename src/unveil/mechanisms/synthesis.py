@@ -12,6 +12,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count, checked_size, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
+from unveil.formats import counted
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.copying import by_chance, drawn_without_copies
@@ -21,7 +22,6 @@ from unveil.mechanisms.smoothing import is_smoothed, taken, taken_smoothed
 from unveil.mechanisms.treatment import Treatment, made_anew, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted
 from unveil.sources.coding import Coded, encode, require_countable
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attributes import in_line
+from unveil.formats import counted, jsonable, number
 from unveil.randomness import Chance
 from unveil.releases import Protection, Release, drawn_order, in_hand, marked, repeatable_of, screened
-from unveil.results import Figure, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Table, View
 
 if TYPE_CHECKING:
     from unveil.mechanisms.columns import Chosen

@@ -18,9 +18,9 @@ import numpy as np
 
 from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError, shown
+from unveil.formats import jsonable
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.written import attribute_of, number_of, split
-from unveil.results import jsonable
 from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
+from unveil.formats import Unit, counted, people, unit_of
 from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.measures.households import Homes
@@ -27,7 +28,6 @@ from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
-from unveil.results.wording import Unit, counted, people, unit_of
 from unveil.run import in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, studied

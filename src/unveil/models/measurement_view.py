@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from unveil.formats import counted, noun
 from unveil.measures.individual import UNDERSTATES
 from unveil.models.registry import label_of
 from unveil.results import Figure, Table, View
 from unveil.results.masking import MASK, DecidingClass
-from unveil.results.wording import counted, noun
 
 if TYPE_CHECKING:
     from unveil.measures.loglinear import ModelFit

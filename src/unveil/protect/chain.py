@@ -12,12 +12,12 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_seed
 from unveil.errors import ArgumentError
+from unveil.formats import counted
 from unveil.project import Step
 from unveil.protect.steps import check_step, run_step
 from unveil.randomness import weakest
 from unveil.releases import Protection, Release, in_hand, screened
 from unveil.results import Figure, Table, View
-from unveil.results.wording import counted
 from unveil.sources import Data
 from unveil.sources.microdata import Microdata, RecordsSource, open_microdata
 from unveil.study import said_of, study_of

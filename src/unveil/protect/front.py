@@ -18,6 +18,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, Standing, names_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
+from unveil.formats import counted
 from unveil.models import KAnonymity
 from unveil.models.base import Model
 from unveil.models.orders import Scale
@@ -30,7 +31,6 @@ from unveil.protect.anonymize import anonymize
 from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
-from unveil.results.wording import counted
 from unveil.run import Progress, in_run
 from unveil.search.checks import budget_of, given_hierarchies, hierarchies_of, keys_of, records_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier

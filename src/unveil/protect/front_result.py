@@ -12,12 +12,12 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError
+from unveil.formats import counted, jsonable, number
 from unveil.measures.rates import mean
 from unveil.project import Need
 from unveil.randomness import Repeatable
 from unveil.releases import Release
-from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Result, Table, View
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.undominated import FrontPoint
 

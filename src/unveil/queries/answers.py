@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from unveil.formats import jsonable, number
 from unveil.queries.inquiry import Statistic
 from unveil.queries.policies.base import REASONS, Decision
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.results.figures import Figures
-from unveil.results.wording import number
 
 __all__ = ["Answer", "BudgetUse", "Explanation", "Number"]
 

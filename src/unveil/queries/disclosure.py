@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.formats import jsonable
 from unveil.ledger import Entry
 from unveil.queries.holding import Holding
 from unveil.queries.inquiry import Statistic
 from unveil.queries.policies.base import GatePolicy
 from unveil.queries.predicates import All, Predicate
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

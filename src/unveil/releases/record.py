@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from unveil import __version__
 from unveil.errors import DataNotFoundError, UnveilError, reason_of, shown
+from unveil.formats import jsonable
 from unveil.output import atomic_write, file_in_hand, together
-from unveil.results import jsonable
 
 if TYPE_CHECKING:
     import os

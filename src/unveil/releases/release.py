@@ -13,13 +13,14 @@ import numpy as np
 
 from unveil import __version__
 from unveil.errors import ArgumentError, listed, shown
+from unveil.formats import jsonable
 from unveil.measures.unnamed import Unmeasured
 from unveil.output import check_replaceable, together
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable, weakest
 from unveil.releases.counting import uniform_count
 from unveil.releases.record import inherited, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords
-from unveil.results import Result, View, jsonable
+from unveil.results import Result, View
 from unveil.run import watched
 from unveil.sources import Source, open_source
 from unveil.sources.alignment import write_link

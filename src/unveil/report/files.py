@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unveil.clock import today
 from unveil.errors import ArgumentError, listed, near_miss, shown
+from unveil.formats import jsonable
 from unveil.output import atomic_write, check_replaceable
-from unveil.results import Mark, View, jsonable
+from unveil.results import Mark, View
 from unveil.results.masking import SMALL
-from unveil.results.result import today
 
 if TYPE_CHECKING:
     from unveil.results import Result

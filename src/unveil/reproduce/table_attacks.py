@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unveil.results.wording import number
+from unveil.formats import number
 
 __all__ = ["WorkedAttack", "worked_attacks"]
 

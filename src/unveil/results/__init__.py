@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from unveil.results.result import Displayed, Provenance, Result
 from unveil.results.views import Between, Chart, Figure, Mark, Table, View
-from unveil.results.wording import jsonable
 
-__all__ = ["Between", "Chart", "Displayed", "Figure", "Mark", "Provenance", "Result", "Table", "View", "jsonable"]
+__all__ = ["Between", "Chart", "Displayed", "Figure", "Mark", "Provenance", "Result", "Table", "View"]
 
 OPEN_MODULES = (
-    "result",
     "figures",
     "html_view",
     "masking",

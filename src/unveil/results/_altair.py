@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from unveil.errors import MissingExtraError
-from unveil.results.wording import jsonable
+from unveil.formats import jsonable
 
 if TYPE_CHECKING:
     from unveil.results.views import Chart

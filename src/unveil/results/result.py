@@ -5,43 +5,26 @@ A result holds data only. The forms in which it shows itself are imported when s
 
 from __future__ import annotations
 
-import datetime as dt
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.arguments import checked_arguments, checked_count
+from unveil.clock import today
 from unveil.errors import ArgumentError, MissingExtraError
+from unveil.formats import jsonable, of_one_type, whole
 from unveil.results.masking import SMALL, UNMASKED
-from unveil.results.wording import jsonable, of_one_type, whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from unveil.results.views import View
 
-__all__ = ["Displayed", "Provenance", "Result", "moment", "today"]
-
-_VARIABLE = "SOURCE_DATE_EPOCH"
-
-
-def moment() -> dt.datetime:
-    """Return the present moment to the second, in UTC; if the variable is set, the moment that it names."""
-    named = os.environ.get(_VARIABLE)
-    if named is None:
-        return dt.datetime.now(tz=dt.UTC).replace(microsecond=0)
-    try:
-        return dt.datetime.fromtimestamp(int(named), tz=dt.UTC)
-    except (ValueError, OverflowError, OSError):
-        raise ArgumentError(
-            f"the environment variable {_VARIABLE} must be a whole number of seconds since 1970; correct it, or unset it."
-        ) from None
-
-
-def today() -> str:
-    """Return the present day in UTC, as ISO writes it."""
-    return moment().date().isoformat()
+__all__ = [
+    "Displayed",
+    "Provenance",
+    "Result",
+]
 
 
 @dataclass(frozen=True, slots=True)

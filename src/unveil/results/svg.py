@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unveil.results.wording import number
+from unveil.formats import number
 
 if TYPE_CHECKING:
     from unveil.results.views import Chart

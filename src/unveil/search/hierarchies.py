@@ -12,11 +12,12 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line, names_of
 from unveil.errors import ArgumentError
+from unveil.formats import jsonable
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run
 from unveil.search.nesting import Nested, nested_places
 from unveil.search.similarity import Similar, similar_values

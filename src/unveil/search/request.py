@@ -19,6 +19,7 @@ from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group, places_among
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, shown
+from unveil.formats import number
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.models.base import Measured, Model, Place
 from unveil.models.orders import Scale
@@ -29,7 +30,6 @@ from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders.automatic import propose_each
 from unveil.randomness import Chance
-from unveil.results.wording import number
 from unveil.search.checks import given_hierarchies, hierarchies_of, keys_of, records_of, require_person_apart
 from unveil.search.lattice.objectives import Candidate, targets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes, records_by_value

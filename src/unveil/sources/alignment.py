@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, listed, shown
+from unveil.formats import counted
 from unveil.output import atomic_write
 from unveil.partitions.generalised import ReadValue, read_values
-from unveil.results.wording import counted
 from unveil.sources.base import Data, Source
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata

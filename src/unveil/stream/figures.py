@@ -16,13 +16,13 @@ import numpy as np
 from unveil import __version__
 from unveil.counts import Counts
 from unveil.errors import UndefinedMeasureError
+from unveil.formats import number
 from unveil.measures.discrimination import DiscriminationRate, rate_of
 from unveil.measures.entropy import IdentifierKind, beyond_chance
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.figures import Figures
 from unveil.results.masking import MASK, SMALL
-from unveil.results.wording import number
 
 __all__ = [
     "Approximation",

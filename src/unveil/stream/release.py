@@ -20,10 +20,10 @@ import polars as pl
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, shown
+from unveil.formats import counted, number
 from unveil.partitions import Hierarchy
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of, fresh_key
 from unveil.results import Figure, Result, View
-from unveil.results.wording import counted, number
 from unveil.sources import Data, open_source
 from unveil.sources.coding import encode
 from unveil.stream.coordinates import Coordinates

@@ -22,11 +22,11 @@ from unveil.attributes import Names, require_columns, sides_of
 from unveil.counts import Classes, Counts, count_table
 from unveil.counts.grouping import places_among
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line
+from unveil.formats import counted
 from unveil.measures.discrimination import discrimination_rate
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import is_null, is_suppressed, parse_generalised, point_of, text_form
 from unveil.results import Chart, Figure, Result, Table, View
-from unveil.results.wording import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, tallied
 from unveil.study import open_both, stated

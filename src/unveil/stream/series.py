@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from unveil.formats import counted, number
 from unveil.results import Chart, Figure, Result, Table, View
-from unveil.results.wording import counted, number
 from unveil.stream.figures import RiskyClass, WindowFigures
 
 __all__ = ["Series", "Undecided", "WatchRun"]

@@ -21,8 +21,8 @@ from unveil.arguments import checked_arguments, checked_count, checked_number
 from unveil.attributes import Names, in_line
 from unveil.errors import ArgumentError, listed
 from unveil.errors import shown as quoted
-from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.wording import counted
+from unveil.formats import counted, jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, in_run
 from unveil.sources import Data
 from unveil.tables.build import table as build

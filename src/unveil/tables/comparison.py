@@ -17,7 +17,8 @@ from scipy.stats import rankdata
 from unveil.arguments import checked_arguments
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError, shown
-from unveil.results import Result, Table, View, jsonable
+from unveil.formats import jsonable
+from unveil.results import Result, Table, View
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.files.published import PublishedTable
 from unveil.tables.findings import audited

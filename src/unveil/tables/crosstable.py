@@ -14,8 +14,8 @@ import numpy as np
 
 from unveil.attributes import in_line
 from unveil.errors import TableError
+from unveil.formats import counted
 from unveil.results import Figure, Provenance, Result, View
-from unveil.results.wording import counted
 from unveil.tables.cells import coordinates, equations, named_cell
 from unveil.tables.crosstab import crosstab
 

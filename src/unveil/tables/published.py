@@ -17,8 +17,8 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, in_line
 from unveil.errors import ArgumentError, TableError, listed
 from unveil.errors import shown as quoted
-from unveil.results import Figure, Mark, Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.formats import counted, jsonable, number
+from unveil.results import Figure, Mark, Result, Table, View
 from unveil.sources import Data
 from unveil.tables.apriori import Apriori
 from unveil.tables.cells import misfit

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from unveil.errors import listed
-from unveil.results.wording import counted
+from unveil.formats import counted
 from unveil.run import active_run
 from unveil.utility.loss_sections import ComparedCells, ContinuousLoss, NumberLoss, NumberSummary
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from unveil.counts.grouping import summed
 from unveil.errors import HierarchyError
+from unveil.formats import counted
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import Generalised, parse_generalised, point_of, text_form
 from unveil.partitions.levels import rows_of
 from unveil.partitions.matching import text_of
-from unveil.results.wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,10 +18,10 @@ from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
+from unveil.formats import jsonable, number
 from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy
-from unveil.results import Provenance, Result, View, jsonable
-from unveil.results.wording import number
+from unveil.results import Provenance, Result, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unveil.formats import counted
 from unveil.results import Figure, Table, View
-from unveil.results.wording import counted
 
 if TYPE_CHECKING:
     from unveil.utility.loss import Loss

@@ -16,6 +16,7 @@ from typing import Any
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
+from unveil.formats import counted
 from unveil.measures.entropy import beyond_chance
 from unveil.measures.rates import RateQuestion, rates
 from unveil.partitions import Partition
@@ -23,7 +24,6 @@ from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import SMALL, masked_parts
-from unveil.results.wording import counted
 from unveil.sources import CodedTable, Data
 from unveil.study import Study, planned_needs, require_values, studied
 

@@ -20,8 +20,8 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, EmptyDataError
+from unveil.formats import counted, number
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import apart_from, open_both

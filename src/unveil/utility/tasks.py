@@ -11,8 +11,8 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, shown
+from unveil.formats import counted, number
 from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.wording import counted, number
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source
 from unveil.sources.alignment import Alignment, align

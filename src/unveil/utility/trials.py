@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from unveil.errors import ArgumentError, UndefinedMeasureError
-from unveil.results.wording import counted
+from unveil.formats import counted
 from unveil.run import active_run
 from unveil.utility.clusterings import agreed_heights, fuzzy_memberships, fuzzy_rand, k_means, ward
 from unveil.utility.encoding import Encoded, in_one_thread, recoded, transformer

@@ -15,7 +15,7 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataFileError, UnveilError
-from unveil.results.wording import counted
+from unveil.formats import counted
 from unveil.sources import ReadOptions
 from unveil.sources.datasets import names as built_in
 from unveil.sources.files.inputs import locate, named_part

@@ -11,6 +11,7 @@ from unveil.attacks.attack import Attack, attack
 from unveil.attacks.identity import known_records
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
+from unveil.formats import Unit
 from unveil.identifiers import DirectIdentifiers, found_among
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.measures.risk import ClassRisks
@@ -18,7 +19,6 @@ from unveil.measures.unnamed import Unmeasured, records_alone, singled_out, sing
 from unveil.models.orders import Scale
 from unveil.project.rules import RuleSet
 from unveil.releases import Record
-from unveil.results.wording import Unit
 from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import way_of

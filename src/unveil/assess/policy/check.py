@@ -20,6 +20,7 @@ from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, listed, near_miss, shown
+from unveil.formats import counted, numbered
 from unveil.measures.column_exposure import column_exposures
 from unveil.measures.unnamed import never_measured
 from unveil.partitions import Hierarchy
@@ -30,7 +31,6 @@ from unveil.project.sections import SECTIONS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Provenance
-from unveil.results.wording import counted, numbered
 from unveil.run import Progress, in_run
 from unveil.sources import Data, open_source
 from unveil.sources.opening import is_project

@@ -14,11 +14,11 @@ from typing import Any
 from unveil.assess.policy.profile import Profile
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, DataFileError, ProjectError, listed
+from unveil.formats import jsonable
 from unveil.models.base import TOLERANCE
 from unveil.partitions.files import DocumentError, PathLike, parse_json, read_text
 from unveil.project.policy import Policy
 from unveil.project.rules import RULES, Rule
-from unveil.results import jsonable
 
 __all__ = ["Baseline", "Drift", "drifts", "lost", "read_baseline"]
 

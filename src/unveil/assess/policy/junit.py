@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from unveil.results.wording import number
+from unveil.formats import number
 
 if TYPE_CHECKING:
     from unveil.assess.policy.verdict import Verdict

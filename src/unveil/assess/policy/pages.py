@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from unveil.assess.evidence import file_table
 from unveil.errors import DataFileError, listed, one_line, shown
+from unveil.formats import counted
 from unveil.output import cannot_write
 from unveil.project.rules import RULES
 from unveil.results import Chart, Figure, Table, View
-from unveil.results.wording import counted
 
 if TYPE_CHECKING:
     from unveil.assess.policy.drift import Drift

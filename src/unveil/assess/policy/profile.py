@@ -19,8 +19,8 @@ import numpy as np
 from unveil.assess.policy.case import Case
 from unveil.counts import count_table
 from unveil.errors import UnveilError, listed
+from unveil.formats import jsonable
 from unveil.measures.by_value import telling_values
-from unveil.results import jsonable
 from unveil.results.masking import SMALL
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from unveil.assess.policy.case import Case
 from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
 from unveil.errors import CancelledError, MissingExtraError, UnveilError
+from unveil.formats import counted, jsonable, noun, people
 from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
 from unveil.models.base import TOLERANCE, Measured
 from unveil.models.registry import judged_by_rules, rule_model
 from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
-from unveil.results import jsonable
-from unveil.results.wording import counted, noun, people
 from unveil.run import active_run
 
 __all__ = ["STATUS", "Outcome", "outcomes"]

@@ -28,10 +28,10 @@ from unveil.arguments import checked_arguments
 from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Records, attributes_of, cells_of_each, opened, rows_in
 from unveil.attacks.linkage.rates import share_bounds
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
+from unveil.formats import counted, jsonable, number
 from unveil.measures.interval import Interval
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.results.figures import Figures
-from unveil.results.wording import counted, number
 from unveil.run import active_run, in_run
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from unveil.attacks.linkage.fellegi_sunter import Fit, LinkageRule, decided, fit
 from unveil.attacks.linkage.rates import PersonRates, Targets, checked_persons, checked_truth, share_bounds
 from unveil.counts.agreement import RecordCells, patterns_of
 from unveil.counts.grouping import Codes, summed
+from unveil.formats import counted, jsonable, number
 from unveil.measures.interval import Interval
-from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Result, Table, View
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

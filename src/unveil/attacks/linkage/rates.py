@@ -28,10 +28,10 @@ import numpy as np
 
 from unveil.arguments import checked_array, checked_number
 from unveil.errors import ArgumentError
+from unveil.formats import counted, jsonable, number
 from unveil.measures.interval import Interval
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.results.figures import Figures
-from unveil.results.wording import counted, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -35,10 +35,10 @@ from unveil.attacks.linkage.rates import checked_truth, share_bounds
 from unveil.counts.grouping import summed, tally
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.fitting import fits
+from unveil.formats import counted, jsonable, number
 from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval
-from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unveil.formats import counted, number
 from unveil.results import Table
-from unveil.results.wording import counted, number
 
 __all__ = ["synthetic_notes", "synthetic_tables"]
 

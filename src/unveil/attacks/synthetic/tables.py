@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, shown
-from unveil.results.wording import counted
+from unveil.formats import counted
 from unveil.sources import Source
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ def utility(
 
 def _end(result: Utility, *, shown: bool) -> None:
     """Say which needs could not be evaluated (those that are shown need not be named again), and end with the exit code."""
-    from unveil.results.wording import counted
+    from unveil.formats import counted
 
     for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:
         sys.stderr.write(f"unveil: {line}\n")

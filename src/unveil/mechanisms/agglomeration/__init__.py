@@ -9,6 +9,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_share
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, EmptyDataError, shown
+from unveil.formats import counted, number
 from unveil.mechanisms.agglomeration.calibration import raked
 from unveil.mechanisms.agglomeration.strata import Agglomerated, agglomerate, donors, least_change
 from unveil.mechanisms.arguments import other_side
@@ -17,7 +18,6 @@ from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted, number
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil.attributes import in_line
+from unveil.formats import jsonable, number
 from unveil.mechanisms.differential_privacy.budget import Spent
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
-from unveil.results import Figure, Result, Table, View, jsonable
-from unveil.results.wording import number
+from unveil.results import Figure, Result, Table, View
 
 __all__ = ["UNSEEDED", "Private", "answer_notes"]
 

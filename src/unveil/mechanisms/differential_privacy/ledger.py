@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.errors import ArgumentError, ModelNotMetError, shown
+from unveil.formats import counted
 from unveil.ledger import Book, Entry, Ledger, LedgerError
 from unveil.mechanisms.differential_privacy.accounting import (
     ADD_REMOVE,
@@ -24,7 +25,6 @@ from unveil.mechanisms.differential_privacy.accounting import (
 )
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.results import Figure, Result, Table, View
-from unveil.results.wording import counted
 
 __all__ = ["Account", "BudgetSpentError", "PrivacyAccount", "PrivacyLedger", "charged", "read_budget"]
 

@@ -11,6 +11,7 @@ from unveil.arguments import checked_arguments, checked_array, checked_count, ch
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, listed
 from unveil.fitting import kind_of
+from unveil.formats import counted
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import CellNulls, Chosen, choose
 from unveil.mechanisms.door import heeds_study
@@ -21,7 +22,6 @@ from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release
-from unveil.results.wording import counted
 from unveil.sources.coding import encode
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.errors import ArgumentError
+from unveil.formats import counted
 from unveil.mechanisms.microaggregation.attributes import AggregatedAttribute
-from unveil.results.wording import counted
 from unveil.run import active_run
 
 if TYPE_CHECKING:

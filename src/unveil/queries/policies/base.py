@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
+from unveil.formats import jsonable
 from unveil.queries.holding import Holding, Selection
-from unveil.results import jsonable
 from unveil.sources.tabulated import CellAmounts
 
 if TYPE_CHECKING:

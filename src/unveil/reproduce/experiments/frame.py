@@ -9,11 +9,12 @@ from operator import and_
 from typing import Any
 
 from unveil import __version__
+from unveil.formats import jsonable
 from unveil.models.base import Model
 from unveil.partitions import Hierarchy
 from unveil.protect.anonymize import anonymize
 from unveil.releases import Release
-from unveil.results import Figure, Result, Table, View, jsonable
+from unveil.results import Figure, Result, Table, View
 from unveil.sources import datasets
 
 __all__ = [

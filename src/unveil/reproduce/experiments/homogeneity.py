@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from unveil.formats import number
 from unveil.measures.discrimination import discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
@@ -26,7 +27,6 @@ from unveil.reproduce.experiments.frame import (
 )
 from unveil.reproduce.experiments.identity import KEYS
 from unveil.reproduce.experiments.taxonomies import hierarchies
-from unveil.results.wording import number
 from unveil.sources import datasets
 
 __all__ = ["run"]

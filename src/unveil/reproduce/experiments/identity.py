@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.attacks.attack import attack
+from unveil.formats import number
 from unveil.measures.rates import mean
 from unveil.models import KAnonymity
 from unveil.releases import Release
@@ -22,7 +23,6 @@ from unveil.reproduce.experiments.frame import (
     released,
 )
 from unveil.reproduce.experiments.taxonomies import hierarchies
-from unveil.results.wording import number
 from unveil.sources import datasets
 
 __all__ = ["KEYS", "run"]

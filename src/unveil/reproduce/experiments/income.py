@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unveil.formats import number
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.base import Model
@@ -22,7 +23,6 @@ from unveil.reproduce.experiments.frame import (
     released,
 )
 from unveil.reproduce.experiments.taxonomies import hierarchies
-from unveil.results.wording import number
 from unveil.sources import Data, datasets
 from unveil.utility.needs import Served, utility
 

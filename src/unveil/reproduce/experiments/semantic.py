@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unveil.formats import number
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.rates import mean
 from unveil.models import DistinctLDiversity, TCloseness
@@ -23,7 +24,6 @@ from unveil.reproduce.experiments.frame import (
     released,
 )
 from unveil.reproduce.experiments.taxonomies import OCCUPATIONS, PRINTED_OCCUPATIONS, hierarchies, mended
-from unveil.results.wording import number
 from unveil.sources import datasets
 
 __all__ = ["KEYS", "run"]

@@ -12,11 +12,11 @@ import numpy as np
 
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed
+from unveil.formats import counted, jsonable, number
 from unveil.models.base import Measured, Place
 from unveil.models.required import published
 from unveil.releases import Protection, Release
-from unveil.results import Figure, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Table, View
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable

@@ -8,9 +8,9 @@ import numpy as np
 
 from unveil.arguments import checked_share
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, shown
+from unveil.formats import counted, number
 from unveil.models.base import Model
 from unveil.project import Need
-from unveil.results.wording import counted, number
 from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import SuppressedCells
 from unveil.search.lattice.frontier import Frontier, Question

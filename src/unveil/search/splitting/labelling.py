@@ -12,12 +12,12 @@ import numpy as np
 
 from unveil.counts import Column, Counts
 from unveil.errors import ModelNotMetError, listed, shown
+from unveil.formats import counted, jsonable, number
 from unveil.measures.equivalence import SUPPRESSED
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
-from unveil.results import Figure, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Table, View
 from unveil.search.lattice.generalisation import Searched, on_suppressed
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request

@@ -20,13 +20,13 @@ from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
+from unveil.formats import counted
 from unveil.measures.coverage import covering
 from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.models import KAnonymity
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
-from unveil.results.wording import counted
 from unveil.run import Progress, active_run, in_run
 from unveil.search.request import Request, finer_request, wanted_of
 from unveil.search.splitting.labelling import Recoding

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attributes import in_line
+from unveil.formats import counted, jsonable, number
 from unveil.randomness import NOT_FOR_PUBLICATION, Repeatable
-from unveil.results import Figure, Mark, Result, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.results import Figure, Mark, Result, View
 from unveil.tables.crosstab import crosstab
 from unveil.tables.suppression.result import plain_number
 

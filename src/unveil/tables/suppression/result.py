@@ -10,8 +10,8 @@ import numpy as np
 
 from unveil.attributes import in_line
 from unveil.errors import TableError
-from unveil.results import Figure, Mark, Result, Table, View, jsonable
-from unveil.results.wording import counted, number
+from unveil.formats import counted, jsonable, number
+from unveil.results import Figure, Mark, Result, Table, View
 from unveil.tables.crosstab import crosstab
 from unveil.tables.propagation import propagated
 
