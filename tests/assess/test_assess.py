@@ -51,7 +51,7 @@ def every_form(result: Result, folder: Path) -> dict[str, str]:
 def test_identity_has_the_figures_of_the_single_calls(adult: unveil.Assessment) -> None:
     for one in adult.attributes:
         alone = unveil.discrimination_rate("adult", one.name)
-        assert (one.dr, one.kind, one.values) == (alone.value, alone.kind, len(alone.table.classes))
+        assert (one.dr, one.kind, one.values) == (alone.value, alone.kind, alone.table.classes.number)
     subsets = unveil.scan("adult", KEYS)
     assert adult.combinations.to_dict()["subsets"] == subsets.to_dict()["subsets"]
     assert adult.rate == unveil.discrimination_rate("adult", KEYS).value

@@ -146,7 +146,7 @@ def test_the_standard_error_is_that_of_the_smoothed_table_written_out() -> None:
     frame = pl.DataFrame({"y": random.integers(0, 9, 200), "x": random.integers(0, 5, 200) ** 2 // 4})
     counts = count(frame, ["y", "x"])
     keys, secrets = counts.classes(["y"]), counts.classes(["x"])
-    table = np.zeros((len(keys), len(secrets)))
+    table = np.zeros((keys.number, secrets.number))
     table[keys.of_cell, secrets.of_cell] = counts.n
     share = table.sum(axis=0) / 200
     p = (table + share) / (table.sum(axis=1) + 1)[:, None]

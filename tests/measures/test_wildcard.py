@@ -120,7 +120,7 @@ def listed(found: Matches) -> list[tuple[int, int, float]]:
 def test_the_list_and_the_sums_agree(rows: Rows, alpha: float) -> None:
     classes = classes_of(rows)
     found = wildcard_matches(classes, alpha=alpha)
-    sums = np.bincount(found.of_class, weights=found.share * classes.n[found.other], minlength=len(classes))
+    sums = np.bincount(found.of_class, weights=found.share * classes.n[found.other], minlength=classes.number)
     assert wildcard_sums(classes, classes.n, alpha=alpha) == pytest.approx(sums, rel=1e-12)
 
 
@@ -180,7 +180,7 @@ def test_matching_is_symmetric_and_holds_every_class_itself(rows: Rows) -> None:
     pairs = set(zip(found.of_class.tolist(), found.other.tolist(), strict=True))
     assert len(pairs) == len(found.other)
     assert pairs == {(other, one) for one, other in pairs}
-    assert {(at, at) for at in range(len(classes))} <= pairs
+    assert {(at, at) for at in range(classes.number)} <= pairs
 
 
 @given(records(), ALPHAS, st.data())
@@ -202,7 +202,7 @@ def test_suppressing_a_cell_never_lowers_that_records_own_frequency(rows: Rows, 
 def test_without_nulls_the_classes_are_counted_plainly(rows: Rows, alpha: float) -> None:
     classes = classes_of(rows)
     assert wildcard_sums(classes, classes.n, alpha=alpha).tolist() == classes.n.tolist()
-    assert listed(wildcard_matches(classes, alpha=alpha)) == [(at, at, 1.0) for at in range(len(classes))]
+    assert listed(wildcard_matches(classes, alpha=alpha)) == [(at, at, 1.0) for at in range(classes.number)]
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])

@@ -196,7 +196,7 @@ def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: M
     dots = _dots(table, hidden, drawn=np.full(len(hidden), fill_value=True) if sensitive is None else ~hidden)
     large = _values(table, hidden & (table.classes.n >= measure.small))
     number = int(hidden.sum())
-    return AttributeRate(name, rate.value, rate.kind, rate.adjusted, len(table.classes), number, large, riskiest, dots)
+    return AttributeRate(name, rate.value, rate.kind, rate.adjusted, table.classes.number, number, large, riskiest, dots)
 
 
 def disclosure(
@@ -326,7 +326,7 @@ def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64
 def class_sizes(counts: Counts, keys: Sequence[str], person: str | None = None) -> ClassSizes:
     """Return how many classes of the keys, and records or persons in them, fall into each band."""
     partition = counts.classes(keys)
-    sizes, own = _sizes(counts, partition.of_cell, len(partition), person)
+    sizes, own = _sizes(counts, partition.of_cell, partition.number, person)
     band = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
     number = len(CLASS_SIZES)
     classes, records = np.bincount(band, minlength=number), np.bincount(band, weights=own, minlength=number)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import in_line, require_columns
 from unveil.counts.amounts import Amounts
-from unveil.counts.grouping import Codes, group, in_strict_order, merged, summed, tally, united
+from unveil.counts.grouping import Codes, group, group_sums, in_strict_order, merged, places_among, summed, tally, united
 from unveil.errors import CountsError, listed
 from unveil.formats import counted, jsonable
 from unveil.partitions import Partition
@@ -26,7 +26,7 @@ from unveil.sources.frames import counted_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Classes", "Column", "Counts", "Split", "coded_each", "count_each", "count_table", "split_each"]
+__all__ = ["Classes", "Column", "Counts", "Crossing", "Pairs", "Split", "coded_each", "count_each", "count_table", "split_each"]
 
 OPEN_MODULES = (
     "agreement",
@@ -52,17 +52,18 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """The equivalence classes of some columns: which class each cell belongs to, and what each class holds."""
+    """The equivalence classes of some columns: which one each cell belongs to, what each holds, and how many there are."""
 
     of_cell: NDArray[np.int64]
     columns: tuple[Column, ...]
     codes: tuple[Codes, ...]
     n: NDArray[np.int64]
     mass: NDArray[np.float64]
+    number: int = field(init=False)
 
-    def __len__(self) -> int:
-        """Return the number of classes."""
-        return len(self.n)
+    def __post_init__(self) -> None:
+        """Set the number of classes."""
+        object.__setattr__(self, "number", len(self.n))
 
     @property
     def values(self) -> list[Any]:
@@ -74,11 +75,41 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A count table with its classes by what is known and by what is hidden; None: hidden is which record it is."""
+    """A count table with its classes by what is known and by what is hidden, and the mass of each cell.
+
+    None: hidden is which record it is.
+    """
 
     counts: Counts
     known: Classes
     hidden: Classes | None
+    mass: NDArray[np.float64]
+
+
+class Pairs(NamedTuple):
+    """The pairs of a class and a value that occur, in order, with the records of each."""
+
+    of_class: NDArray[np.int64]
+    value: NDArray[np.int64]
+    n: NDArray[np.float64]
+
+
+class Valued(NamedTuple):
+    """The values of a whole table, the place among them of each value of a part of it, and the share of each in the whole."""
+
+    values: Sequence[Any]
+    place: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """The classes of a key beside those of other columns, one entry for each set of these: names, pairs, and the whole table."""
+
+    classes: Classes
+    names: Sequence[str]
+    pairs: Sequence[Pairs]
+    whole: Sequence[Valued]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,13 +234,31 @@ class Counts:
         mass = summed(of_cell, self.mass, number)
         return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
 
-    def classes_of(self, sets: Iterable[Sequence[str]]) -> list[Classes]:
-        """Return the equivalence classes over each of several sets of columns."""
-        return [self.classes(names) for names in sets]
+    def crossed(self, keys: Sequence[str], sets: Iterable[Sequence[str]], whole: Counts) -> Crossing:
+        """Return the classes of a key beside the values of several sets of columns, here and in the whole table."""
+        classes, others = self.classes(keys), [self.classes(names) for names in sets]
+        pairs = []
+        for one in others:
+            (of_class, value), n = group_sums([classes.of_cell, one.of_cell], [classes.number, one.number], self.n)
+            pairs.append(Pairs(of_class.astype(np.int64), value.astype(np.int64), n))
+        names = [" + ".join(column.name for column in one.columns) for one in others]
+        return Crossing(classes, names, pairs, [whole.valued(one, own=whole is self) for one in others])
+
+    def valued(self, part: Classes, *, own: bool) -> Valued:
+        """Return the values of some columns of this table, of which the other table, perhaps its own, has a part."""
+        if own:
+            return Valued(part.values, np.arange(part.number), part.n / part.n.sum())
+        all_ = self.classes([column.name for column in part.columns])
+        mine, theirs = part.values, all_.values
+        place = places_among(theirs, mine)
+        new = np.flatnonzero(place < 0)  # a reference table may lack a value, which then has no share in it
+        place[new] = len(theirs) + np.arange(len(new))
+        share = np.concatenate([all_.n / all_.n.sum(), np.zeros(len(new))])
+        return Valued([*theirs, *(mine[at] for at in new)], place, share)
 
     def split(self, known: Sequence[str], hidden: Sequence[str]) -> Split:
         """Return the table with its classes by what is known and by what is hidden."""
-        return Split(self, self.classes(known), self.classes(hidden) if hidden else None)
+        return Split(self, self.classes(known), self.classes(hidden) if hidden else None, self.mass)
 
     def distinct(self, names: Sequence[str], owner: str) -> Counts:
         """Return the table over some columns that counts the distinct values of another column, such as persons, not records."""

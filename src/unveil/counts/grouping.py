@@ -8,7 +8,7 @@ keys are sorted. Nothing of the size rows x cardinality is ever allocated.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "count_keys",
     "group",
     "group_sums",
+    "group_sums_each",
     "in_strict_order",
     "merged",
     "places_among",
@@ -113,6 +114,13 @@ def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[An
     of_row, used = keys.ranked()
     cells = keys.codes_of(used)
     return cells, summed(of_row, amounts, len(used))
+
+
+def group_sums_each(
+    questions: Iterable[tuple[Sequence[Codes], Sequence[int], NDArray[Any]]],
+) -> list[tuple[list[Codes], NDArray[np.float64]]]:
+    """Answer several questions of `group_sums`."""
+    return [group_sums(codes, sizes, amounts) for codes, sizes, amounts in questions]
 
 
 def group(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[NDArray[np.int64], list[Codes]]:

@@ -262,5 +262,5 @@ def _uncertain(tally: Tally, keys: Sequence[str], sensitive: Sequence[str]) -> t
     classes = counts.classes(keys)
     uncertain = classes.mass * np.log2(classes.mass)
     if sensitive:
-        uncertain -= summed(classes.of_cell, counts.mass * np.log2(counts.mass), len(classes))
+        uncertain -= summed(classes.of_cell, counts.mass * np.log2(counts.mass), classes.number)
     return classes.mass, uncertain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.counts import Classes, Column, Counts
-from unveil.counts.grouping import group_sums
+from unveil.counts.grouping import group_sums_each
 from unveil.formats import jsonable
 from unveil.results.masking import MASK, SMALL, Rows, masked_values
 
@@ -126,7 +126,7 @@ def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) 
 def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which classes of the key give away a value of the sensitive attribute, whose records each cell counts."""
     cells = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
-    return np.bincount(classes.of_cell, weights=cells, minlength=len(classes)) > 0
+    return np.bincount(classes.of_cell, weights=cells, minlength=classes.number) > 0
 
 
 def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]) -> dict[str, set[Any]]:
@@ -141,15 +141,21 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]
     starts = np.cumsum([0, *(len(column.values) for column, _ in known)])
     by_one = np.concatenate([codes + start for (_, codes), start in zip(known, starts[:-1], strict=True)])
     together = counts.classes(keys) if len(keys) > 1 else None
+    questions: list[tuple[Sequence[Codes], Sequence[int], NDArray[Any]]] = []
+    for column, hidden in (columns[name] for name in sensitive):
+        size, repeated = len(column.values), np.tile(counts.n, len(keys))
+        questions.append(([by_one, np.tile(hidden, len(keys))], [int(starts[-1]), size], repeated))
+        if together is not None:
+            questions.append(([together.of_cell, hidden], [together.number, size], counts.n))
+    sums = iter(group_sums_each(questions))
     for column, hidden in (columns[name] for name in sensitive):
         whole = np.bincount(hidden, weights=counts.n, minlength=len(column.values))
-        repeated = (np.tile(hidden, len(keys)), np.tile(counts.n, len(keys)))
-        value, of, telling_value, others = _told((by_one, int(starts[-1])), *repeated, whole)
+        value, of, telling_value, others = _told(*next(sums), whole)
         of_attribute = np.searchsorted(starts, value, side="right") - 1
         left = np.bincount(of_attribute * len(whole) + of, weights=others, minlength=len(keys) * len(whole))
         few = (left.reshape(len(keys), len(whole)) < SMALL).any(axis=0)
         if together is not None:
-            _, of, _, others = _told((together.of_cell, len(together)), hidden, counts.n, whole)
+            _, of, _, others = _told(*next(sums), whole)
             few |= np.bincount(of, weights=others, minlength=len(whole)) < SMALL
         telling[column.name].update(_values(column, few & (whole > 0.0)))
         tells = np.bincount(value, weights=telling_value, minlength=int(starts[-1])) > 0
@@ -159,10 +165,10 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]
 
 
 def _told(
-    classes: tuple[Codes, int], hidden: Codes, n: NDArray[np.int64], whole: NDArray[Any]
+    pairs: Sequence[Codes], held: NDArray[np.float64], whole: NDArray[Any]
 ) -> tuple[Codes, Codes, NDArray[np.bool_], NDArray[np.float64]]:
     """Return the pairs of a class and a sensitive value that occur, which are given away, and the records of the others."""
-    (known, value), held = group_sums([classes[0], hidden], [classes[1], len(whole)], n)
+    known, value = pairs
     given_away = disclosing(held, np.bincount(known, weights=held)[known], (whole / whole.sum())[value])
     return known, value, given_away, np.where(given_away, 0.0, held)
 

@@ -117,7 +117,7 @@ class DiscriminationRate(Result):
             "interval": None if self.interval is None else self.interval.to_dict(),
             "interval_reason": self.interval_reason,
             "records": self.records,
-            "classes": len(self.table.classes),
+            "classes": self.table.classes.number,
             "by_value": self.by_value,
             "made": self.made.to_dict(),
         }
@@ -168,13 +168,13 @@ class DiscriminationRate(Result):
         if self.distortion is not None and self.distortion.squared_error is not None:
             before = number(self.distortion.variance or 0.0)
             figures.append(Figure("squared error", self.distortion.squared_error, f"of the best guess; {before} without the key"))
-        figures.append(Figure("records", self.records, f"in {counted(len(self.table.classes), 'class', 'classes')} of the key"))
+        figures.append(Figure("records", self.records, f"in {counted(self.table.classes.number, 'class', 'classes')} of the key"))
         return figures
 
     def _notes(self) -> list[str]:
         notes = [_HOW_TO_READ, *([] if self.made.person is None else [RATE_OF_RECORDS])]
         if self.table.hidden is not None and self.table.hidden.any():
-            masked, of = int(self.table.hidden.sum()), counted(len(self.table.classes), "value")
+            masked, of = int(self.table.hidden.sum()), counted(self.table.classes.number, "value")
             notes.append(f"{masked:,} of {of} of the key masked. {masking_in_words(self.table.small)}")
         if self.made.dropped:
             notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
@@ -318,9 +318,9 @@ def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: b
     if reason := undefined_reason(counts, () if hidden is None else [column.name for column in hidden.columns]):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
     if hidden is None:
-        return _rate_against_records(counts, classes, made)
+        return _rate_against_records(split, made)
     entropy = entropy_bits(hidden.mass)
-    by_class = entropy_by_class(counts.mass, classes.of_cell, classes.mass)
+    by_class = entropy_by_class(split.mass, classes.of_cell, classes.mass)
     kind = kind_of(classes, hidden, counts.n)
     result = _result(classes, by_class, entropy, kind, None, "with weights it has no closed form", made)
     if values:
@@ -361,12 +361,13 @@ def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[s
     return checked
 
 
-def _rate_against_records(counts: Counts, classes: Classes, made: Provenance) -> DiscriminationRate:
+def _rate_against_records(split: Split, made: Provenance) -> DiscriminationRate:
     """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares if they have weights."""
-    share = counts.mass / counts.n  # the weight of one record: all records of a cell have the same weight
-    per_class = np.bincount(classes.of_cell, weights=counts.mass * np.log2(share), minlength=len(classes))
+    classes, mass = split.known, split.mass
+    share = mass / split.counts.n  # the weight of one record: all records of a cell have the same weight
+    per_class = np.bincount(classes.of_cell, weights=mass * np.log2(share), minlength=classes.number)
     by_class = np.log2(classes.mass) - per_class / classes.mass
-    total = float(counts.mass.sum())
+    total = float(mass.sum())
     entropy = float(np.log2(total) - per_class.sum() / total)
     kind = kind_against_records(classes.n)
     by_class[classes.n == 1] = 0.0

@@ -61,22 +61,22 @@ class Distortion:
 
 def distortion_of(split: Split) -> Distortion:
     """Measure a count table, by what is known and what is hidden."""
-    counts, classes, hidden = split.counts, split.known, split.hidden
+    mass, classes, hidden = split.mass, split.known, split.hidden
     if hidden is None:
         return Distortion(None, None, None, _IDENTITY)
-    share = counts.mass / classes.mass[classes.of_cell]
+    share = mass / classes.mass[classes.of_cell]
     ratio = share * (hidden.mass.sum() / hidden.mass)[hidden.of_cell]
-    divergence = np.bincount(classes.of_cell, weights=share * np.log2(ratio), minlength=len(classes))
+    divergence = np.bincount(classes.of_cell, weights=share * np.log2(ratio), minlength=classes.number)
     farthest = max(0.0, float(divergence.max()))
     values = None if len(hidden.columns) > 1 else _numbers(hidden.columns[0].values)
     if values is None:
         return Distortion(farthest, None, None, _SEVERAL if len(hidden.columns) > 1 else _NO_NUMBERS)
     held = values[hidden.codes[0]][hidden.of_cell]
-    held = held - np.average(held, weights=counts.mass)  # squares of centred numbers lose nothing to cancellation
-    centre = np.bincount(classes.of_cell, weights=counts.mass * held, minlength=len(classes)) / classes.mass
-    total = float(counts.mass.sum())
-    error = float((counts.mass * np.square(held - centre[classes.of_cell])).sum() / total)
-    return Distortion(farthest, error, float((counts.mass * np.square(held)).sum() / total))
+    held = held - np.average(held, weights=mass)  # squares of centred numbers lose nothing to cancellation
+    centre = np.bincount(classes.of_cell, weights=mass * held, minlength=classes.number) / classes.mass
+    total = float(mass.sum())
+    error = float((mass * np.square(held - centre[classes.of_cell])).sum() / total)
+    return Distortion(farthest, error, float((mass * np.square(held)).sum() / total))
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:

@@ -78,10 +78,10 @@ IdentifierKind: TypeAlias = Literal["identifier", "partial-identifier", "sketchy
 
 def kind_of(keys: Classes, sensitive: Classes, n: NDArray[np.int64]) -> IdentifierKind:
     """Decide the kind of a key against a sensitive attribute, both as classes over the same cells of `n` records."""
-    values_in_class = np.bincount(keys.of_cell, minlength=len(keys))
+    values_in_class = np.bincount(keys.of_cell, minlength=keys.number)
     if int(values_in_class.max()) == 1:
         return "identifier"
-    if len(n) == len(keys) * len(sensitive) and _independent(keys, sensitive, n):
+    if len(n) == keys.number * sensitive.number and _independent(keys, sensitive, n):
         return "zero-identifier"
     return "partial-identifier" if int(values_in_class.min()) == 1 else "sketchy-identifier"
 

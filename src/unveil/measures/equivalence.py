@@ -10,14 +10,14 @@ overlap.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Classes, Counts
-from unveil.counts.grouping import group_sums, places_among, summed
+from unveil.counts import Classes, Counts, Crossing, Pairs
+from unveil.counts.grouping import group_sums, summed
 from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import Unit, jsonable
@@ -122,6 +122,12 @@ class Equivalence:
         All records, and those whose key is suppressed throughout and that form no class.
     owners
         The persons in each class; None: every record is taken to be of a different person.
+    own
+        The records that hold each class's key.
+    unit
+        What is counted: persons if they are distinguished, else records.
+    number, every
+        How many records, or persons, are in a class; and all of them, including those in no class.
     """
 
     classes: Classes
@@ -132,29 +138,19 @@ class Equivalence:
     suppressed: int
     owners: Owners | None = None
 
-    def __len__(self) -> int:
-        """Return the number of classes."""
-        return len(self.classes)
+    own: NDArray[np.int64] = field(init=False)
+    unit: Unit = field(init=False)
+    number: int = field(init=False)
+    every: int = field(init=False)
 
-    @property
-    def own(self) -> NDArray[np.int64]:
-        """The records that hold each class's key."""
-        return self.classes.n
-
-    @property
-    def unit(self) -> Unit:
-        """What is counted: persons if they are distinguished, else records."""
-        return "records" if self.owners is None else "persons"
-
-    @property
-    def number(self) -> int:
-        """How many records, or persons, are in a class."""
-        return int(self.own.sum()) if self.owners is None else self.owners.number
-
-    @property
-    def every(self) -> int:
-        """All records, or persons, including those in no class."""
-        return self.records if self.owners is None else self.owners.every
+    def __post_init__(self) -> None:
+        """Set what is asked of all classes."""
+        own, owners = self.classes.n, self.owners
+        facts: dict[str, Any] = {"own": own, "unit": "records" if owners is None else "persons"}
+        facts |= {"number": int(own.sum()) if owners is None else owners.number}
+        facts |= {"every": self.records if owners is None else owners.every}
+        for name, fact in facts.items():
+            object.__setattr__(self, name, fact)
 
     def among(self, which: NDArray[np.bool_]) -> int:
         """Count the records in some classes, or the persons who have one there."""
@@ -215,13 +211,13 @@ def equivalence(
     if suppressed not in ("apart", "class"):
         raise ArgumentError.not_one_of("suppressed", suppressed, ("apart", "class"))
     kept = without_suppressed(counts, keys) if suppressed == "apart" else counts
-    if not len(kept):
+    if not kept.records:
         raise EmptyDataError(
             f"all {counts.records:,} records are suppressed in every key attribute; there is no class to measure."
         )
     wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
-    classes, *hidden = kept.classes_of([keys, *wanted])
-    mass = classes.mass
+    crossing = kept.crossed(keys, wanted, counts if reference is None else reference)
+    classes, mass = crossing.classes, crossing.classes.mass
     size = mass if kept.weight is None else classes.n.astype(np.float64)
     if wildcard is not None:
         size, mass = (wildcard_sums(classes, amounts, alpha=wildcard) for amounts in (classes.n, classes.mass))
@@ -229,11 +225,10 @@ def equivalence(
     if person is not None:
         at = kept.names.index(person)
         every = len(counts.columns[counts.names.index(person)].values)
-        owners = Owners.of(classes.of_cell, kept.codes[at], len(classes), len(kept.columns[at].values), every)
+        owners = Owners.of(classes.of_cell, kept.codes[at], classes.number, len(kept.columns[at].values), every)
         size = owners.sizes.astype(np.float64) if wildcard is None else _matching_owners(classes, owners, wildcard)
-    spreads = [_spread(kept, classes, one, wildcard, counts if reference is None else reference) for one in hidden]
+    by_name = {name: _spread(crossing, at, wildcard) for at, name in enumerate(crossing.names)}
     gone_records = counts.records - kept.records
-    by_name = {spread.name: spread for spread in spreads}
     return Equivalence(classes, size, mass, by_name, counts.records, gone_records, owners)
 
 
@@ -245,12 +240,12 @@ def without_suppressed(counts: Counts, keys: Sequence[str]) -> Counts:
 
 def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
     """Return which cells are suppressed in every key attribute."""
-    gone = np.ones(len(counts), dtype=bool)
+    gone = np.ones(len(counts.n), dtype=bool)
     for name in keys:
         at = counts.names.index(name)
         nothing = np.array([value is None or value == SUPPRESSED for value in counts.columns[at].values], dtype=bool)
         if not nothing.any():
-            return np.zeros(len(counts), dtype=bool)
+            return np.zeros(len(counts.n), dtype=bool)
         gone &= nothing[counts.codes[at]]
     return gone
 
@@ -258,12 +253,12 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
 def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[np.float64]:
     """Count the persons whose records match each class; each counts as much as their best matching record."""
     matches = wildcard_matches(classes, alpha=alpha)
-    pair, lengths = _expanded(matches.other, owners.of_class, len(classes))
+    pair, lengths = _expanded(matches.other, owners.of_class, classes.number)
     rows, share = np.repeat(matches.of_class, lengths), np.repeat(matches.share, lengths)
     order = np.lexsort((-share, owners.who[pair], rows))
     rows, who, share = rows[order], owners.who[pair][order], share[order]
     first = (np.diff(rows, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)
-    return summed(rows[first], share[first], len(classes))
+    return summed(rows[first], share[first], classes.number)
 
 
 def _expanded(
@@ -276,49 +271,22 @@ def _expanded(
     return np.arange(lengths.sum()) - before, lengths
 
 
-def _spread(counts: Counts, classes: Classes, hidden: Classes, wildcard: float | None, reference: Counts) -> Spread:
-    """Count the values of a sensitive attribute in every class, and in the whole table."""
-    (of_class, value), n = _summed_pairs(classes.of_cell, hidden.of_cell, counts.n, len(classes), len(hidden))
+def _spread(crossing: Crossing, at: int, wildcard: float | None) -> Spread:
+    """Return how one sensitive attribute spreads over the classes and the whole table."""
+    of_class, value, n = crossing.pairs[at]
+    whole = crossing.whole[at]
     if wildcard is not None:
-        of_class, value, n = _with_matches(classes, of_class, value, n, len(hidden), wildcard)
-    if reference is counts:
-        values, place, whole = hidden.values, np.arange(len(hidden)), hidden.n / hidden.n.sum()
-    else:
-        values, place, whole = _whole(hidden, reference)
+        of_class, value, n = _with_matches(crossing.classes, crossing.pairs[at], len(whole.place), wildcard)
     starts = np.flatnonzero(np.diff(of_class, prepend=-1))
-    return Spread(" + ".join(_names(hidden)), values, of_class, place[value], n, starts, whole)
+    return Spread(crossing.names[at], whole.values, of_class, whole.place[value], n, starts, whole.share)
 
 
-def _summed_pairs(
-    one: NDArray[np.int64], other: NDArray[np.int64], n: NDArray[Any], ones: int, others: int
-) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]:
-    """Return the pairs that occur, in order, and the sum of n over each."""
-    pairs, sums = group_sums([one, other], [ones, others], n)
-    return [codes.astype(np.int64) for codes in pairs], sums
-
-
-def _with_matches(
-    classes: Classes, of_class: NDArray[np.int64], value: NDArray[np.int64], n: NDArray[np.float64], values: int, alpha: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _with_matches(classes: Classes, pairs: Pairs, values: int, alpha: float) -> Pairs:
     """Add to every class what the other classes that match it hold."""
     matches = wildcard_matches(classes, alpha=alpha)
-    cell, lengths = _expanded(matches.other, of_class, len(classes))
-    amounts = n[cell] * np.repeat(matches.share, lengths)
-    (first, second), total = _summed_pairs(np.repeat(matches.of_class, lengths), value[cell], amounts, len(classes), values)
+    cell, lengths = _expanded(matches.other, pairs.of_class, classes.number)
+    amounts = pairs.n[cell] * np.repeat(matches.share, lengths)
+    both = [np.repeat(matches.of_class, lengths), pairs.value[cell]]
+    (first, second), total = group_sums(both, [classes.number, values], amounts)
     held = total > 0
-    return first[held], second[held], total[held]
-
-
-def _whole(hidden: Classes, reference: Counts) -> tuple[list[Any], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the values of the whole table in order, the places of the classes' values among them, and their shares."""
-    whole = reference.classes(_names(hidden))
-    mine, theirs = hidden.values, whole.values
-    place = places_among(theirs, mine)
-    new = np.flatnonzero(place < 0)  # a reference table may lack a value, which then has no share in it
-    place[new] = len(theirs) + np.arange(len(new))
-    share = np.concatenate([whole.n / whole.n.sum(), np.zeros(len(new))])
-    return [*theirs, *(mine[at] for at in new)], place, share
-
-
-def _names(classes: Classes) -> list[str]:
-    return [column.name for column in classes.columns]
+    return Pairs(first[held].astype(np.int64), second[held].astype(np.int64), total[held])

@@ -85,11 +85,11 @@ class Homes:
         classes, names = counts.classes(keys), [household, *([] if person is None else [person])]
         places = [counts.names.index(name) for name in names]
         codes: list[Codes] = [classes.of_cell, *(counts.codes[at] for at in places)]
-        sizes = [len(classes), *(len(counts.columns[at].values) for at in places)]
+        sizes = [classes.number, *(len(counts.columns[at].values) for at in places)]
         of_entry, held = group(codes, sizes)
         columns = [one.astype(np.int64) for one in held]
         n = summed(of_entry, counts.n, len(columns[0])).astype(np.int64)
-        return cls(columns[0], columns[1], columns[2] if person is not None else None, n, len(classes))
+        return cls(columns[0], columns[1], columns[2] if person is not None else None, n, classes.number)
 
     def member_risk(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the prosecutor's risk of the member behind every entry: of a person, the highest over all their classes."""

@@ -81,13 +81,13 @@ def refused_interval(counts: Counts, keys: Classes, sensitive: Classes) -> str |
     """Return why no interval could be trusted, or None if one can."""
     if counts.weight is not None:
         return "with weights the records are not a simple random sample, and how far they are from one is not known"
-    if counts.records < _FEWEST_PER_CLASS * len(keys):
+    if counts.records < _FEWEST_PER_CLASS * keys.number:
         return _too_few(
-            counts.records, len(keys), "classes of the key", _FEWEST_PER_CLASS, "name fewer or coarser key attributes"
+            counts.records, keys.number, "classes of the key", _FEWEST_PER_CLASS, "name fewer or coarser key attributes"
         )
-    if counts.records < _FEWEST_PER_VALUE * len(sensitive):
+    if counts.records < _FEWEST_PER_VALUE * sensitive.number:
         return _too_few(
-            counts.records, len(sensitive), "sensitive values", _FEWEST_PER_VALUE, "partition the sensitive attribute"
+            counts.records, sensitive.number, "sensitive values", _FEWEST_PER_VALUE, "partition the sensitive attribute"
         )
     return None
 
@@ -162,7 +162,7 @@ def _standard_error(keys: Classes, sensitive: Classes, n: NDArray[np.int64], rat
 
 
 def _per_class(keys: Classes, terms: NDArray[np.float64]) -> NDArray[np.float64]:
-    return summed(keys.of_cell, terms, len(keys))
+    return summed(keys.of_cell, terms, keys.number)
 
 
 def _even_bias(

@@ -114,7 +114,7 @@ def wildcard_matches(classes: Classes, *, alpha: float = 1.0) -> Matches:
     [(0, 0, 1.0), (0, 2, 0.5), (1, 1, 1.0), (1, 2, 0.5), (2, 0, 1.0), (2, 1, 1.0), (2, 2, 1.0)]
     """
     share = _checked(alpha)
-    number = len(classes)
+    number = classes.number
     pairs = int(wildcard_sums(classes, np.ones(number)).sum())
     if pairs > _MOST_PAIRS:
         raise ArgumentError(
@@ -167,10 +167,10 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
     """
     share = _checked(alpha)
     amount = np.asarray(amounts, dtype=np.float64)
-    if amount.shape != (len(classes),):
-        raise ArgumentError(f"amounts have the shape {amount.shape}; give one number for each of {len(classes):,} classes.")
+    if amount.shape != (classes.number,):
+        raise ArgumentError(f"amounts have the shape {amount.shape}; give one number for each of {classes.number:,} classes.")
     patterns = _Patterns.of(classes)
-    in_full, by_null = amount.copy(), np.zeros(len(classes))
+    in_full, by_null = amount.copy(), np.zeros(classes.number)
     for block in _blocks(classes, patterns):
         with_null = patterns.incomplete[block.others]
         in_full[block.targets] += block.sums(amount, ~with_null)
@@ -180,8 +180,8 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
 
 def _ordered_pairs(classes: Classes, patterns: _Patterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List every pair of classes that match, each with itself included, sorted as one number per pair."""
-    number = max(len(classes), 1)
-    places = [np.arange(len(classes)) * (number + 1)]
+    number = max(classes.number, 1)
+    places = [np.arange(classes.number) * (number + 1)]
     for block in _blocks(classes, patterns):
         first, other = block.pairs()
         places.append(first * number + other)
@@ -217,7 +217,7 @@ class _Patterns:
         """Find the patterns that occur."""
         nullable = [at for at, column in enumerate(classes.columns) if len(column.values) and column.values[-1] is None]
         flags = [classes.codes[at] == len(classes.columns[at].values) - 1 for at in nullable]
-        of_class, patterns = _distinct(flags, len(classes))
+        of_class, patterns = _distinct(flags, classes.number)
         null = np.zeros((len(patterns), len(classes.columns)), dtype=bool)
         null[:, nullable] = patterns
         return cls(null, of_class, np.asarray(null.any(axis=1))[of_class])

@@ -314,7 +314,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
         risk=risks(classes, cells, _homes(every, classes, study), whole, options.threshold),
         uniqueness=uniqueness(kept, keys, classes, whole, options),
         vulnerability=vulnerabilities(classes),
-        classes=len(classes),
+        classes=classes.classes.number,
         suppressed=classes.suppressed,
         made=provenance,
         notes=tuple(_notes(study, classes)),

@@ -260,7 +260,7 @@ class _Side:
         classes = counts.classes(keys)
         attribute = counts.classes([sensitive])
         place = places_among(values, attribute.values)
-        holds = np.zeros((len(classes), len(values)), dtype=bool)
+        holds = np.zeros((classes.number, len(values)), dtype=bool)
         holds[classes.of_cell, place[attribute.of_cell]] = True
         covering = [
             _covering(column.values, true.values, hierarchy)
@@ -287,15 +287,15 @@ def _covering_classes(
     classes: Classes, persons: Classes, covering: Sequence[NDArray[np.bool_]], holds: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
     """Return for each true key the values in the classes that cover it, whether any does, and a number for their set."""
-    held = np.zeros((len(persons), holds.shape[1]), dtype=bool)
-    covered = np.zeros(len(persons), dtype=bool)
-    signature = np.zeros(len(persons), dtype=np.int64)
+    held = np.zeros((persons.number, holds.shape[1]), dtype=bool)
+    covered = np.zeros(persons.number, dtype=bool)
+    signature = np.zeros(persons.number, dtype=np.int64)
     known: dict[bytes, int] = {}
-    step = max(_CELLS // max(len(classes), 1), 1)
+    step = max(_CELLS // max(classes.number, 1), 1)
     weights = holds.astype(np.float32)
-    for start in active_run().through("persons", range(0, len(persons), step)):
+    for start in active_run().through("persons", range(0, persons.number, step)):
         piece = slice(start, start + step)
-        fits = np.ones((len(persons.n[piece]), len(classes)), dtype=bool)
+        fits = np.ones((len(persons.n[piece]), classes.number), dtype=bool)
         for table, label, true in zip(covering, classes.codes, persons.codes, strict=True):
             fits &= table[true[piece]][:, label]
         held[piece] = fits.astype(np.float32) @ weights > 0
