@@ -16,10 +16,10 @@ from unveil.counts.owners import Owners
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import jsonable
 from unveil.measures.by_value import ByValue
-from unveil.measures.discrimination import DiscriminationRate, counted_rate, rate_of
+from unveil.measures.discrimination import DiscriminationRate, split_rate
 from unveil.results.masking import MASK, masked_values
 from unveil.run import active_run
-from unveil.study import Study
+from unveil.study import Study, counted_split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,8 +177,7 @@ class Measure:
         chosen = {name: block for name, block in blocks.items() if name in (*keys, *sensitive_names)}
         place = (keys, sensitive_names, tuple((name, id(block)) for name, block in chosen.items()))
         if place not in self._known:
-            counts, made = counted_rate(self.study, keys, sensitive_names, chosen)
-            self._known[place] = rate_of(counts, keys, sensitive_names, made)
+            self._known[place] = split_rate(*counted_split(self.study, keys, sensitive_names, chosen))
         return self._known[place]
 
 

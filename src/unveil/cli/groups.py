@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 from unveil.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from unveil.results import View
-
-__all__ = ["grouped", "in_options", "refuse_with", "refuse_without", "remember_options", "said_in_options", "typed"]
+__all__ = ["grouped", "option_words", "refuse_with", "refuse_without", "remember_options", "said_in_options", "typed"]
 
 
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,18 +125,11 @@ def said_in_options(text: str) -> str:
     """Return a text of the library with an option for each argument that the verb has one for."""
     from unveil.results.wording import reworded
 
-    phrases, options = _words()
+    phrases, options = option_words()
     return reworded(_NAMED_FIRST.sub(lambda named: options.get(named[0], named[0]), text), phrases, options)
 
 
-def in_options(view: View) -> View:
-    """Return a view whose words are those of the command line."""
-    from unveil.results.wording import in_words
-
-    return in_words(view, *_words())
-
-
-def _words() -> tuple[dict[str, str], dict[str, str]]:
+def option_words() -> tuple[dict[str, str], dict[str, str]]:
     """Return the phrases and the arguments for which the command line has other words."""
     options = _arguments_options.get()
     return {_WHOLE: "--json has"} if "json" in options else {}, options

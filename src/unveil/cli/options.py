@@ -186,19 +186,28 @@ SMALL = 5
 Small = Annotated[int, typer.Option("--small", min=1, help="Classes with fewer records are small, and masked.")]
 
 
-def give(result: Result, *, as_json: bool, out: Path | None, spreadsheet_safe: bool = True) -> None:
+def give(
+    result: Result,
+    *,
+    as_json: bool,
+    out: Path | None,
+    spreadsheet_safe: bool = True,
+    unmasked: bool = False,
+    small: int = SMALL,
+) -> None:
     """Write the answer to a file, print it as JSON, or show it, as it is displayed: masked, unless it is marked as unmasked."""
-    result = result.displayed()
     if out is not None:
         from unveil import report
 
-        report.write(result, out, spreadsheet_safe=spreadsheet_safe, made_from=_names(read_here.get()))
+        made_from = _names(read_here.get())
+        report.write(result, out, spreadsheet_safe=spreadsheet_safe, unmasked=unmasked, small=small, made_from=made_from)
         sys.stderr.write(f"written: {without_credentials(out)}\n")
     if as_json:
-        text = json.dumps(result.to_dict(), ensure_ascii=not _is_unicode(sys.stdout.encoding), allow_nan=False)
+        answer = result.displayed(unmasked=unmasked, small=small).to_dict()
+        text = json.dumps(answer, ensure_ascii=not _is_unicode(sys.stdout.encoding), allow_nan=False)
         _print(lambda: sys.stdout.write(f"{text}\n"))
     elif out is None:
-        _print(lambda: _show(result))
+        _print(lambda: _show(result, unmasked=unmasked, small=small))
 
 
 def _names(read: Sequence[tuple[str, str]]) -> list[str]:
@@ -220,17 +229,17 @@ def _print(write: Callable[[], object]) -> None:
         raise cannot_write("standard output", error) from error
 
 
-def _show(result: Result) -> None:
+def _show(result: Result, *, unmasked: bool, small: int) -> None:
     """Show an answer in the terminal."""
     from rich.console import Console
 
-    from unveil.cli.groups import in_options
+    from unveil.cli.groups import option_words
 
     class Terminal(Console):
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704 - what rich has caught; it would end the process with exit code 1
 
-    Terminal().print(result.terminal_form(in_options(result.displayed().terminal_view())))
+    Terminal().print(result.in_terminal(*option_words(), unmasked=unmasked, small=small))
 
 
 def _is_unicode(encoding: str | None) -> bool:

@@ -320,9 +320,13 @@ class FormOptions:
     out: Out = None
     spreadsheet_safe: SpreadsheetSafe = True
 
+    def masking(self) -> dict[str, Any]:
+        """Return how the answer is masked, as arguments; empty: as every answer is."""
+        return {}
+
     def give(self, result: Result) -> None:
         """Write the answer to a file, print it as JSON, or show it."""
-        give(result, as_json=self.as_json, out=self.out, spreadsheet_safe=self.spreadsheet_safe)
+        give(result, as_json=self.as_json, out=self.out, spreadsheet_safe=self.spreadsheet_safe, **self.masking())
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,15 +337,16 @@ class EvidenceOptions(FormOptions):
 
     def give(self, result: Result) -> None:
         """Write the answer to a file, print it as JSON, or show it, with the hashes of what was read if there is a key."""
-        FormOptions.give(self, self.evidenced(result.displayed()))
+        FormOptions.give(self, self.evidenced(result))
 
-    def evidenced(self, displayed: Result) -> Result:
-        """Return an answer as it is displayed, with the hashes of what was read if there is a key."""
+    def evidenced(self, result: Result) -> Result:
+        """Return an answer with the hashes of what was read, as it is displayed, if there is a key; else as it is."""
         if self.key_file is None:
-            return displayed
+            return result
         from unveil.assess.evidence import Evidence, Evidenced, read_files
 
-        return Evidenced(displayed, evidence=Evidence(read_files(read_here.get(), self.key_file)))
+        files = read_files(read_here.get(), self.key_file)
+        return Evidenced(result.displayed(**self.masking()), evidence=Evidence(files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,10 +356,13 @@ class AnswerOptions(EvidenceOptions):
     unmasked: Unmasked = False
     small: Small = SMALL
 
+    def masking(self) -> dict[str, Any]:
+        """Return whether the answer is masked, and up to which size of a class."""
+        return {"unmasked": self.unmasked, "small": self.small}
+
     def give(self, result: Result, *, holds_files: bool = False) -> None:
         """Write the answer to a file, print it as JSON, or show it, masked or marked; some hold their files themselves."""
-        displayed = result.displayed(unmasked=self.unmasked, small=self.small)
-        FormOptions.give(self, displayed if holds_files else self.evidenced(displayed))
+        FormOptions.give(self, result if holds_files else self.evidenced(result))
 
 
 @dataclass(frozen=True, slots=True)

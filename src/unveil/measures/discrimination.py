@@ -11,30 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, in_line, sides_of
-from unveil.counts import Classes, Counts, Split, count_table
-from unveil.errors import ArgumentError, UndefinedMeasureError, listed, shown
+from unveil.counts import Classes, Counts, Split
+from unveil.errors import ArgumentError, UndefinedMeasureError, listed
 from unveil.formats import RATE_OF_RECORDS, counted, number
 from unveil.measures.by_value import ByValue, telling_classes
 from unveil.measures.distortion import Distortion, distortion_of
 from unveil.measures.entropy import IdentifierKind, adjusted_rate, entropy_bits, entropy_by_class, kind_against_records, kind_of
 from unveil.measures.interval import Interval, rate_interval, refused_interval
-from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import SMALL, Rows, masking_in_words
-from unveil.sources import CodedTable, Data
-from unveil.sources.coding import Coded, smallest_unsigned
-from unveil.study import Study, studied
+from unveil.sources import Data
+from unveil.study import checked_partitions, counted_split, studied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
     "DiscriminationRate",
-    "checked_partitions",
-    "counted_rate",
     "discrimination_rate",
     "rate_of",
     "split_rate",
@@ -42,8 +37,6 @@ __all__ = [
 ]
 
 _SHOWN_ROWS = 15
-_WEIGHT = "\x00weight"
-"""The coded weights, as a column that no file can hold under this name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -270,39 +263,18 @@ def discrimination_rate(
     >>> unveil.discrimination_rate("paper-4", key="Age").value
     0.7632...
     """
+    checked_number("confidence", confidence, above=0.0, below=1.0)
     with studied(data, key=key, sensitive=sensitive, partitions=partitions, nulls=nulls, weights=weights) as study:
         keys, sensitive_names = sides_of(study.key, sensitive if sensitive is not None else study.roles.one_sensitive() or None)
         checked_partitions(partitions, (*keys, *sensitive_names))
-        _check_interval(confidence, interval=interval, against_records=not sensitive_names)
-        counts, made = counted_rate(study, keys, sensitive_names)
-        split = counts.split(keys, sensitive_names)
+        if interval and not sensitive_names:
+            raise ArgumentError(
+                "an interval has no meaning against record identity: a larger sample has other records; "
+                "name a sensitive attribute."
+            )
+        split, made = counted_split(study, keys, sensitive_names)
         result = replace(split_rate(split, made), distortion=distortion_of(split))
         return _with_interval(result, split, confidence) if interval else result
-
-
-def counted_rate(
-    study: Study, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Partition] | None = None
-) -> tuple[Counts, Provenance]:
-    """Return the count table that a rate follows from, and how it was made; the study's partitions are used if none are given."""
-    columns = [*keys, *sensitive]
-    blocks = study.blocks(columns) if partitions is None else partitions
-    table = study.table(columns, weights=study.weights)
-    if table.weights is None:
-        counts = study.counts(columns, partitions=blocks)
-    else:
-        counts = count_table(table if sensitive else _with_weight_column(table, table.weights), blocks)
-    made = Provenance(
-        records=counts.records,
-        nulls=study.policy,
-        dropped=table.dropped,
-        key=tuple(keys),
-        sensitive=tuple(sensitive),
-        partitions={name: block.to_dict() for name, block in blocks.items()},
-        weights=study.weights,
-        person=study.person,
-        version=__version__,
-    )
-    return counts, made
 
 
 def rate_of(
@@ -349,18 +321,6 @@ def undefined_reason(counts: Counts, sensitive: Sequence[str]) -> str | None:
     )
 
 
-def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[str]) -> dict[str, Partition]:
-    """Return the partitions by column, refusing one for a column that is not measured."""
-    checked = {}
-    for name, spec in (partitions or {}).items():
-        if name not in columns:
-            raise ArgumentError(
-                f"a partition is given for column {shown(name)}, which is not among those measured: {listed(columns)}."
-            )
-        checked[name] = Partition.of(spec, column=name)
-    return checked
-
-
 def _rate_against_records(split: Split, made: Provenance) -> DiscriminationRate:
     """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares if they have weights."""
     classes, mass = split.known, split.mass
@@ -390,21 +350,6 @@ def _result(
     table = ByValue(classes, dr=1.0 - share * by_class / entropy, posterior=1.0 - by_class / entropy, telling=nothing)
     value = max(0.0, 1.0 - conditional / entropy)
     return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, None, table, made)
-
-
-def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> CodedTable:
-    """Append the weights as a column, so that every cell holds records of one weight."""
-    values, codes = np.unique(weights, return_inverse=True)
-    column = Coded(_WEIGHT, tuple(values.tolist()), codes.astype(smallest_unsigned(len(values))))
-    return replace(table, columns=(*table.columns, column))
-
-
-def _check_interval(confidence: float, *, interval: bool, against_records: bool) -> None:
-    checked_number("confidence", confidence, above=0.0, below=1.0)
-    if interval and against_records:
-        raise ArgumentError(
-            "an interval has no meaning against record identity: a larger sample has other records; name a sensitive attribute."
-        )
 
 
 def _with_interval(result: DiscriminationRate, split: Split, confidence: float) -> DiscriminationRate:

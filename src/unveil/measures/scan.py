@@ -25,13 +25,13 @@ from unveil.counts import Counts, count_table
 from unveil.counts.refine import largest_subsets
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import RATE_OF_RECORDS, counted, jsonable
-from unveil.measures.discrimination import checked_partitions, undefined_reason
+from unveil.measures.discrimination import undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.measures.subset_walk import Rates, Subset, Walk
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import Progress, in_run
 from unveil.sources import Data
-from unveil.study import Study, studied
+from unveil.study import Study, checked_partitions, studied
 
 __all__ = ["Scan", "Subset", "scan", "scan_study"]
 

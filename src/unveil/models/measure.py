@@ -12,7 +12,6 @@ from unveil.attributes import Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.formats import Unit, counted, people, unit_of
-from unveil.measures.discrimination import checked_partitions
 from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
 from unveil.measures.households import Homes
 from unveil.measures.risk import Vulnerability
@@ -30,7 +29,7 @@ from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
 from unveil.run import in_run
 from unveil.sources import Data
-from unveil.study import Study, beside, studied
+from unveil.study import Study, beside, checked_partitions, studied
 
 __all__ = ["MeasureOptions", "Measurement", "measure", "measured_study"]
 

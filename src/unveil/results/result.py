@@ -154,7 +154,17 @@ class Result:
 
     def __rich__(self) -> RenderableType:
         """Show the answer in a terminal, masked."""
-        return self.terminal_form(self.displayed().terminal_view())
+        return self.in_terminal({}, {})
+
+    def in_terminal(
+        self, phrases: Mapping[str, str], names: Mapping[str, str], *, unmasked: bool = False, small: int = SMALL
+    ) -> RenderableType:
+        """Return what a terminal prints of the answer as it is displayed, in the words of its reader (`wording.reworded`)."""
+        from unveil.results.wording import in_words
+
+        shown = self.displayed(unmasked=unmasked, small=small)
+        view = shown.terminal_view()
+        return shown.terminal_form(in_words(view, phrases, names) if phrases or names else view)
 
     def python_calls(self) -> Mapping[str, str]:
         """Return, for each command that the view names, the Python call that does the same; a notebook shows these."""

@@ -10,11 +10,11 @@ from unveil.attributes import Names, names_of, sides_of
 from unveil.counts.expiry import ByNumber, ByTime, Expiry, Never
 from unveil.counts.window import MovingCounts
 from unveil.errors import ArgumentError, shown
-from unveil.measures.discrimination import checked_partitions
 from unveil.project import Need
 from unveil.stream.fields import Fields
 from unveil.stream.figures import KeySet, NeedSet
 from unveil.stream.times import Duration, duration_of
+from unveil.study import checked_partitions
 
 __all__ = ["check_extent", "checked_step", "expiry_of", "key_sets", "need_sets", "sampling"]
 

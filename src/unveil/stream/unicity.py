@@ -24,11 +24,11 @@ from unveil.counts import Column, count_table
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.formats import counted, number
-from unveil.measures.discrimination import checked_partitions
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source, tallied
 from unveil.stream.derived_columns import Derived, with_derived
+from unveil.study import checked_partitions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

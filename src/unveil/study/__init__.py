@@ -6,6 +6,8 @@ What a pair, `count` and the columns of a proposal need is loaded when that is f
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from unveil.study.counted_tables import counted_split
+from unveil.study.roles import checked_partitions
 from unveil.study.statements import (
     Stated,
     apart_from,
@@ -34,10 +36,12 @@ __all__ = [
     "Study",
     "apart_from",
     "beside",
+    "checked_partitions",
     "columns_of",
     "common_policy",
     "count",
     "counted_columns",
+    "counted_split",
     "open_both",
     "paired",
     "planned_needs",

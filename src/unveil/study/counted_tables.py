@@ -1,4 +1,4 @@
-"""The tables of one source: every set of columns is counted once.
+"""The tables of one source: every set of columns is counted once; and the counts that a rate follows from.
 
 A marginal is taken from a wider table if one is counted already and holds the same records. What is kept is bounded: a table
 that does not fit into the room left is made again when it is needed.
@@ -10,16 +10,30 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from unveil import __version__
 from unveil.attributes import checked_nulls, require_columns
-from unveil.counts import Counts, coded_each, count_each, count_table
+from unveil.counts import Counts, Split, coded_each, count_each, count_table
 from unveil.errors import NullsError
+from unveil.results import Provenance
 from unveil.run import active_run
 from unveil.sources import CodedTable, Source, wanted_columns
+from unveil.sources.coding import Coded, smallest_unsigned
 from unveil.sources.held import HeldSource
 
-__all__ = ["Tables"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from unveil.partitions import Partition
+    from unveil.study.study import Study
+
+__all__ = ["Tables", "counted_split"]
+
+_WEIGHT = "\x00weight"
+"""The coded weights, as a column that no file can hold under this name."""
 
 _SHARE = 16
 """Tables that a study keeps take at most one part in so many of the memory that its run may use."""
@@ -202,3 +216,36 @@ def _of_somebody(table: CodedTable, width: int) -> CodedTable:
 
 def _size(codes: Sequence[Any]) -> int:
     return sum(int(one.nbytes) for one in codes)
+
+
+def counted_split(
+    study: Study, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Partition] | None = None
+) -> tuple[Split, Provenance]:
+    """Return the counts that a rate follows from, and how they were made; the study's partitions are used if none are given."""
+    columns = [*keys, *sensitive]
+    blocks = study.blocks(columns) if partitions is None else partitions
+    table = study.table(columns, weights=study.weights)
+    if table.weights is None:
+        split = study.split(keys, sensitive, partitions=blocks)
+    else:
+        counts = count_table(table if sensitive else _with_weight_column(table, table.weights), blocks)
+        split = counts.split(keys, sensitive)
+    made = Provenance(
+        records=split.counts.records,
+        nulls=study.policy,
+        dropped=table.dropped,
+        key=tuple(keys),
+        sensitive=tuple(sensitive),
+        partitions={name: block.to_dict() for name, block in blocks.items()},
+        weights=study.weights,
+        person=study.person,
+        version=__version__,
+    )
+    return split, made
+
+
+def _with_weight_column(table: CodedTable, weights: NDArray[np.float64]) -> CodedTable:
+    """Append the weights as a column, so that every cell holds records of one weight."""
+    values, codes = np.unique(weights, return_inverse=True)
+    column = Coded(_WEIGHT, tuple(values.tolist()), codes.astype(smallest_unsigned(len(values))))
+    return replace(table, columns=(*table.columns, column))

@@ -11,11 +11,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from unveil.attributes import KINDS, Kind, Role, Standing, names_of, require_columns
-from unveil.errors import ArgumentError, shown
+from unveil.errors import ArgumentError, listed, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
 
-__all__ = ["ROLE_ARGUMENTS", "Meaning", "Roles"]
+__all__ = ["ROLE_ARGUMENTS", "Meaning", "Roles", "checked_partitions"]
 
 _ROLE_OF: Mapping[str, Role] = {
     "key": "key",
@@ -200,3 +200,15 @@ class Meaning:
             },
             {name: tuple(order) for name, order in arguments["orders"].items()},
         )
+
+
+def checked_partitions(partitions: Mapping[str, Any] | None, columns: Sequence[str]) -> dict[str, Partition]:
+    """Return the partitions by column, refusing one for a column that is not measured."""
+    checked = {}
+    for name, spec in (partitions or {}).items():
+        if name not in columns:
+            raise ArgumentError(
+                f"a partition is given for column {shown(name)}, which is not among those measured: {listed(columns)}."
+            )
+        checked[name] = Partition.of(spec, column=name)
+    return checked

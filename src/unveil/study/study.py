@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, in_line, names_of, require_columns
-from unveil.counts import Counts
+from unveil.counts import Counts, Split
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
@@ -309,6 +309,10 @@ class Study:
         for name, block in (self.partitions if partitions is None else partitions).items():
             counts = counts.recode(name, block) if name in columns else counts
         return counts
+
+    def split(self, known: Sequence[str], hidden: Sequence[str], *, partitions: Mapping[str, Partition] | None = None) -> Split:
+        """Return the count table over what is known and what is hidden, with its classes by each."""
+        return self.counts([*known, *hidden], partitions=partitions).split(known, hidden)
 
     def owned(
         self, columns: Sequence[str], owners: Sequence[str], *, nulls: str | None = None, weights: str | None = None

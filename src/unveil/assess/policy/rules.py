@@ -15,13 +15,14 @@ from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
 from unveil.errors import CancelledError, MissingExtraError, UnveilError
 from unveil.formats import counted, jsonable, noun, people
-from unveil.measures.discrimination import checked_partitions, counted_rate, rate_of
+from unveil.measures.discrimination import split_rate
 from unveil.models.base import TOLERANCE, Measured
 from unveil.models.registry import judged_by_rules, rule_model
 from unveil.partitions import Partition
 from unveil.project.rules import Rule
 from unveil.releases import Record
 from unveil.run import active_run
+from unveil.study import checked_partitions, counted_split
 
 __all__ = ["STATUS", "Outcome", "outcomes"]
 
@@ -227,8 +228,7 @@ def _rate(case: Case, rule: Rule) -> Outcome:
     keys = rule.settings["key"] or case.keys
     blocks = {name: Partition.from_document(document) for name, document in (rule.settings["partitions"] or {}).items()}
     known, hidden = sides_of(keys, sensitive)
-    counts, made = counted_rate(case.study, known, hidden, checked_partitions(blocks, (*known, *hidden)))
-    rate = rate_of(counts, known, hidden, made)
+    rate = split_rate(*counted_split(case.study, known, hidden, checked_partitions(blocks, (*known, *hidden))))
     of = f"{'the key' if keys == case.keys else ' + '.join(keys)} -> {sensitive or 'record identity'}"
     if not rule.settings["adjusted"]:
         return Outcome(rule, of, rate.value, detail=rate.kind)
