@@ -288,7 +288,7 @@ class MechanismOptions:
 
         if self.need and self.mechanism is None:
             raise ArgumentError("--need goes with --mechanism any, which looks for what serves it; see unveil front.")
-        planned = planned_steps(inputs.project)
+        planned = [] if inputs.project is None else planned_steps(inputs.project)
         required = models.required(inputs) or ([] if planned else inputs.planned_models())
         if self.mechanism is None:
             if self.attribute or self.settings or self.ledger or self.budget or self.neighbours:

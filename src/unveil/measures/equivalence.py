@@ -28,7 +28,16 @@ from unveil.results.masking import DecidingClass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SUPPRESSED", "Equivalence", "Spread", "Suppressed", "equivalence", "suppressed_cells", "without_suppressed"]
+__all__ = [
+    "SUPPRESSED",
+    "Equivalence",
+    "Spread",
+    "Suppressed",
+    "equivalence",
+    "equivalence_each",
+    "suppressed_cells",
+    "without_suppressed",
+]
 
 Suppressed: TypeAlias = Literal["apart", "class"]
 """apart: records with nothing left in their key form no class; class: they form one, as any other value would."""
@@ -230,6 +239,17 @@ def equivalence(
     by_name = {name: _spread(crossing, at, wildcard) for at, name in enumerate(crossing.names)}
     gone_records = counts.records - kept.records
     return Equivalence(classes, size, mass, by_name, counts.records, gone_records, owners)
+
+
+def equivalence_each(tables: Sequence[Counts], keys: Sequence[str], sensitive: Sequence[str]) -> list[Equivalence]:
+    """Sort several count tables into the classes of one key; records that are all suppressed in every attribute are one class."""
+    classes = []
+    for counts in tables:
+        try:
+            classes.append(equivalence(counts, keys, sensitive))
+        except EmptyDataError:
+            classes.append(equivalence(counts, keys, sensitive, suppressed="class"))
+    return classes
 
 
 def without_suppressed(counts: Counts, keys: Sequence[str]) -> Counts:

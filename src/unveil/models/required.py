@@ -22,6 +22,7 @@ __all__ = [
     "Requirements",
     "completed",
     "measured_models",
+    "measured_models_each",
     "nested",
     "published",
     "require_thresholds",
@@ -46,7 +47,26 @@ def completed(models: Sequence[Model], scales: Mapping[str, Scale], *, alone: bo
 
 
 def measured_models(models: Mapping[Place, Model], classes: Equivalence, population: Population | None) -> dict[Place, Measured]:
-    """Return the figure of each model for a table; the classes that decide are described together."""
+    """Return the figure of each model for a table."""
+    return measured_models_each(models, [(classes, population)])[0]
+
+
+def measured_models_each(
+    models: Mapping[Place, Model], tables: Sequence[tuple[Equivalence, Population | None]]
+) -> list[dict[Place, Measured]]:
+    """Return the figure of each model for several tables; the classes that decide in a table are described together."""
+    judged = [_judged(models, classes, population) for classes, population in tables]
+    described = [classes.described(list(worst.values())) for (classes, _), (_, worst) in zip(tables, judged, strict=True)]
+    return [
+        measured | {place: replace(measured[place], worst_class=one) for place, one in zip(worst, shown, strict=True)}
+        for (measured, worst), shown in zip(judged, described, strict=True)
+    ]
+
+
+def _judged(
+    models: Mapping[Place, Model], classes: Equivalence, population: Population | None
+) -> tuple[dict[Place, Measured], dict[Place, int]]:
+    """Return the figure of each model for a table, and the class that decides for those that judge every class."""
     measured: dict[Place, Measured] = {}
     worst: dict[Place, int] = {}
     for place, model in models.items():
@@ -54,9 +74,7 @@ def measured_models(models: Mapping[Place, Model], classes: Equivalence, populat
             measured[place], worst[place] = model.judge(classes)
         else:  # not by its classes alone
             measured[place] = model.measure(classes, population)
-    for place, shown in zip(worst, classes.described(list(worst.values())), strict=True):
-        measured[place] = replace(measured[place], worst_class=shown)
-    return measured
+    return measured, worst
 
 
 def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:

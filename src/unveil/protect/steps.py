@@ -31,10 +31,8 @@ def mechanism_names() -> tuple[str, ...]:
     return (*_RECODINGS, *mechanisms.names())
 
 
-def planned_steps(project: Project | None) -> list[Step]:
+def planned_steps(project: Project) -> list[Step]:
     """Return the steps that a project plans, each checked as far as possible without the data."""
-    if project is None:
-        return []
     for name, step in project.protect.items():
         if (wrong := misfit(step)) is not None:
             raise project.wrong(wrong[1], "protect", name, wrong[0])

@@ -18,14 +18,14 @@ import numpy as np
 from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group, places_among
-from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, shown
+from unveil.errors import ArgumentError, ModelNotMetError, NullsError, shown
 from unveil.formats import number
-from unveil.measures.equivalence import Equivalence, equivalence
+from unveil.measures.equivalence import equivalence_each
 from unveil.models.base import Measured, Model, Place
 from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
 from unveil.models.population import Population
-from unveil.models.required import completed, measured_models, sensitive_groups, sensitive_of
+from unveil.models.required import completed, measured_models_each, sensitive_groups, sensitive_of
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders.automatic import propose_each
@@ -205,16 +205,10 @@ class Request:
 
     def measured_each(self, tables: Sequence[tuple[Counts, Counts | None]]) -> list[dict[Place, Measured]]:
         """Return the figures of the models for several count tables, each with its population."""
-        classes = [self._classes(counts) for counts, _ in tables]
+        classes = equivalence_each([counts for counts, _ in tables], self.keys, self.counted)
         pairs = zip(tables, classes, strict=True)
         people = [None if whole is None else Population.of(counts, one, whole) for (counts, whole), one in pairs]
-        return [measured_models(self.models, one, who) for one, who in zip(classes, people, strict=True)]
-
-    def _classes(self, counts: Counts) -> Equivalence:
-        try:
-            return equivalence(counts, self.keys, self.counted)
-        except EmptyDataError:  # no value of any key is left: one class
-            return equivalence(counts, self.keys, self.counted, suppressed="class")
+        return measured_models_each(self.models, list(zip(classes, people, strict=True)))
 
     def require_reachable(self) -> None:
         """Refuse models that fail even if all records look alike."""

@@ -224,6 +224,7 @@ def counted_split(
     """Return the counts that a rate follows from, and how they were made; the study's partitions are used if none are given."""
     columns = [*keys, *sensitive]
     blocks = study.blocks(columns) if partitions is None else partitions
+    by_name = {name: block.to_dict() for name, block in blocks.items()}
     table = study.table(columns, weights=study.weights)
     if table.weights is None:
         split = study.split(keys, sensitive, partitions=blocks)
@@ -236,7 +237,7 @@ def counted_split(
         dropped=table.dropped,
         key=tuple(keys),
         sensitive=tuple(sensitive),
-        partitions={name: block.to_dict() for name, block in blocks.items()},
+        partitions=by_name,
         weights=study.weights,
         person=study.person,
         version=__version__,

@@ -91,10 +91,10 @@ def anonymize(
     steps, required = mechanism.plan(inputs, table, models, search)
     if steps:
         return give_made(_made(steps, inputs, search, draws, to), steps, to, as_json=as_json)
-    release = _generalised(inputs, required, table, mechanism, (models, search, draws, to))
+    release, lost = _generalised(inputs, required, table, mechanism, (models, search, draws, to))
     announce_written([] if to.out is None else [to.out], to.link)
     give(release, as_json=as_json, out=None)
-    return None if mechanism.pseudonymize else _tell_what_keeps_more(context, release.lost)
+    return None if mechanism.pseudonymize else _tell_what_keeps_more(context, lost)
 
 
 def _made(steps: Sequence[Step], inputs: Inputs, search: LatticeOptions, draws: DrawOptions, to: ReleaseOptions) -> Any:
@@ -113,8 +113,8 @@ def _generalised(
     table: TableOptions,
     mechanism: MechanismOptions,
     groups: tuple[ModelOptions, LatticeOptions, DrawOptions, ReleaseOptions],
-) -> Release[Generalisation]:
-    """Generalise the table as the groups of options say."""
+) -> tuple[Release[Generalisation], Mapping[str, int | None]]:
+    """Generalise the table as the groups of options say; return the release, and the key attributes that it has lost."""
     from unveil.protect.anonymize import anonymize as generalize
 
     models, search, draws, to = groups
@@ -123,7 +123,8 @@ def _generalised(
     population = table.reading.source_if_named(models.population, "population", inputs.project)
     pseudonyms = tuple(mechanism.pseudonymize or ())
     with showing_progress():
-        return generalize(inputs.study, inputs.key or (), required, pseudonyms=pseudonyms, population=population, **options)
+        release = generalize(inputs.study, inputs.key or (), required, pseudonyms=pseudonyms, population=population, **options)
+        return release, release.protection.lost
 
 
 def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]) -> None:
