@@ -14,7 +14,7 @@ import unveil
 from helpers import rate, shared
 from unveil.assess.init import Start
 from unveil.errors import OutputError
-from unveil.measures.column_exposure import column_exposure
+from unveil.measures.unnamed import column_exposure
 from unveil.testing import tables
 
 

@@ -24,7 +24,7 @@ from unveil.project import Policy, Project
 from unveil.randomness import read_key
 from unveil.results import Displayed, Table, View
 from unveil.sources import Data, Source, open_source
-from unveil.sources.files.globs import files_at
+from unveil.sources.files import files_at
 from unveil.sources.files.inputs import locate
 
 __all__ = [

@@ -11,7 +11,7 @@ from unveil.assess.alike import AlikeColumns
 from unveil.assess.marks import SensitiveMark, sensitive_mark
 from unveil.attributes import Kind, Role
 from unveil.formats import counted, number
-from unveil.measures.column_exposure import ColumnExposure, column_exposure
+from unveil.measures.unnamed import ColumnExposure, column_exposure
 from unveil.naming import hints_of, words_of
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import propose

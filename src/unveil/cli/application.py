@@ -13,8 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from unveil.cli.completion import completing
-from unveil.cli.groups import remember_options
-from unveil.cli.overwrite import check_parameters
+from unveil.cli.groups import check_parameters, remember_options
 from unveil.cli.study_options import closed_at_end
 
 __all__ = ["WIDEST", "HelpfulCommand", "HelpfulGroup", "Program", "app"]

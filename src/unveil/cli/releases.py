@@ -35,6 +35,7 @@ from unveil.output import check_replaceable, together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from unveil.cli.model_options import ModelOptions
     from unveil.models.base import Model
     from unveil.project import Step
     from unveil.releases import Release
@@ -50,6 +51,7 @@ __all__ = [
     "TableOptions",
     "announce_written",
     "give_made",
+    "is_sink",
     "settings_of",
 ]
 
@@ -68,9 +70,16 @@ def _file(place: Path | None) -> Path | None:
     return None if place is None else checked_place(place)
 
 
+_ENDINGS = (".ndjson", ".jsonl")
+
+
+def is_sink(place: str) -> bool:
+    """Whether a place takes records as they come: lines of JSON, a Kafka topic, a Redis stream."""
+    return place.endswith(_ENDINGS) or place.startswith(("kafka://", "redis://", "rediss://"))
+
+
 def _file_or_table(place: str) -> Path | Address | str:
     """Return the file or the table that a release goes to, or where a stream goes; refuse a file as `_file` does."""
-    from unveil.cli.streaming import is_sink
     from unveil.releases import checked_place
     from unveil.sources.engines.address import parse
 

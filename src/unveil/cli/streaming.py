@@ -26,16 +26,10 @@ if TYPE_CHECKING:
     from unveil.stream.checkpoint import Checkpoint
     from unveil.stream.release import StreamRelease
 
-__all__ = ["StreamingOptions", "is_sink", "refuse_options_of_tables"]
+__all__ = ["StreamingOptions", "refuse_options_of_tables"]
 
-_ENDINGS = (".ndjson", ".jsonl")
 _HELD_TO = {"k_anonymity": "k", "distinct_l_diversity": "diverse"}
 """The models to which a stream can be held, and the arguments of its release that state them."""
-
-
-def is_sink(place: str) -> bool:
-    """Whether a place takes records as they come: lines of JSON, a Kafka topic, a Redis stream."""
-    return place.endswith(_ENDINGS) or place.startswith(("kafka://", "redis://", "rediss://"))
 
 
 @dataclass(frozen=True, slots=True)

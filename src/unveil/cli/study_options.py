@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.attributes import require_columns
+from unveil.cli.groups import check_read
 from unveil.cli.options import (
     SMALL,
     Data,
@@ -37,7 +38,6 @@ from unveil.cli.options import (
     pair_of,
     read_here,
 )
-from unveil.cli.overwrite import check_read
 from unveil.errors import ArgumentError, ProjectError, listed, shown
 
 if TYPE_CHECKING:

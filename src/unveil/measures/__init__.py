@@ -3,7 +3,6 @@
 OPEN_MODULES = (
     "approximate",
     "by_value",
-    "column_exposure",
     "coverage",
     "discrimination",
     "diversity",

@@ -1,4 +1,7 @@
-"""How many people does a column without a role single out? No other measure looks at such a column."""
+"""How many records or people does a column single out, by itself or beside a key?
+
+No other measure looks at a column without a role.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,18 @@ if TYPE_CHECKING:
     from unveil.counts.grouping import Codes
     from unveil.study import Study
 
-__all__ = ["Unmeasured", "first_of", "never_measured", "records_alone", "singled_out", "singled_out_by", "unique_by"]
+__all__ = [
+    "ColumnExposure",
+    "Unmeasured",
+    "column_exposure",
+    "column_exposures",
+    "first_of",
+    "never_measured",
+    "records_alone",
+    "singled_out",
+    "singled_out_by",
+    "unique_by",
+]
 
 MOST_LISTED = 12
 """How many columns a sentence names, at most."""
@@ -207,3 +221,42 @@ def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tu
     named = np.zeros(number, dtype=bool)
     named[of_row[complete]] = True
     return owned.among(named & (owned.sizes == 1)), owned.number
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnExposure:
+    """How far one column gives away who is who.
+
+    Attributes
+    ----------
+    distinct
+        How many different values it holds, null included.
+    uniques
+        How many records have a value that no other has.
+    rate
+        Its Discrimination Rate against record identity, from 0 to 1; 0 if there is one record.
+    """
+
+    distinct: int
+    uniques: int
+    rate: float
+
+
+def column_exposure(sizes: NDArray[np.int64]) -> ColumnExposure:
+    r"""Return what a column gives away by itself: :math:`DR = 1 - \sum_y n_y \log_2 n_y / (N \log_2 N)`.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> column_exposure(unveil.count("paper-4", "Age").n)
+    ColumnExposure(distinct=6, uniques=4, rate=0.7632...)
+    """
+    total = int(sizes.sum())
+    rate = 1.0 - float((sizes * np.log2(sizes)).sum()) / (total * float(np.log2(total))) if total > 1 else 0.0
+    return ColumnExposure(len(sizes), int((sizes == 1).sum()), rate)
+
+
+def column_exposures(table: CodedTable, names: Sequence[str]) -> dict[str, ColumnExposure]:
+    """Return what each of some columns of a table gives away by itself."""
+    sizes = {one.name: np.bincount(one.codes, weights=table.n).astype(np.int64) for one in table.columns if one.name in names}
+    return {name: column_exposure(sizes[name][sizes[name] > 0]) for name in names}

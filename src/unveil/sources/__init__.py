@@ -40,7 +40,7 @@ OPEN_MODULES = (
     "engines.address",
     "engines.recoding",
     "engines.table",
-    "files.globs",
+    "files",
     "files.inputs",
     "files.spreadsheets",
     "files.workbook",

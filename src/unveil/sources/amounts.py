@@ -15,7 +15,6 @@ import numpy as np
 from unveil.attributes import checked_nulls, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, TableError
 from unveil.sources import CodedTable, coded_table
-from unveil.sources.engines.answers import tally_of
 from unveil.sources.engines.contributors import (
     ASKED,
     CHECKS,
@@ -27,6 +26,7 @@ from unveil.sources.engines.contributors import (
     complete,
     incomplete,
 )
+from unveil.sources.engines.sql import tally_of
 from unveil.sources.engines.table import EngineSource
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from unveil.sources import datasets
 from unveil.sources.base import Data, Source, source_of
 from unveil.sources.columns import read_as
 from unveil.sources.engines.address import open_address
-from unveil.sources.files import TYPED_SUFFIXES, FileSource, column_names, format_of
-from unveil.sources.files.globs import GlobSource, is_pattern
+from unveil.sources.files import TYPED_SUFFIXES, FileSource, GlobSource, column_names, format_of, is_pattern
 from unveil.sources.files.inputs import locate, named_part
 from unveil.sources.frames import FrameSource, open_frame
 from unveil.sources.options import AS_FOUND, ReadOptions

@@ -19,9 +19,9 @@ from unveil.app.visit import Answer, Page, Same, Screen, Visit
 from unveil.assess.rates import Measure, attribute_rate
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import Unit, counted, noun
-from unveil.measures.column_exposure import column_exposure
 from unveil.measures.discrimination import DiscriminationRate, rate_of
 from unveil.measures.equivalence import equivalence
+from unveil.measures.unnamed import column_exposure
 from unveil.results import Chart, Provenance, Table
 from unveil.results.masking import SMALL
 from unveil.study import Study

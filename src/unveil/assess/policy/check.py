@@ -21,8 +21,7 @@ from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, listed, near_miss, shown
 from unveil.formats import counted, numbered
-from unveil.measures.column_exposure import column_exposures
-from unveil.measures.unnamed import never_measured
+from unveil.measures.unnamed import column_exposures, never_measured
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.presets import PRESETS

@@ -17,10 +17,9 @@ import polars as pl
 from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtraError, UnsupportedDataError, listed
 from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
-from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, Session, cancellable
-from unveil.sources.engines.sql import numbered, quoted, quoted_text, rank, released, selection
+from unveil.sources.engines.sql import batches_of, named, numbered, quoted, quoted_text, rank, released, selection, tally_of
 from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 from unveil.sources.files.inputs import locate
 

@@ -18,10 +18,9 @@ import polars as pl
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
-from unveil.sources.engines.answers import batches_of, named, tally_of
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
 from unveil.sources.engines.session import STATEMENTS, cancellable
-from unveil.sources.engines.sql import quoted
+from unveil.sources.engines.sql import batches_of, named, quoted, tally_of
 from unveil.sources.engines.table import Aggregates, EngineSource, Write
 
 if TYPE_CHECKING:

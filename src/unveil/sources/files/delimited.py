@@ -19,8 +19,7 @@ import polars as pl
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError
 from unveil.run import active_run
-from unveil.sources.files.inputs import Input
-from unveil.sources.files.lines import LONGEST_LINE, Block, encoding_of, line_blocks, text_lines
+from unveil.sources.files.inputs import LONGEST_LINE, Block, Input, encoding_of, line_blocks, text_lines
 from unveil.sources.files.lossless import typed
 from unveil.sources.files.survey import Survey, ragged, survey
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from unveil.attributes import require_columns
 from unveil.errors import DataFileError, DuplicateColumnError, EmptyDataError, shown
-from unveil.sources.files.lines import encoding_of, line_blocks, text_lines
+from unveil.sources.files.inputs import encoding_of, line_blocks, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,7 +20,7 @@ from unveil.run import active_run
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from unveil.sources.files.lines import Block
+    from unveil.sources.files.inputs import Block
 
 __all__ = ["Survey", "ragged", "survey"]
 
