@@ -230,13 +230,13 @@ def test_nobody_waits_for_work_whose_run_is_cancelled() -> None:
     assert ended.wait(LONG)
 
 
-def test_work_on_few_rows_is_done_at_once_and_tells_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_on_few_rows_is_done_at_once_and_tells_no_steps() -> None:
     told: list[str] = []
     with Run(lambda stage, *_: told.append(stage)):
         assert watched(5, threading.current_thread) is threading.current_thread()
         assert list(stepped(5, "items", "ab")) == ["a", "b"]
-        assert told == []
-        monkeypatch.setattr("unveil.run._MANY", 5)
+    assert told == []
+    with Run(lambda stage, *_: told.append(stage), limits=Limits(watched_from=5)):
         assert watched(5, threading.current_thread) is not threading.current_thread()
         assert list(stepped(5, "items", "ab")) == ["a", "b"]
     assert told == ["items"] * 3

@@ -73,12 +73,12 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 _GOING, _CANCELLED, _LATE = 0, 1, 2
 """The values that the flag of a run may have."""
 _MEMORY = 2 << 30
+_SHARES = {"stream_from": 3, "rows": 13, "text": 7, "block": 11, "lines": 8, "combinations": 8, "bucket": 12}
+"""Which part of the memory a limit is that is not set, as a power of two."""
 _TOLD = 100
 """How often a stage of many small steps is told about."""
 _WATCHED = "unveil-watched"
 """The name of a thread that nobody waits for once its run is cancelled."""
-_MANY = 1 << 18
-"""Rows from which a single array operation may last."""
 MOMENT = 0.05
 """Seconds between two looks at whether a run is cancelled, while something works that cannot look itself."""
 
@@ -102,12 +102,17 @@ class Limits:
         The size, in bytes of text, from which a file is streamed; a compressed file, such as Parquet, counts eightfold.
     rows, text
         The size of a batch of a streamed file: rows of Parquet, bytes of delimited text.
+    block, lines
+        How many bytes of a file, and of a stream of lines, are read at a time.
     combinations
         How many distinct combinations are held in memory; more are spilled to the temporary folder.
     bucket
         How many records of a stream are held at a time when it is shuffled.
     checkpoint_every
-        The least number of seconds after which a scan's checkpoint is written again; 0: it is written at every step.
+        The least number of seconds after which the checkpoint of a scan, or of a stream, is written again; 0: it is written at
+        every step.
+    watched_from
+        The number of rows from which a single operation may last: it is then worked on where a cancellation is heard meanwhile.
 
     Examples
     --------
@@ -121,9 +126,12 @@ class Limits:
     stream_from: int = -1
     rows: int = -1
     text: int = -1
+    block: int = -1
+    lines: int = -1
     combinations: int = -1
     bucket: int = -1
     checkpoint_every: float = 10.0
+    watched_from: int = 1 << 18
 
     def __post_init__(self) -> None:
         """Check the limits, and derive those that are not set from the memory."""
@@ -132,7 +140,7 @@ class Limits:
             checked_number("time", self.time, above=0)
         if self.threads is not None:
             checked_count("threads", self.threads, least=1)
-        for name, share in (("stream_from", 3), ("rows", 13), ("text", 7), ("combinations", 8), ("bucket", 12)):
+        for name, share in _SHARES.items():
             if getattr(self, name) < 0:
                 object.__setattr__(self, name, self.memory >> share)
 
@@ -360,12 +368,14 @@ def active_run() -> Run:
 
 def watched(rows: int, work: Callable[[], _Item]) -> _Item:
     """Return what work on this many rows returns; if they are many, `Run.watching` it."""
-    return active_run().watching(work) if rows >= _MANY else work()
+    run = active_run()
+    return run.watching(work) if rows >= run.limits.watched_from else work()
 
 
 def stepped(rows: int, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
     """Yield items one by one; if each is about many rows, it is a step of a stage of the active run."""
-    return active_run().each(stage, items) if rows >= _MANY else iter(items)
+    run = active_run()
+    return run.each(stage, items) if rows >= run.limits.watched_from else iter(items)
 
 
 def is_left_behind() -> bool:

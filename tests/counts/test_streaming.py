@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import fields
 from datetime import date
 from decimal import Decimal
@@ -28,13 +29,14 @@ from unveil.sources.batches.combinations import KeyCounter
 from unveil.sources.batches.counting import PackedSource, StreamSource
 from unveil.sources.batches.dictionaries import NumberDictionary, TextDictionary
 
-TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "combinations": 50}
+TINY: dict[str, Any] = {"stream_from": 0, "rows": 7, "text": 64, "block": 61, "combinations": 50}
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_blocks() -> Iterator[None]:
     """Text comes in blocks of a megabyte; here of a line or two, so that records and quotes are cut everywhere."""
-    monkeypatch.setattr("unveil.sources.files.inputs._CHUNK", 61)
+    with Run(limits=Limits(block=TINY["block"])):
+        yield
 
 
 def mixed(rows: int = 300) -> pl.DataFrame:

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.helpers import limited
 
 from unveil.errors import (
     ArgumentError,
@@ -26,7 +27,7 @@ from unveil.errors import (
     EmptyDataError,
     UnveilError,
 )
-from unveil.sources.files import ReadOptions, column_names, delimited, inputs, read
+from unveil.sources.files import ReadOptions, column_names, delimited, read
 from unveil.sources.files.survey import Survey
 
 if TYPE_CHECKING:
@@ -166,8 +167,7 @@ def test_the_engine_and_the_reader_by_hand_agree_on_any_text(written: Path, body
             return str(error)
 
     written.write_text("a,b\n" + body, newline="")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "_CHUNK", chunk)
+    with pytest.MonkeyPatch.context() as patch, limited(block=chunk):
         fast = outcome()
         patch.setattr(delimited, "survey", lambda *_: Survey(0, np.empty(0, np.intp), regular=False))
         assert outcome() == fast
@@ -464,13 +464,13 @@ def test_ten_thousand_columns(written: Path) -> None:
 
 @pytest.mark.parametrize("chunk", [1000, 1 << 20])
 def test_many_records_with_quotes_across_blocks(written: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "_CHUNK", chunk)
     monkeypatch.delattr(delimited, "_by_hand")  # the engine has to do it
     rows = [[str(number), f'line "{number}"\n\n, and more', ""] for number in range(60_000)]
     with written.open("w", newline="") as file:
         csv.writer(file).writerows([["a", "b", "c"], *rows])
     assert written.stat().st_size > 1 << 20
-    frame = read(written)
+    with limited(block=chunk):
+        frame = read(written)
     assert frame["a"].to_list() == list(range(60_000))
     assert frame["b"].to_list() == [row[1] for row in rows]
     assert frame["c"].null_count() == 60_000

@@ -324,8 +324,6 @@ def test_the_command_releases_a_file_as_it_is_read(tmp_path: Path, method: str, 
 
 
 def test_a_release_that_was_stopped_goes_on_and_releases_everyone_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unveil.sources.streams.lines._PIECE", 600)
-    monkeypatch.setattr("unveil.stream.release_run._INTERVAL", 0.0)
     draw = np.random.default_rng(9)
     frame = pl.DataFrame({"age": draw.integers(20, 80, 500), "row": range(500)})
     source, out, state = tmp_path / "in.ndjson", tmp_path / "out.ndjson", tmp_path / "state"
@@ -357,9 +355,10 @@ def test_a_release_that_was_stopped_goes_on_and_releases_everyone_once(tmp_path:
 
     monkeypatch.setattr(StreamRelease, "feed", breaking)
     codes = []
-    while left:
-        codes.append(run(words))
-        left.pop(0)
+    with unveil.Run(limits=unveil.Limits(lines=600, checkpoint_every=0.0)):
+        while left:
+            codes.append(run(words))
+            left.pop(0)
     assert codes == [130, 130, 130, 0]
     assert (state.stat().st_mode & 0o777) == 0o600
     released = lines_of(out)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,10 @@ def figures_of(source: Any, options: StreamOptions = ONCE, **settings: Any) -> l
 
 
 @pytest.fixture
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_pieces() -> Iterator[None]:
     """Have files read in small pieces, so that there are many batches."""
-    monkeypatch.setattr("unveil.sources.streams.lines._PIECE", 700)
+    with unveil.Run(limits=unveil.Limits(lines=700)):
+        yield
 
 
 # Sources --------------------------------------------------------------------------------------------------------------
@@ -106,7 +108,7 @@ def test_csv_lines_with_other_fields_are_malformed_and_quotes_hold_line_breaks(t
     ]
 
 
-def test_types_may_change_on_the_way_and_a_missing_key_is_a_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_may_change_on_the_way_and_a_missing_key_is_a_null(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
         {"a": 1},
         {"a": 2},
@@ -122,9 +124,9 @@ def test_types_may_change_on_the_way_and_a_missing_key_is_a_null(tmp_path: Path,
     path.write_text(as_lines(rows), "utf-8")
     table = unveil.count(path, ["a"])
     for piece in (9, 30, 10_000):
-        monkeypatch.setattr("unveil.sources.streams.lines._PIECE", piece)
         watch = Watch(open_records(path, ONCE), Window("a", every=1, strict=False))
-        list(watch.run())
+        with unveil.Run(limits=unveil.Limits(lines=piece)):
+            list(watch.run())
         assert watch.window.counts().n.tolist() == table.n.tolist(), piece
 
 

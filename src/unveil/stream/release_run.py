@@ -8,15 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from unveil.run import active_run
 from unveil.sources.streams import RecordStream
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.release import Publication, StreamRelease
 from unveil.stream.sinks import Sink
 
 __all__ = ["ReleaseRun"]
-
-_INTERVAL = 5.0
-"""Seconds between two states that are kept."""
 
 
 class ReleaseRun:
@@ -42,7 +40,7 @@ class ReleaseRun:
         """Release all that arrives, from where the previous run ended."""
         self._records = records
         self._resume()
-        saved = time.monotonic()
+        saved, every = time.monotonic(), active_run().limits.checkpoint_every
         for batch in records.batches(self._release.columns, self._position):
             now = int(time.time() * 1_000_000)
             leaving = self._release.tick(now) if batch is None else self._release.feed(batch.frame, now)
@@ -50,7 +48,7 @@ class ReleaseRun:
             if batch is not None:
                 self._position = batch.position
                 self._release.malformed += len(batch.malformed)
-            if lines or time.monotonic() - saved >= _INTERVAL:
+            if lines or time.monotonic() - saved >= every:
                 self._let_out(lines)
                 saved = time.monotonic()
             if self._stopped:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -68,10 +69,11 @@ def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> 
 
 def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
     """Give items, none of which is None, while a thread makes the next one."""
+    own = copy_context()  # the run that is active, with its limits
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(next, items, None)
+        waiting = pool.submit(own.run, next, items, None)
         while (item := waiting.result()) is not None:
-            waiting = pool.submit(next, items, None)
+            waiting = pool.submit(own.run, next, items, None)
             yield item
 
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LONGEST_LINE", "Block", "Input", "encoding_of", "line_blocks", "locate", "named_part", "text_lines"]
 
-_CHUNK = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _HEAD = 4096
 _LONGEST_PLACE = 200
@@ -76,9 +75,10 @@ class Input:
 
     def chunks(self) -> Iterator[bytes]:
         """Give the bytes piece by piece, decompressed."""
+        block = active_run().limits.block
         try:
             with self._stream() as stream:
-                while chunk := stream.read(_CHUNK):
+                while chunk := stream.read(block):
                     yield chunk
         except (EOFError, zlib.error, gzip.BadGzipFile):
             raise DataFileError(f"{self.place}: the gzip data is damaged or cut short; fetch the file again.") from None
@@ -263,9 +263,9 @@ def _piped(path: str, place: str, status: os.stat_result) -> bytes | str:
 
 def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
     """Read to the end: return the bytes, or the path of the temporary file that keeps them."""
-    first = bytearray()
+    first, block = bytearray(), active_run().limits.block
     while len(first) <= _MOST_HELD:
-        chunk = stream.read(_CHUNK)
+        chunk = stream.read(block)
         if not chunk:
             return bytes(first)
         first += chunk
@@ -274,7 +274,7 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
         with file:
             file.write(first)
             first.clear()
-            while chunk := stream.read(_CHUNK):
+            while chunk := stream.read(block):
                 file.write(chunk)
     except OSError as error:
         raise OutputError(

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from unveil.errors import DataChangedError, DataNotFoundError, EmptyDataError, reason_of, shown
+from unveil.run import active_run
 from unveil.sources.streams.base import StreamBatch, StreamOptions, named_types, types_of
 from unveil.sources.streams.decoding import JsonRecords
 from unveil.sources.streams.delimited import DelimitedRecords
 
 __all__ = ["LineFile", "StandardInput"]
 
-_PIECE = 1 << 23
-"""The most bytes read at once."""
 _PAUSE = 0.2
 """Seconds between two looks at a file that does not grow."""
 _HEAD = 1 << 10
@@ -125,12 +124,12 @@ def _whatever_is_there(stream: BinaryIO) -> bytes:
     """Read what has arrived, in pieces of a useful size; `_NOTHING` after a pause without input, b"" at the end."""
     descriptor = stream.fileno()
     parts: list[bytes] = []
-    size = 0
-    while size < _PIECE:
+    size, most = 0, active_run().limits.lines
+    while size < most:
         ready, _, _ = select.select([descriptor], [], [], 0.02 if parts else _PAUSE)
         if not ready:
             break
-        part = os.read(descriptor, _PIECE - size)
+        part = os.read(descriptor, most - size)
         if not part:
             break
         parts.append(part)
@@ -154,7 +153,7 @@ class LineFile:
         with self._opened() as file:
             self._go_to(file, lines, position)
             while True:
-                piece = file.read(_PIECE)
+                piece = file.read(active_run().limits.lines)
                 if piece:
                     if (read := lines.batch(piece)) is not None:
                         yield self._batch(file, lines, read)
@@ -193,7 +192,7 @@ class LineFile:
                 f"{self.place}: the checkpoint was made of another file, or of one that has changed since; name the same file, "
                 "or start again without the checkpoint."
             )
-        lines.begin(file.read(_PIECE), offset, position["types"])
+        lines.begin(file.read(active_run().limits.lines), offset, position["types"])
         file.seek(offset)
 
     def _require_grown(self, file: BinaryIO) -> None:
