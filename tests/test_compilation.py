@@ -21,7 +21,8 @@ import unveil
 from unveil import warm_up
 from unveil.cli import run
 from unveil.compilation import LOOPS, Pace, compiled, compiled_in_place, compiled_within, loops_at_once
-from unveil.search.lattice import class_table, one_pass, rollup
+from unveil.search.lattice import class_table, rollup
+from unveil.search.lattice.capacity import Capacity
 
 
 @compiled_in_place
@@ -173,11 +174,9 @@ def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool)
     costs, chosen = [random.random(8) for _ in sizes], random.random(rows) < 0.5
     found = []
     for pace in (Never(), Always()):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rollup, "_PACE", pace)
-            merged = rollup.Merger(amounts, len(keys)).merged(table, fields[0], groups).copy()
-            of_row, first = rollup.classes_of(keys, fields[:2])
-            found.append((merged.keys, merged.amounts, of_row, first, rollup.code_sums(table, fields, costs, chosen)))
+        merged = rollup.Merger(amounts, len(keys), pace=pace).merged(table, fields[0], groups).copy()
+        of_row, first = rollup.classes_of(keys, fields[:2], pace)
+        found.append((merged.keys, merged.amounts, of_row, first, rollup.code_sums(table, fields, costs, chosen, pace)))
     one, other = found
     assert all(np.array_equal(a, b) for a, b in zip(one[0], other[0], strict=True))
     assert one[1].dtype == other[1].dtype
@@ -189,16 +188,10 @@ def test_array_operations_do_what_the_loops_do(seed: int, rows: int, wide: bool)
 @pytest.mark.parametrize("many", [1, 1000])
 @pytest.mark.parametrize("pace", [Never(), Always()])
 @pytest.mark.parametrize("few", [0, 6, 1000])
-def test_the_classes_of_every_node_are_those_of_its_codes(
-    pace: Pace, few: int, many: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_classes_of_every_node_are_those_of_its_codes(pace: Pace, few: int, many: int) -> None:
     """Rolled up step by step, in one go, or partly so, in any order of asking; where there are many rows, in one pass each."""
-    monkeypatch.setattr(rollup, "_PACE", pace)
-    monkeypatch.setattr(rollup, "_FEW_ROWS", few)
-    monkeypatch.setattr(rollup, "_MANY_ROWS", many)
-    monkeypatch.setattr(one_pass, "_FIRST_ROOM", 3)
-    monkeypatch.setattr(one_pass, "_MUCH_SMALLER", 2)
-    monkeypatch.setattr(one_pass, "_SHARE_KEPT", 1 + few % 2)
+    capacity = Capacity(few_rows=few, many_rows=many, first_room=3, much_smaller=2, share_kept=1 + few % 2)
+    options: dict[str, Any] = {"distinct": True, "capacity": capacity, "pace": pace}
     random = np.random.default_rng(few)
     levels = [
         [np.arange(8), np.arange(8) // 3, np.zeros(8, int)],
@@ -207,7 +200,7 @@ def test_the_classes_of_every_node_are_those_of_its_codes(
     ]
     codes = list(np.unique(random.integers(0, [8, 3, 5], (40, 3)), axis=0).T)
     amounts = random.integers(1, 9, (len(codes[0]), 2)).astype(np.int32)
-    rolled = rollup.RollUp(codes, [8, 3, 5], amounts, levels, distinct=True)
+    rolled = rollup.RollUp(codes, [8, 3, 5], amounts, levels, **options)
     nodes = [*itertools.product(range(3), range(2), range(2))]
     for at in random.permutation(len(nodes)).tolist() * 2:
         expected: dict[tuple[int, ...], list[int]] = {}
@@ -219,8 +212,18 @@ def test_the_classes_of_every_node_are_those_of_its_codes(
         assert list(zip(keys, table.amounts.tolist(), strict=True)) == list(expected.items())
         assert rolled.table_within(nodes[at], len(expected)) is not None
         if many == 1:
-            fresh = rollup.RollUp(codes, [8, 3, 5], amounts, levels, distinct=True)
+            fresh = rollup.RollUp(codes, [8, 3, 5], amounts, levels, **options)
             assert fresh.table_within(nodes[at], len(expected) - 1) is None
+
+
+def test_the_classes_of_very_many_rows_are_numbered_as_a_table_over_their_codes_says() -> None:
+    """A hash table of so many rows has fewer slots for each."""
+    rows = np.arange((1 << 20) + 3) * 7919
+    fields = class_table.fields_of([1000, 3000])
+    keys = class_table.packed([rows % 1000, rows % 3000], fields, len(rows))
+    of_row, first = rollup.classes_of(keys, fields, Always())
+    assert np.array_equal(first, np.arange(3000))
+    assert np.array_equal(of_row, np.arange(len(rows)) % 3000)
 
 
 def test_the_warm_up_compiles_every_loop_there_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import polars as pl
 import pytest
+from starlette.applications import Starlette
 
 from browsing import SITE, TOKEN, Browser
 from desks import Done
-from unveil.app import uploads
 from unveil.app.application import application
 from unveil.app.guard import Guard, Key
 from unveil.app.overview import describe_columns
@@ -38,7 +38,11 @@ def desk(home: Path) -> Desk:
 
 @pytest.fixture
 def browser(desk: Desk) -> Browser:
-    made = Browser(Guard(application(desk), SITE, Key(TOKEN)))
+    return visited(application(desk))
+
+
+def visited(app: Starlette) -> Browser:
+    made = Browser(Guard(app, SITE, Key(TOKEN)))
     made.get(f"/?token={TOKEN}")
     return made
 
@@ -116,8 +120,8 @@ def test_data_that_was_not_kept_must_be_opened_again(desk: Desk, browser: Browse
     assert str(home.parent) not in (home / "staff.toml").read_text()
 
 
-def test_a_file_that_is_too_large_leaves_nothing(browser: Browser, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads.received, "__defaults__", (1000,))
+def test_a_file_that_is_too_large_leaves_nothing(desk: Desk, home: Path) -> None:
+    browser = visited(application(desk, largest=1000))
     answer = drop(browser, "large.csv", b"a,b\n" + b"1,2\n" * 1000)
     assert "too large" in said(browser, answer)
     assert list((home.parent / "private").iterdir()) == []

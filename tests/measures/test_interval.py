@@ -14,11 +14,9 @@ import unveil
 from unveil.measures.entropy import expected_information_bits
 from unveil.measures.interval import (
     Interval,
-    _even_bias,
-    _few_values_bias,
+    _Bias,
     _missing_bits,
     _standard_error,
-    _uneven_bias,
     rate_interval,
 )
 from unveil.study import count
@@ -163,11 +161,12 @@ def test_the_bias_without_dependence_is_near_the_one_of_random_relabelling_and_i
     entropy = float(-(shares @ np.log2(shares)))
     expected = expected_information_bits(sizes, values) / entropy
     ends = np.array([0.0, 1.0])
+    bias = _Bias(ends, sizes, entropy)
     for curve in (
-        _even_bias(ends, sizes, shares, entropy),
-        _uneven_bias(ends, sizes, shares, entropy, smallest=True),
-        _uneven_bias(ends, sizes, shares, entropy, smallest=False),
-        _few_values_bias(ends, sizes, shares, entropy),
+        bias.even(shares),
+        bias.uneven(shares, smallest=True),
+        bias.uneven(shares, smallest=False),
+        bias.few_values(shares),
     ):
         assert curve[0] == pytest.approx(expected, rel=0.02)
         assert curve[1] == pytest.approx(0.0, abs=1e-12)
@@ -176,23 +175,21 @@ def test_the_bias_without_dependence_is_near_the_one_of_random_relabelling_and_i
 def test_the_smallest_bias_is_nowhere_above_the_largest() -> None:
     theta, sizes, shares = np.linspace(0, 1, 50), np.array([2] * 60 + [40] * 5), np.array([0.7, 0.1, 0.1, 0.1])
     entropy = float(-(shares @ np.log2(shares)))
-    most = np.maximum(_even_bias(theta, sizes, shares, entropy), _uneven_bias(theta, sizes, shares, entropy, smallest=False))
-    assert bool(np.all(_uneven_bias(theta, sizes, shares, entropy, smallest=True) <= most + 1e-12))
-    assert bool(np.all(_few_values_bias(theta, sizes, shares, entropy) <= most + 1e-12))
+    bias = _Bias(theta, sizes, entropy)
+    most = np.maximum(bias.even(shares), bias.uneven(shares, smallest=False))
+    assert bool(np.all(bias.uneven(shares, smallest=True) <= most + 1e-12))
+    assert bool(np.all(bias.few_values(shares) <= most + 1e-12))
 
 
 def test_many_sizes_and_many_values_are_put_into_groups_without_moving_the_interval() -> None:
     """200 different class sizes and 60 values of different shares against the same without groups."""
-    from unveil.measures import interval as module
-
     random = np.random.default_rng(4)
     key = np.repeat(np.arange(200), np.arange(1, 201))
     frame = pl.DataFrame({"y": key, "x": (random.pareto(1.0, len(key)) * 3).astype(np.int64).clip(0, 59)})
     counts = count(frame, ["y", "x"])
     sides = counts.classes(["y"]), counts.classes(["x"])
     rough = rate_interval(*sides, counts.n, rate=0.3, confidence=0.95)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MOST_GROUPS", 10_000)
-        fine = rate_interval(*sides, counts.n, rate=0.3, confidence=0.95)
+    fine = rate_interval(*sides, counts.n, rate=0.3, confidence=0.95, most_groups=10_000)
+    assert rough.low != fine.low
     assert rough.low == pytest.approx(fine.low, abs=0.003)
     assert rough.high == pytest.approx(fine.high, abs=0.003)

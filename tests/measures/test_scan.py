@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import varied
+from unveil.counts import Counts
 from unveil.errors import ArgumentError, UndefinedMeasureError
+from unveil.measures.subset_walk import Rates, Savings, Subset, Walk
 from unveil.testing import tables
 
 COLUMNS = ["a", "b", "c", "d"]
@@ -20,6 +22,13 @@ COLUMNS = ["a", "b", "c", "d"]
 
 def every_subset(columns: list[str]) -> list[tuple[str, ...]]:
     return [key for size in range(1, len(columns) + 1) for key in combinations(columns, size)]
+
+
+def walked(
+    counts: Counts, keys: list[str], sensitive: list[str], savings: Savings, *, largest: int | None = None, within: float = 0.0
+) -> list[Subset]:
+    """Walk over the subsets as `unveil.scan` does; `within` is the sum of w log2 w over the records."""
+    return Walk(counts, keys, Rates(counts, sensitive, within), largest or len(keys), savings=savings).run(1)
 
 
 @given(tables(columns=5), st.sampled_from([1, 2]))
@@ -41,12 +50,10 @@ def test_columns_that_are_summed_out_change_nothing(frame: pl.DataFrame, weighte
     assume(varied(frame, "e"))
     named: dict[str, Any] = {"weights": "w"} if weighted else {}
     given_weights = frame.with_columns(w=pl.int_range(1, frame.height + 1) / 4)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unveil.counts.refine._SUM_FROM", 1)
-        patch.setattr("unveil.counts.refine._WORTH", 1.0)
-        patch.setattr("unveil.measures.subset_walk._PAYS", 1)
-        patch.setattr("unveil.measures.subset_walk._SHARED", 1 if gathered else 5)
-        found = unveil.scan(given_weights, COLUMNS, "e", **named).subsets
+    within = float((given_weights["w"] * given_weights["w"].log(2)).sum()) if weighted else 0.0
+    counts = unveil.count(given_weights, [*COLUMNS, "e"], **named)
+    found = walked(counts, COLUMNS, ["e"], Savings(left=1, cells=1, worth=1.0, shared=1 if gathered else 5), within=within)
+    assert {subset.key for subset in found} == set(every_subset(COLUMNS))
     for subset in found:
         direct = unveil.discrimination_rate(given_weights, subset.key, "e", **named)
         assert subset.dr == pytest.approx(direct.value, abs=1e-12)
@@ -63,9 +70,8 @@ def test_the_order_of_the_cells_changes_nothing(frame: pl.DataFrame, sensitive: 
     keys = [name for name in ("c", "b", "a") if name != sensitive]
     counts = unveil.count(frame, keys if sensitive is None else [*keys, sensitive])
     in_order = unveil.scan(counts, keys, sensitive).subsets
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unveil.measures.subset_walk._FEW", 0)
-        found = {subset.key: subset for subset in unveil.scan(counts, keys, sensitive).subsets}
+    as_counted = walked(counts, keys, [] if sensitive is None else [sensitive], Savings(few=0))
+    found = {subset.key: subset for subset in as_counted}
     assert len(found) == len(in_order)
     for subset in in_order:
         other = found[subset.key]
@@ -74,13 +80,14 @@ def test_the_order_of_the_cells_changes_nothing(frame: pl.DataFrame, sensitive: 
 
 
 @pytest.mark.parametrize("shared", [1, 5])
-def test_more_columns_than_a_word_holds_are_summed_out_as_far_as_it_goes(monkeypatch: pytest.MonkeyPatch, shared: int) -> None:
+def test_more_columns_than_a_word_holds_are_summed_out_as_far_as_it_goes(shared: int) -> None:
     """Five columns of 13 bits do not fit into 64 together."""
-    monkeypatch.setattr("unveil.measures.subset_walk._SHARED", shared)
     rows = np.arange(1 << 13)
     large = {f"c{at}": (rows * 7919 + at) % (len(rows) - at) for at in range(5)}
     frame = pl.DataFrame({**large, "few": rows % 3, "sex": rows % 2, "x": rows % 5 > 1})
-    found = {subset.key: subset for subset in unveil.scan(frame, [*large, "few", "sex"], "x", max_size=2).subsets}
+    keys = [*large, "few", "sex"]
+    subsets = walked(unveil.count(frame, [*keys, "x"]), keys, ["x"], Savings(shared=shared), largest=2)
+    found = {subset.key: subset for subset in subsets}
     for key in (("few", "sex"), ("c0", "few"), ("c3",)):
         direct = unveil.discrimination_rate(frame, key, "x")
         assert found[key].dr == pytest.approx(direct.value, abs=1e-12)

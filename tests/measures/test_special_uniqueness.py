@@ -14,7 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import unveil
-from unveil.counts import Column, Counts, minimal_uniques
+from unveil.counts import Column, Counts
+from unveil.counts.minimal_uniques import find_minimal_uniques
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError
 from unveil.measures.special_uniqueness import SpecialUniques, _dis_scores, dis_risk, special_uniqueness
 
@@ -129,8 +130,7 @@ def test_a_table_doubled_has_no_unique(rows: Rows) -> None:
 
 @pytest.mark.parametrize("values", [200, 300])
 @pytest.mark.parametrize("budget", [1, 10_000_000])
-def test_a_larger_table_agrees_with_the_definition(values: int, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minimal_uniques, "_BUDGET", budget)
+def test_a_larger_table_agrees_with_the_definition(values: int, budget: int) -> None:
     chance = random.Random(values)  # noqa: S311
     rows: Rows = [
         (
@@ -145,9 +145,18 @@ def test_a_larger_table_agrees_with_the_definition(values: int, budget: int, mon
     ]
     rows += rows[:40]
     reports: list[tuple[int, int]] = []
-    result = suda(rows, progress=lambda _, done, total: reports.append((done, total)))
-    for row, sets in by_definition(rows).items():
-        assert set(result.minimal_uniques(cell_of(result, row))) == {tuple(NAMES[at] for at in places) for places in sets}
+    counts = counted(rows)
+    sizes = [len(column.values) for column in counts.columns]
+    with unveil.Run(progress=lambda _, done, total: reports.append((done, total))):
+        found = find_minimal_uniques(counts.codes, sizes, counts.n, max_size=6, budget=budget)
+    told: list[tuple[int, int]] = []
+    result, expected = suda(rows, progress=lambda _, done, total: told.append((done, total))), by_definition(rows)
+    assert told[-1] == (63, 63)
+    for row, sets in expected.items():
+        cell = cell_of(result, row)
+        held = [tuple(at for at in range(6) if one >> at & 1) for one in found.sets[found.starts[cell] : found.starts[cell + 1]]]
+        assert sorted(held) == sorted(sets)
+        assert set(result.minimal_uniques(cell)) == {tuple(NAMES[at] for at in places) for places in sets}
     assert reports[-1] == (63, 63)
     assert reports == sorted(reports)
     assert (len(reports) > 10) == (budget == 1)
@@ -375,7 +384,7 @@ def test_too_much_to_search() -> None:
         special_uniqueness(counted([(1, 2), (3, 4)]), [f"k{at}" for at in range(33)], max_size=1)
 
 
-def test_more_minimal_uniques_than_can_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minimal_uniques, "_MOST_BLOCKS", 41)
+def test_more_minimal_uniques_than_can_be_held() -> None:
+    counts = counted([(at,) * 9 for at in range(20)], "abcdefghi")
     with pytest.raises(ArgumentError, match="more minimal sample uniques than can be held"):
-        suda([(at,) * 9 for at in range(20)], "abcdefghi")
+        find_minimal_uniques(counts.codes, [20] * 9, counts.n, max_size=9, most_blocks=41)

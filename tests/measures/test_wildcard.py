@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 import unveil
 from unveil.counts import Classes, Column
 from unveil.errors import ArgumentError
-from unveil.measures import wildcard
 from unveil.measures.wildcard import Matches, wildcard_matches, wildcard_sums
 
 NAMES = "abcdefgh"
@@ -124,14 +124,27 @@ def test_the_list_and_the_sums_agree(rows: Rows, alpha: float) -> None:
     assert wildcard_sums(classes, classes.n, alpha=alpha) == pytest.approx(sums, rel=1e-12)
 
 
-@given(records(), ALPHAS, st.integers(1, 9))
-def test_the_size_of_a_block_changes_nothing(rows: Rows, alpha: float, size: int) -> None:
-    classes = classes_of(rows)
-    at_once = wildcard_sums(classes, classes.n, alpha=alpha), listed(wildcard_matches(classes, alpha=alpha))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wildcard, "_BLOCK", size)
-        assert wildcard_sums(classes, classes.n, alpha=alpha).tolist() == at_once[0].tolist()
-        assert listed(wildcard_matches(classes, alpha=alpha)) == at_once[1]
+def test_classes_with_many_forms_of_others_look_them_up_block_by_block() -> None:
+    """Thousands of complete classes, and others that are null in every set of columns: more lookups than are made at once."""
+    random = np.random.default_rng(0)
+    digits = np.array([*itertools.product(range(3), repeat=8)])
+    holes = np.array([*itertools.product([False, True], repeat=8)])[1:]
+    nulled = np.where(holes, -1, random.integers(0, 3, holes.shape))
+    cells = [[None if cell < 0 else cell for cell in row] for row in np.vstack([digits, nulled]).tolist()]
+    classes = classes_of([tuple(row) for row in cells])
+    codes = np.stack([own.astype(np.int64) for own in classes.codes], axis=1)  # of 0, 1, 2, null
+    null = np.flatnonzero((codes == 3).any(axis=1))
+    fits = np.stack([((codes[at] == codes) | (codes[at] == 3) | (codes == 3)).all(axis=1) for at in null])
+    amounts = random.integers(1, 9, classes.number).astype(np.float64)
+    expected = amounts.copy()
+    expected[null] = fits[:, codes.max(axis=1) < 3] @ amounts[codes.max(axis=1) < 3] + amounts[null]
+    to_null = fits.astype(np.float64)
+    to_null[np.arange(len(null)), null] = 0.0
+    expected += 0.5 * amounts[null] @ to_null
+    assert wildcard_sums(classes, amounts, alpha=0.5) == pytest.approx(expected, rel=1e-12)
+    found = wildcard_matches(classes)
+    assert len(found.of_class) == (digits.shape[0] + 2 * fits.sum() - fits[:, null].sum())
+    assert fits[:, found.other[np.isin(found.of_class, null)]].any()
 
 
 # Laws

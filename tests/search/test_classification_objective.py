@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from itertools import product
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
+from search.lattices import chosen
 from unveil.errors import ArgumentError, ColumnNotFoundError
 from unveil.models import DistinctLDiversity, KAnonymity
-from unveil.search.lattice import space
+from unveil.search.lattice.capacity import USUAL, Capacity
 
 TREES = {
     "age": unveil.Hierarchy.from_levels(["1", "2", "3", "4"], ["a", "a", "b", "b"], ["*"] * 4),
@@ -47,14 +49,14 @@ def wrong(rows: list[tuple[int, str, str]], node: tuple[int, int], factor: float
 @settings(max_examples=20)
 @given(people, st.sampled_from([0.2, 0.5, 0.8]))
 def test_no_generalisation_tells_the_column_better(dense: bool, rows: list[tuple[int, str, str]], factor: float) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        if not dense:
-            patch.setattr(space, "_WIDEST", 0)
-        frame = pl.DataFrame(rows, schema=["age", "sex", "job"], orient="row")
-        costs = [wrong(rows, node, factor) for node in product(range(3), range(2))]
-        release = unveil.anonymize(frame, TREES, [KAnonymity(2)], suppression=0.3, objective="classification:job", factor=factor)
-    assert release.score == pytest.approx(min(cost for cost in costs if cost is not None), abs=1e-12)
-    assert release.settings["sensitive"] == []
+    frame = pl.DataFrame(rows, schema=["age", "sex", "job"], orient="row")
+    costs = [wrong(rows, node, factor) for node in product(range(3), range(2))]
+    capacity = USUAL if dense else Capacity(sensitive_values=0)
+    options: dict[str, Any] = {"suppression": 0.3, "objective": "classification:job", "factor": factor}
+    choice = chosen(frame, TREES, [KAnonymity(2)], capacity, **options)
+    assert choice.lattice.space.dense is dense
+    assert choice.best.score == pytest.approx(min(cost for cost in costs if cost is not None), abs=1e-12)
+    assert choice.request.sensitive == ()
 
 
 def test_a_column_that_a_model_is_about_may_be_the_one_to_tell() -> None:

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import shared
+from search.lattices import chosen
+from unveil.compilation import loops_at_once
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, HierarchyError, ModelNotMetError, NullsError
 from unveil.models import (
@@ -35,7 +37,9 @@ from unveil.models import (
 )
 from unveil.models.orders import Scale
 from unveil.models.required import completed
-from unveil.search.lattice import full_domain
+from unveil.search.checks import SearchBudget
+from unveil.search.lattice.applied import applied, suppressed_classes
+from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.lattice_sizes import lattice_sizes
 from unveil.search.lattice.objectives import JOINED_OBJECTIVES, OBJECTIVES, Candidate, Separable, objective_of
 from unveil.search.lattice.space import Space, key_attributes
@@ -270,26 +274,22 @@ def test_no_generalisation_is_better(model: str, rows: list[tuple[int, str, str,
     assert all(measured.met for measured in release.models.values())
 
 
-def test_room_that_is_used_up_and_pieces_of_records_change_nothing() -> None:
-    """The slots of hash tables are emptied when their epochs run out; records are recoded a few at a time."""
+def test_room_that_is_used_up_changes_nothing() -> None:
+    """The slots of hash tables are emptied when their epochs run out."""
     random = np.random.default_rng(0)
     columns = {name: random.integers(0, size, 600) for name, size in (("a", 30), ("b", 12), ("c", 5))}
     table = pl.DataFrame({**columns, "d": random.integers(0, 3, 600)})
 
-    def made() -> Any:
-        release = unveil.anonymize(table, ["a", "b", "c"], [KAnonymity(4)], suppression=0.05, keep_order=True)
-        return release.transformation, release.score, release.suppressed, release.data.to_dicts()
+    def made(capacity: Capacity) -> Any:
+        choice = chosen(table, ["a", "b", "c"], [KAnonymity(4)], capacity, suppression=0.05)
+        return choice.node, choice.best.score, choice.best.suppressed, choice.recoded([]).frame.to_dicts()
 
-    expected = made()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unveil.search.lattice.rollup._LAST_EPOCH", 2500)
-        patch.setattr("unveil.search.lattice.lattice_sizes._LAST_EPOCH", 2500)
-        patch.setattr("unveil.search.lattice.applied._PIECE", 7)
-        patch.setattr("unveil.compilation.Pace.after", 0)
-        assert made() == expected
+    expected, narrow = made(USUAL), Capacity(last_epoch=2500)
+    with loops_at_once():
+        assert made(narrow) == expected
         counts = unveil.count(table, ["a", "b", "c"])
         trees = {name: unveil.propose_hierarchy(table, name).hierarchy for name in "abc"}
-        space = Space(counts, key_attributes(counts, trees))
+        space = Space(counts, key_attributes(counts, trees), capacity=narrow)
         sizes = lattice_sizes(space.rolled, 4)
         assert sizes is not None
         for node in np.ndindex(*space.shape):
@@ -297,6 +297,22 @@ def test_room_that_is_used_up_and_pieces_of_records_change_nothing() -> None:
             assert int(sizes.small[node]) == n[n < 4].sum()
             assert int(sizes.classes[node]) == np.count_nonzero(n >= 4)
             assert sizes.squares[node] == (n[n >= 4].astype(np.int64) ** 2).sum()
+
+
+def test_many_records_are_recoded_in_pieces() -> None:
+    """So many that they are not recoded at once, which a few of them are."""
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({"town": random.choice(list("pqrst"), 60), "sex": random.choice(["f", "m"], 60)})
+    counts = count_table(load(table, ["town", "sex"]))
+    space = Space(counts, key_attributes(counts, {"town": TOWNS, "sex": SEXES}))
+    classes, gone = suppressed_classes(space, NodeRequirements(space, [KAnonymity(9)], limit=60), (1, 0))
+    few = applied(space, (1, 0), classes, gone, counts.codes)
+    many = applied(space, (1, 0), classes, gone, [np.resize(codes, 600_001) for codes in counts.codes])
+    assert 0 < few.suppressed.sum() < len(few.suppressed)
+    assert many.labels == few.labels
+    assert np.array_equal(many.suppressed, np.resize(few.suppressed, 600_001))
+    for name, codes in few.codes.items():
+        assert np.array_equal(many.codes[name], np.resize(codes, 600_001))
 
 
 def test_suppressing_a_class_beside_others_may_lower_the_divergence() -> None:
@@ -522,20 +538,17 @@ def test_a_lattice_too_large_to_hold_is_searched_best_first(
     expected = best(rows, models, share, objective)
     assume(expected is not None)
     assert expected is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_domain, "_MOST_NODES", 1)
-        release = unveil.anonymize(frame_of(rows), TREES, models, suppression=share, objective=objective)
-    assert release.optimal
-    assert release.score == pytest.approx(expected[0], abs=1e-9)
-    assert release.bound == release.score
+    found = chosen(frame_of(rows), TREES, models, Capacity(nodes=1), suppression=share, objective=objective).best
+    assert found.optimal
+    assert found.score == pytest.approx(expected[0], abs=1e-9)
+    assert found.bound == found.score
 
 
 def test_a_large_lattice_that_is_not_finished_has_an_honest_bound() -> None:
-    whole = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_domain, "_MOST_NODES", 1)
-        cut = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02, node_limit=25)
-        done = unveil.anonymize("adult", ["age", "sex", "race", "education"], [KAnonymity(10)], suppression=0.02)
+    question: Any = ("adult", ["age", "sex", "race", "education"], [KAnonymity(10)])
+    whole = unveil.anonymize(*question, suppression=0.02)
+    cut = chosen(*question, Capacity(nodes=1), SearchBudget(nodes=25), suppression=0.02).best
+    done = chosen(*question, Capacity(nodes=1), suppression=0.02).best
     assert not cut.optimal
     assert cut.bound <= whole.score <= cut.score
     assert done.optimal

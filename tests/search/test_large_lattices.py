@@ -14,11 +14,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import unveil
+from search.lattices import chosen
 from unveil.counts import count_table
 from unveil.errors import ModelNotMetError
 from unveil.models import AverageRisk, EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.lattice import full_domain
+from unveil.search.checks import SearchBudget
 from unveil.search.lattice.boxes import Box, Sizes
+from unveil.search.lattice.capacity import USUAL, Capacity
+from unveil.search.lattice.full_domain import SearchResult
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.lattice.wandering import LatticeWalk
 from unveil.sources import load
@@ -38,19 +41,23 @@ MODELS: list[list[Any]] = [
 ]
 ENOUGH: list[Any] = [KAnonymity(4), EntropyLDiversity("ill", 1.0)]
 """Models of which sizes alone do not tell."""
+LARGE = Capacity(nodes=1)
+"""With this, every lattice is too large to hold."""
 
 
 def frame_of(rows: Sequence[tuple[str, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys([*KEYS, "ill"], pl.String), orient="row")
 
 
-def searched(rows: Sequence[tuple[str, ...]], models: list[Any], most: int, **options: Any) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_domain, "_MOST_NODES", most)
-        try:
-            return unveil.anonymize(frame_of(rows), TREES, models, **options)
-        except ModelNotMetError:
-            return None
+def best(rows: Sequence[tuple[str, ...]], models: list[Any], capacity: Capacity = USUAL, **options: Any) -> SearchResult:
+    return chosen(frame_of(rows), TREES, models, capacity, **options).best
+
+
+def best_if_any(rows: Sequence[tuple[str, ...]], models: list[Any], capacity: Capacity, **options: Any) -> SearchResult | None:
+    try:
+        return best(rows, models, capacity, **options)
+    except ModelNotMetError:
+        return None
 
 
 @settings(max_examples=50)
@@ -59,22 +66,24 @@ def test_boxes_find_what_the_whole_lattice_holds(
     rows: Sequence[tuple[str, ...]], models: list[Any], share: float, objective: str
 ) -> None:
     options: dict[str, Any] = {"suppression": share, "objective": objective}
-    whole, boxed = searched(rows, models, 1 << 26, **options), searched(rows, models, 1, **options)
+    whole, boxed = (best_if_any(rows, models, capacity, **options) for capacity in (USUAL, LARGE))
     assert (whole is None) == (boxed is None)
     assume(whole is not None)
+    assert whole is not None
+    assert boxed is not None
     assert boxed.optimal
     assert boxed.score == pytest.approx(whole.score, abs=1e-12)
     assert boxed.bound == boxed.score
 
 
-def test_under_a_time_limit_a_walk_and_boxes_begin_earlier_where_there_are_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_under_a_time_limit_a_walk_and_boxes_begin_earlier_where_there_are_boxes() -> None:
     rows = [(DIGITS[at * at % 8], DIGITS[at % 7], DIGITS[at * 3 % 5], "x") for at in range(80)]
-    whole, boxed = (searched(rows, ENOUGH, most, suppression=0.1) for most in (1 << 26, 1))
-    monkeypatch.setattr(full_domain, "_MOST_IN_TIME", 1)
-    limited = searched(rows, ENOUGH, 1 << 26, suppression=0.1, time_limit=60)
+    whole, boxed = (best(rows, ENOUGH, capacity, suppression=0.1) for capacity in (USUAL, LARGE))
+    options: dict[str, Any] = {"capacity": Capacity(nodes_in_time=1), "budget": SearchBudget(60), "suppression": 0.1}
+    limited = best(rows, ENOUGH, **options)
     assert (limited.score, limited.optimal) == (pytest.approx(whole.score), True)
     assert limited.evaluated == boxed.evaluated != whole.evaluated
-    held = searched(rows, ENOUGH, 1 << 26, suppression=0.1, time_limit=60, objective="discernibility")
+    held = best(rows, ENOUGH, objective="discernibility", **options)
     assert held.optimal  # a walk would not know
 
 
@@ -82,9 +91,11 @@ def test_under_a_time_limit_a_walk_and_boxes_begin_earlier_where_there_are_boxes
 @given(tables, st.sampled_from([0.0, 0.2, 0.9]), st.integers(6, 120), st.sampled_from([0.2, 0.5, 0.8]))
 def test_a_search_cut_short_brackets_the_best(rows: Sequence[tuple[str, ...]], share: float, nodes: int, factor: float) -> None:
     options: dict[str, Any] = {"suppression": share, "factor": factor}
-    whole = searched(rows, [KAnonymity(3)], 1 << 26, **options)
-    cut = searched(rows, [KAnonymity(3)], 1, node_limit=nodes, **options)
+    whole = best_if_any(rows, [KAnonymity(3)], USUAL, **options)
+    cut = best_if_any(rows, [KAnonymity(3)], LARGE, budget=SearchBudget(nodes=nodes), **options)
     assume(whole is not None and cut is not None)
+    assert whole is not None
+    assert cut is not None
     assert cut.bound <= whole.score + 1e-12
     assert cut.score >= whole.score - 1e-12
     assert cut.evaluated <= nodes + len(KEYS) * 4  # a box that is begun is settled
@@ -93,8 +104,7 @@ def test_a_search_cut_short_brackets_the_best(rows: Sequence[tuple[str, ...]], s
 @pytest.mark.parametrize("objective", ["discernibility", "class-size", "kl"])
 def test_figures_of_classes_are_walked_for(objective: str) -> None:
     rows = [(DIGITS[at * at % 8], DIGITS[at % 7], DIGITS[at * 3 % 5], "x") for at in range(80)]
-    whole = searched(rows, ENOUGH, 1 << 26, objective=objective, suppression=0.1)
-    walked = searched(rows, ENOUGH, 1, objective=objective, suppression=0.1)
+    whole, walked = (best(rows, ENOUGH, capacity, objective=objective, suppression=0.1) for capacity in (USUAL, LARGE))
     assert walked.score == pytest.approx(whole.score)
     assert not walked.optimal
 

@@ -21,7 +21,6 @@ from search.recodings import KEYS, MODELS, TREES, as_one_class, loss_of, meets
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness
 from unveil.search.request import finer_request, wanted_of
-from unveil.search.splitting import gathering
 from unveil.search.splitting.rounds import round_of
 from unveil.testing import tables
 
@@ -170,25 +169,23 @@ def test_small_groups_are_gathered_nearly_as_well_as_can_be(rows: list[tuple[int
 
 def test_blocks_that_violate_a_model_together_go_on_with_the_next() -> None:
     """The first half holds one secret only, so no block of it can meet the model alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "_BLOCK", 8)
-        table = pl.DataFrame({"a": range(64), "d": ["p"] * 32 + ["q"] * 32})
-        release = unveil.recode_locally(table, "a", [DistinctLDiversity("d", 2)], keep_order=True)
+    table = pl.DataFrame({"a": range(4096), "d": ["p"] * 2048 + ["q"] * 2048})
+    release = unveil.recode_locally(table, "a", [DistinctLDiversity("d", 2)], keep_order=True)
     assert unveil.measure(release.data, "a", "d", models=[DistinctLDiversity("d", 2)]).met
 
 
 def test_threads_change_nothing() -> None:
     """Blocks are settled several at a time, and one that violates a model goes on with the next all the same."""
     random = np.random.default_rng(0)
-    table = pl.DataFrame({"a": random.integers(0, 40, 300), "b": random.integers(0, 9, 300)})
-    table = table.with_columns(d=pl.when(pl.col("a") % 20 < 5).then(pl.lit("q")).otherwise(pl.lit("p")))  # blocks of one value
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "_BLOCK", 8)
-        made = []
-        for threads in (1, 3):
-            with limited(threads=threads):
-                models = [KAnonymity(3), EntropyLDiversity("d", 1.5)]
-                made.append(unveil.recode_locally(table, ["a", "b"], models, keep_order=True, seed=1))
+    table = pl.DataFrame({"a": random.integers(0, 4_000, 6_000), "b": random.integers(0, 9, 6_000)})
+    table = table.with_columns(
+        d=pl.when(pl.col("a") % 2_000 < 500).then(pl.lit("q")).otherwise(pl.lit("p"))
+    )  # blocks of one value
+    made = []
+    for threads in (1, 3):
+        with limited(threads=threads):
+            models = [KAnonymity(3), EntropyLDiversity("d", 1.5)]
+            made.append(unveil.recode_locally(table, ["a", "b"], models, keep_order=True, seed=1))
     assert made[0].data.equals(made[1].data)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unveil
+from search.lattices import chosen
 from unveil.counts.grouping import group, in_strict_order
 from unveil.errors import UnveilError
 from unveil.models import DistinctLDiversity, KAnonymity, TCloseness
-from unveil.search.lattice.generalisation import Lattice
+from unveil.search.lattice.capacity import USUAL, Capacity
+from unveil.search.lattice.class_table import fields_of, packed
+from unveil.search.lattice.generalisation import Lattice, generalisation_of
+from unveil.search.lattice.space import records_by_value
 from unveil.search.request import request_of, wanted_of
-from unveil.sources.batches import combinations
+from unveil.sources.batches.combinations import KeyCounter
 
 MODELS: dict[str, list[Any]] = {
     "k": [KAnonymity(3)],
@@ -26,20 +31,13 @@ MODELS: dict[str, list[Any]] = {
 }
 
 
+SMALL = Capacity(many_rows=2, surveyed=2, first_room=5, much_smaller=3, recoded=7)
+"""With this, every table counts as one of very many cells."""
+
+
 def people(seed: int, rows: int = 120) -> pl.DataFrame:
     random = np.random.default_rng(seed)
     return pl.DataFrame({name: random.integers(0, size, rows) for name, size in (("a", 9), ("b", 6), ("c", 4), ("job", 3))})
-
-
-def in_pieces(patch: pytest.MonkeyPatch) -> None:
-    """Have every table count as one of very many cells."""
-    patch.setattr("unveil.search.lattice.rollup._MANY_ROWS", 2)
-    patch.setattr("unveil.search.lattice.full_domain._MOST_SURVEYED", 2)
-    patch.setattr("unveil.search.lattice.one_pass._FIRST_ROOM", 5)
-    patch.setattr("unveil.search.lattice.one_pass._MUCH_SMALLER", 3)
-    patch.setattr("unveil.search.lattice.applied._CELLS", 7)
-    patch.setattr("unveil.search.lattice.space._PIECE", 7)
-    patch.setattr("unveil.search.lattice.class_table._PIECE", 7)
 
 
 @settings(max_examples=8)
@@ -50,19 +48,16 @@ def in_pieces(patch: pytest.MonkeyPatch) -> None:
     st.sampled_from(["loss", "discernibility", "class-size", "kl"]),
 )
 def test_the_release_is_the_same_to_the_digit(seed: int, model: str, share: float, objective: str) -> None:
-    def made() -> Any:
-        options: dict[str, Any] = {"suppression": share, "objective": objective, "keep_order": True}
+    def made(capacity: Capacity) -> Any:
         try:
-            release = unveil.anonymize(people(seed), ["a", "b", "c"], MODELS[model], **options)
+            choice = chosen(people(seed), ["a", "b", "c"], MODELS[model], capacity, suppression=share, objective=objective)
         except UnveilError as error:
             return str(error)
-        answer = {name: value for name, value in release.to_dict().items() if name not in ("seconds", "nodes")}
-        return answer, release.lattice, release.data.to_dicts()
+        found = generalisation_of(choice, {})
+        answer = {one.name: getattr(found, one.name) for one in fields(found) if one.name not in ("seconds", "evaluated")}
+        return answer, choice.recoded([]).frame.to_dicts()
 
-    expected = made()
-    with pytest.MonkeyPatch.context() as patch:
-        in_pieces(patch)
-        assert made() == expected
+    assert made(SMALL) == made(USUAL)
 
 
 @given(st.integers(0, 1000), st.integers(2, 6), st.sampled_from([0.0, 0.05, 0.3]))
@@ -91,9 +86,23 @@ def test_cells_in_order_are_the_classes_of_all_columns(seed: int) -> None:
     assert not in_strict_order([np.append(one, one[-1:]) for one in counts.codes], sizes)
 
 
-def test_combinations_are_spilled_in_pieces(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = people(1, 900)
-    data.write_parquet(tmp_path / "people.parquet")
-    monkeypatch.setattr(combinations, "_PIECE", 7)
-    with unveil.Run(limits=unveil.Limits(stream_from=0, combinations=40, rows=100)):
-        assert unveil.count(tmp_path / "people.parquet", data.columns) == unveil.count(data, data.columns)
+def test_very_many_rows_are_packed_and_counted_in_pieces() -> None:
+    rows = (1 << 20) + 3
+    codes, places = [np.arange(rows, dtype=np.uint32) % size for size in (1000, 7)], fields_of([1000, 7])
+    (keys,) = packed(codes, places, rows)
+    assert np.array_equal(keys, codes[0] + (codes[1].astype(np.uint64) << np.uint64(places[1].shift)))
+    n = np.arange(rows) % 3 + 1
+    assert records_by_value(codes[1], n, 7).tolist() == [int(n[codes[1] == value].sum()) for value in range(7)]
+
+
+@pytest.mark.parametrize("most", [290_000, 1 << 20], ids=["spilled", "held"])
+def test_very_many_combinations_are_packed_again_and_spilled_in_pieces(most: int) -> None:
+    rows = np.arange(300_000, dtype=np.uint32)
+    with KeyCounter(2, most) as counter:
+        for size in (7, 1 << 20):  # for more values, what is held is packed with more bits
+            counter.add([rows, rows % 7], [len(rows), size])
+        codes, n = counter.cells([len(rows), 7])
+    order = np.argsort(codes[0])
+    assert np.array_equal(codes[0][order], rows)
+    assert np.array_equal(codes[1][order], rows % 7)
+    assert n.tolist() == [2] * len(rows)

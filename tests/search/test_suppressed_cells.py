@@ -36,20 +36,17 @@ def test_figures_with_suppression_are_those_of_all_cells(seed: int, model: str, 
     space = Space(counts, attributes, request.sensitive_groups)
     requirements = NodeRequirements(space, MODELS[model], space.records)
     columns = dict(zip(counts.names, counts.codes, strict=True))
-    rates = [(target, given, Rate(counts, attributes, target, given)) for target, given in (("job", KEYS), ("a", ["b", "job"]))]
+    rates = [(target, known, Rate(counts, attributes, target, known)) for target, known in (("job", KEYS), ("a", ["b", "job"]))]
     identity = Identity(counts, attributes)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unveil.search.lattice.applied._FEWER", fewer)
-        patch.setattr("unveil.search.lattice.applied._MOST_SORTED", kept)
-        cells = SuppressedCells(space, [columns[name] for name in KEYS])
-        for node in np.ndindex(*space.shape):
-            table, classes = suppressed_classes(space, requirements, node)
-            what = applied(space, node, table, classes, [columns[name] for name in KEYS])
-            gone = cells.among(node, table, classes)
-            assert gone.tolist() == np.flatnonzero(what.suppressed).tolist()
-            shown: dict[str, Any] = {**columns, **what.codes}
-            for target, given, rate in rates:
-                expected = rate_between([shown[name] for name in given], shown[target], counts.n)
-                assert rate.suppressed(node, gone.copy) == pytest.approx(expected, abs=1e-11)
-            alone = [rate_between([shown[name]], columns[name], counts.n) for name in KEYS]
-            assert identity.suppressed(node, gone.copy) == pytest.approx(mean(alone), abs=1e-11)
+    cells = SuppressedCells(space, [columns[name] for name in KEYS], fewer=fewer, most_sorted=kept)
+    for node in np.ndindex(*space.shape):
+        table, classes = suppressed_classes(space, requirements, node)
+        what = applied(space, node, table, classes, [columns[name] for name in KEYS])
+        gone = cells.among(node, table, classes)
+        assert gone.tolist() == np.flatnonzero(what.suppressed).tolist()
+        shown: dict[str, Any] = {**columns, **what.codes}
+        for target, known, rate in rates:
+            expected = rate_between([shown[name] for name in known], shown[target], counts.n)
+            assert rate.suppressed(node, gone.copy) == pytest.approx(expected, abs=1e-11)
+        alone = [rate_between([shown[name]], columns[name], counts.n) for name in KEYS]
+        assert identity.suppressed(node, gone.copy) == pytest.approx(mean(alone), abs=1e-11)

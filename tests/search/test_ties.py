@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 import unveil
+from search.lattices import chosen
 from unveil.errors import ArgumentError
 from unveil.models import KAnonymity
 from unveil.search.checks import limit_of
-from unveil.search.lattice import full_domain
+from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.objectives import OBJECTIVES, Candidate
 from unveil.search.lattice.space import lowest_first
 
@@ -30,14 +31,12 @@ def test_postal_codes_keep_the_digits_that_all_share(objective: str) -> None:
     assert release.optimal
 
 
-@pytest.mark.parametrize("nodes", [1, 1 << 26])
-def test_what_costs_nothing_stays_as_low_as_the_models_allow(nodes: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(full_domain, "_MOST_NODES", nodes)
-        free = unveil.anonymize(PATIENTS, {"zip": POSTAL, "sex": SEXES}, [KAnonymity(1)], weights={"sex": 0.0})
-        nothing = unveil.anonymize(PATIENTS, {"zip": POSTAL, "sex": SEXES}, [KAnonymity(2)], factor=1.0)
-    assert free.transformation == {"zip": 0, "sex": 0}
-    assert nothing.transformation == {"zip": 3, "sex": 0}
+@pytest.mark.parametrize("capacity", [USUAL, Capacity(nodes=1)], ids=["held", "walked"])
+def test_what_costs_nothing_stays_as_low_as_the_models_allow(capacity: Capacity) -> None:
+    free = chosen(PATIENTS, {"zip": POSTAL, "sex": SEXES}, [KAnonymity(1)], capacity, weights={"sex": 0.0})
+    nothing = chosen(PATIENTS, {"zip": POSTAL, "sex": SEXES}, [KAnonymity(2)], capacity, factor=1.0)
+    assert free.levels == [0, 0]
+    assert nothing.levels == [3, 0]
 
 
 def test_a_front_keeps_the_lowest_levels_of_releases_that_are_alike() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -10,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.sources.coding import counted_column, encode
 from unveil.sources.texts import counted_texts, numbered_texts
 
 LONG = "the same beginning of more than twelve bytes"
@@ -40,20 +41,31 @@ def test_many_texts_find_room(width: int) -> None:
     assert np.array_equal(numbers, np.arange(12_000) % 5_000)
 
 
-@pytest.mark.parametrize("nulls", [False, True])
-@pytest.mark.parametrize("distinct", [4, 700])
-def test_coding_does_not_depend_on_whether_the_compiler_is_loaded(
-    monkeypatch: pytest.MonkeyPatch, nulls: bool, distinct: int
-) -> None:
-    cells = [None if nulls and at % 7 == 0 else f"{LONG[: at % 20]} ä{at % distinct}" for at in range(2_000)]
-    column, coded, counted = pl.Series("x", cells), [], []
-    for loaded in (True, False):
-        monkeypatch.setattr("unveil.sources.coding._at_once", lambda column, loaded=loaded: loaded and len(column) > 256)
-        one, table = encode(column), counted_column("x", column)
-        coded.append((list(one.values), one.codes.dtype, one.codes.tolist()))
-        counted.append(
-            (list(table.columns[0].values), table.columns[0].codes.tolist(), None if table.n is None else table.n.tolist())
-        )
-    assert coded[0] == coded[1]
-    assert counted[0] == counted[1]
-    assert coded[0][0] == sorted({cell for cell in cells if cell is not None}) + [None] * nulls
+TWO_WAYS = """
+import sys
+import polars as pl
+from unveil.compilation import loops_at_once
+from unveil.sources.coding import counted_column, encode
+
+def coded(nulls, distinct):
+    cells = [None if nulls and at % 7 == 0 else f"{'x' * (at % 20)} \u00e4{at % distinct}" for at in range(2_000)]
+    column = pl.Series("x", cells)
+    one, table = encode(column), counted_column("x", column)
+    assert list(one.values) == sorted({cell for cell in cells if cell is not None}) + [None] * nulls
+    assert [one.values[code] for code in one.codes] == cells
+    whole, n = table.columns[0], None if table.n is None else table.n.tolist()
+    return list(one.values), one.codes.dtype, one.codes.tolist(), list(whole.values), whole.codes.tolist(), n
+
+kinds = [(nulls, distinct) for nulls in (False, True) for distinct in (4, 700)]
+without = [coded(*kind) for kind in kinds]
+assert "numba" not in sys.modules
+with loops_at_once():
+    assert [coded(*kind) for kind in kinds] == without
+assert "numba" in sys.modules
+print("alike")
+"""
+
+
+def test_coding_does_not_depend_on_whether_the_compiler_is_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", TWO_WAYS], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("alike\n", 0), done.stderr

@@ -9,23 +9,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import unveil
 from unveil.errors import TableError
-from unveil.tables import Apriori, flows, insiders, intervals
+from unveil.tables import Apriori
 from unveil.tables.disclosure import given_away
 from unveil.tables.findings import audited
-from unveil.tables.flows import tasks_of
+from unveil.tables.flows import Shortcuts, tasks_of
 from unveil.tables.problem import Aim, CellProblem, posed
 from unveil.tables.rules import rules_of
-from unveil.tables.suppression import lp
 from unveil.tables.suppression.cuts import CutMaker
 from unveil.tables.suppression.gauss import by_elimination
 from unveil.tables.suppression.kernel import Kernel, dearest
-from unveil.tables.suppression.lp import by_flows
+from unveil.tables.suppression.lp import by_flows, mended
 from unveil.tables.suppression.optimal import optimum
 from unveil.tables.suppression.pool import thinned_by_pool
 
@@ -132,19 +131,16 @@ def test_the_audit_finds_what_insiders_can_compute(counts: np.ndarray[Any, Any],
     assert audited(problem, suppressed).safe == safe(problem, suppressed)
 
 
-@pytest.mark.parametrize("large", [0, 1_000], ids=["inside", "corners"])
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("corners_up_to", [0, 1_000], ids=["inside", "corners"])
 @given(counts=counts_3d, seed=st.integers(0, 2**32 - 1))
 def test_an_audit_that_only_decides_finds_the_same_by_points_inside_and_by_corners(
-    large: int, counts: np.ndarray[Any, Any], seed: int, monkeypatch: pytest.MonkeyPatch
+    corners_up_to: int, counts: np.ndarray[Any, Any], seed: int
 ) -> None:
     if counts.sum() == 0:
         return
-    monkeypatch.setattr(intervals, "_LARGE", large)
-    monkeypatch.setattr(insiders, "_LARGE", large)
     problem = problem_of(counts, insiders="singletons")
     suppressed = problem.primary | ((np.random.default_rng(seed).random(len(problem)) < 0.7) & (problem.value > 0))
-    found = audited(problem, suppressed, depth="enough")
+    found = audited(problem, suppressed, depth="enough", corners_up_to=corners_up_to)
     for at, cell in enumerate(found.suppressed[:5].tolist()):
         low, high = interval(problem, suppressed, cell)
         assert low - 1e-6 <= found.low[at] <= found.high[at] <= high + 1e-6
@@ -382,16 +378,11 @@ def test_a_thinned_pattern_is_safe_and_can_spare_no_cell(seed: int, rules: str) 
 
 @pytest.mark.parametrize("insiders", ["none", "singletons"])
 @pytest.mark.parametrize("likely", [0, 2])
-def test_patterns_of_large_tables_are_safe_whatever_cells_seem_likely(
-    likely: int, insiders: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_patterns_of_large_tables_are_safe_whatever_cells_seem_likely(likely: int, insiders: str) -> None:
     counts = np.random.default_rng(3).integers(1, 9, (4, 4))
-    problem = problem_of(counts, insiders=insiders, **COUNT)
-    monkeypatch.setattr(flows, "_LARGE", 0)
-    monkeypatch.setattr(flows, "_LIKELY", likely)
-    assert safe(problem, by_flows(problem))
-    monkeypatch.setattr(lp, "_LARGE", 0)
-    assert safe(problem, by_flows(problem))
+    problem, shortcuts = problem_of(counts, insiders=insiders, **COUNT), Shortcuts(beyond=0, likely=likely)
+    assert safe(problem, by_flows(problem, shortcuts=shortcuts))
+    assert safe(problem, mended(problem, problem.primary, "enough", shortcuts=shortcuts)[0])
 
 
 def test_the_same_pattern_on_every_run() -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.decomposition import PCA
 
-from unveil.utility import continuous
 from unveil.utility.continuous import QUANTILES, continuous_loss, ks_distance
 from unveil.utility.loss_sections import ContinuousLoss
 
@@ -206,18 +205,16 @@ def test_constants_and_what_cannot_be_held_have_reasons_and_the_others_answer() 
     assert nothing["covariance"]["reason"] == "fewer than two records are complete"
 
 
-def test_the_structures_of_too_many_attributes_are_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = correlated(rows=20)
-    after, whole = noisy(before), loss_of(before, noisy(before))
-    monkeypatch.setattr(continuous, "_MOST_ATTRIBUTES", 4)
-    assert loss_of(before, after) == whole
-    monkeypatch.setattr(continuous, "_MOST_ATTRIBUTES", 3)
-    found = loss_of(before, after)
+def test_the_structures_of_too_many_attributes_are_left_out_with_the_reason() -> None:
+    before = np.zeros((3, 2_001))
+    before[2, 0] = 1.0
+    found, one = loss_of(before, before + 1.0), loss_of(before[:, :1], before[:, :1] + 1.0)
     for name in STRUCTURES[1:]:
-        assert (found[name]["mse"], found[name]["reason"]) == (None, "4 attributes, more than 3: not compared")
-    assert {name: found[name] for name in ("data", "il1s", "complete", "attributes")} == {
-        name: whole[name] for name in ("data", "il1s", "complete", "attributes")
-    }
+        assert (found[name]["mse"], found[name]["reason"]) == (None, "2,001 attributes, more than 2,000: not compared")
+    assert (found["data"]["cells"], found["data"]["mae"], found["complete"]) == (6_003, 1.0, 3)
+    assert (found["il1s"], found["attributes"]["c0"]) == (one["il1s"], one["attributes"]["c0"])
+    most = loss_of(before[:, 1:], before[:, 1:] + 1.0)
+    assert most["covariance"]["cells"] == 2_000 * 2_001 / 2
 
 
 def test_a_repeated_attribute_has_a_component_without_score() -> None:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from unveil.app.pages import asset, rendered
 from unveil.app.screens import SCREENS
 from unveil.app.state import ChangedOnDiskError, Desk
-from unveil.app.uploads import received
+from unveil.app.uploads import LARGEST, received
 from unveil.app.visit import Answer, Download, Go, Handler, Page, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
 
@@ -26,7 +26,7 @@ _MOST_FIELDS = 20_000
 _YEAR = "private, max-age=31536000, immutable"
 
 
-def application(desk: Desk, stop: Callable[[], None] = lambda: None) -> Starlette:
+def application(desk: Desk, stop: Callable[[], None] = lambda: None, *, largest: int = LARGEST) -> Starlette:
     """Return the application over what is open.
 
     Parameters
@@ -35,13 +35,15 @@ def application(desk: Desk, stop: Callable[[], None] = lambda: None) -> Starlett
         What is open.
     stop
         Called when the user asks the server to stop.
+    largest
+        The largest size of a file that is dropped, in bytes.
     """
-    return _App(desk, stop).starlette()
+    return _App(desk, stop, largest).starlette()
 
 
 class _App:
-    def __init__(self, desk: Desk, stop: Callable[[], None]) -> None:
-        self._desk, self._stop = desk, stop
+    def __init__(self, desk: Desk, stop: Callable[[], None], largest: int) -> None:
+        self._desk, self._stop, self._largest = desk, stop, largest
 
     def starlette(self) -> Starlette:
         routes = [
@@ -89,7 +91,8 @@ class _App:
             try:
                 if self._desk.private is None:
                     raise ArgumentError("files cannot be dropped here; open the file by its name.")
-                visit = Visit(self._desk, request.query_params, file=await received(request, self._desk.private))
+                file = await received(request, self._desk.private, self._largest)
+                visit = Visit(self._desk, request.query_params, file=file)
             except UnveilError as problem:
                 return self._response(request, screen, Go(_path(screen), str(problem), "error"))
             return await run_in_threadpool(self._answered, request, screen, handler, visit)

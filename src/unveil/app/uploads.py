@@ -25,7 +25,7 @@ _SPARE = 256 << 20
 _LONGEST_NAME = 120
 
 
-async def received(request: Request, folder: Path, largest: int = LARGEST) -> Path:
+async def received(request: Request, folder: Path, largest: int) -> Path:
     """Write the file of a form into a new folder below a private one, and return its path.
 
     Parameters

@@ -18,9 +18,9 @@ from unveil.run import active_run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_TABLES", "Belief", "ClassRule", "beliefs"]
+__all__ = ["Belief", "ClassRule", "beliefs"]
 
-MOST_TABLES = 5_000
+_MOST_TABLES = 5_000
 """The most tables of counts that are enumerated for a released class; if there are more, assignments are drawn."""
 _TENTHS, _DRAWS = 10, 400
 """The draws come in tenths, of this many assignments each."""
@@ -162,8 +162,8 @@ def _outcomes(
         chance[alone], share[alone] = 1.0, totals / totals.sum()
         return _Outcomes([chance], [share])
     present = np.flatnonzero(totals)
-    tables = list(islice(_tables(sizes.tolist(), totals[present].tolist()), MOST_TABLES + 1))
-    if len(tables) <= MOST_TABLES:
+    tables = list(islice(_tables(sizes.tolist(), totals[present].tolist()), _MOST_TABLES + 1))
+    if len(tables) <= _MOST_TABLES:
         counts = np.array(tables, dtype=np.int64)
         ways = -gammaln(counts + 1.0).sum(axis=(1, 2))
         groups = [[(counts, np.exp(ways - ways.max()))]]

@@ -51,7 +51,7 @@ _MOST_BLOCKS = _NONE
 """Blocks are numbered in 32 bits."""
 
 _BUDGET = 20_000_000
-"""Cells looked at between two reports of progress: a few tenths of a second."""
+"""Cells that are looked at in a few tenths of a second."""
 
 _BEGIN, _END, _FIRST, _RUNS, _SET, _NEXT, _LOWEST = range(7)
 """A frame of the walk: where its cells begin and end, where its run starts begin, how many runs there are, its set of columns,
@@ -90,6 +90,8 @@ def find_minimal_uniques(
     n: NDArray[np.int64],
     *,
     max_size: int,
+    budget: int = _BUDGET,
+    most_blocks: int = _MOST_BLOCKS,
 ) -> MinimalUniques:
     """Find the minimal sample uniques of every cell of a count table.
 
@@ -101,6 +103,10 @@ def find_minimal_uniques(
         The records in each cell.
     max_size
         The largest sets of columns to look at.
+    budget
+        How many cells are looked at between two reports of progress.
+    most_blocks
+        How many blocks of minimal uniques may be listed.
     """
     order = np.argsort(sizes, kind="stable")
     by_code = np.lexsort([codes[at] for at in reversed(order)])
@@ -112,7 +118,7 @@ def find_minimal_uniques(
     total = subsets_up_to(len(order), max_size)
     run = active_run()
     while not walk.finished:
-        walk.advance()
+        walk.advance(budget, most_blocks)
         run.at("sets of attributes", walk.done, total)
     return walk.uniques(by_code, order)
 
@@ -149,16 +155,16 @@ class _Walk:
         """How many sets of columns are done, including those that need not be looked at."""
         return int(self._state[_DONE])
 
-    def advance(self) -> None:
-        """Go on for a while."""
+    def advance(self, budget: int, most_blocks: int) -> None:
+        """Go on until as many cells as the budget are looked at, with no more blocks than are allowed."""
         stopped = _NO_ROOM
         while stopped != _PAUSED:
             stopped = _walk(
                 self._rows, self._max_size, self._below, self._frames, self._state, self._cells, self._starts,
-                self._tally, self._touched, self._lists, self._heads, _BUDGET,
+                self._tally, self._touched, self._lists, self._heads, budget,
             )  # fmt: skip
             if stopped == _NO_BLOCKS:
-                self._lists = _grown(self._lists, most=_MOST_BLOCKS)
+                self._lists = _grown(self._lists, most=most_blocks)
             elif stopped == _NO_ROOM:
                 self._cells, self._starts = _grown(self._cells), _grown(self._starts)
 

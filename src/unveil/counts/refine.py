@@ -33,10 +33,6 @@ _JOINT = 1 << 14
 _LOGS = 1 << 16
 """n log2 n is looked up below this."""
 _ALL = (1 << 64) - 1
-_SUM_FROM = 1 << 10
-"""With fewer cells, summing out a column is not worth it."""
-_WORTH = 0.9
-"""A column is summed out only if at most this share of the cells is left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,13 +146,14 @@ class Refiner:
         vars(made).update(parts, _weight=weight, _columns=[column[cells] for column in self._columns])
         return made, replace(parent, cells=np.arange(len(cells), dtype=np.uint32))
 
-    def without(self, parent: Refinement, at: int) -> tuple[Refiner, Refinement] | None:
-        """Return the parent's classes with a column, and those behind it, summed out; None if that saves little.
+    def without(self, parent: Refinement, at: int, *, least: int = 0, worth: float = 1.0) -> tuple[Refiner, Refinement] | None:
+        """Return the parent's classes with a column, and those behind it, summed out.
 
-        It saves most when the cells are in the order of their codes.
+        None if that saves little: there are fewer than `least` cells, or more than a share of `worth` of them are left. It saves
+        most when the cells are in the order of their codes.
         """
         cells = len(parent.cells)
-        if cells < _SUM_FROM or at > len(self._shifts):
+        if cells < least or at > len(self._shifts):
             return None
         counters, shift = self._workspace()[-3:], np.uint64(self._shifts[at - 1])
         room = cells + 1  # one more cell is written than kept
@@ -167,7 +164,7 @@ class Refiner:
             parent.cells, parent.starts, self._keys, shift, self._n, self._weight, self._sensitive, self._logs, *counters,
             keys, n, weight, sensitive, starts,
         )  # fmt: skip
-        if kept > _WORTH * cells:
+        if kept > worth * cells:
             return None
         made = copy.copy(self)
         parts = {"_keys": keys, "_n": n, "_sensitive": sensitive, "_weight": weight}

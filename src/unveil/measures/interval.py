@@ -66,11 +66,11 @@ class _Groups:
     times: NDArray[np.float64]
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> _Groups:
+    def of(cls, values: NDArray[Any], most: int) -> _Groups:
         held, times = np.unique(values, return_counts=True)
-        if len(held) > _MOST_GROUPS:
+        if len(held) > most:
             scale = np.log(held / held[0])
-            at = np.minimum((scale / scale[-1] * _MOST_GROUPS).astype(np.int64), _MOST_GROUPS - 1)
+            at = np.minimum((scale / scale[-1] * most).astype(np.int64), most - 1)
             count, total = np.bincount(at, weights=times), np.bincount(at, weights=times * held)
             some = count > 0
             return cls(total[some] / count[some], count[some].astype(np.float64))
@@ -92,7 +92,15 @@ def refused_interval(counts: Counts, keys: Classes, sensitive: Classes) -> str |
     return None
 
 
-def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, rate: float, confidence: float) -> Interval:
+def rate_interval(
+    keys: Classes,
+    sensitive: Classes,
+    n: NDArray[np.int64],
+    *,
+    rate: float,
+    confidence: float,
+    most_groups: int = _MOST_GROUPS,
+) -> Interval:
     """Return the interval of a rate from the cells of a count table.
 
     Parameters
@@ -105,6 +113,8 @@ def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, ra
         The measured rate.
     confidence
         The least share of samples whose interval holds the population's rate, as far as that was measured.
+    most_groups
+        Into how many groups class sizes, and shares of sensitive values, are put.
 
     References
     ----------
@@ -116,12 +126,11 @@ def rate_interval(keys: Classes, sensitive: Classes, n: NDArray[np.int64], *, ra
     reach = NormalDist().inv_cdf(0.5 + confidence / 2.0) * _standard_error(keys, sensitive, n, max(0.0, rate - by_chance))
     shares = sensitive.n / sensitive.n.sum()
     theta = np.linspace(0.0, 1.0, _RATES)
-    most = np.maximum(_even_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=False))
+    bias = _Bias(theta, keys.n, entropy, most_groups)
+    most = np.maximum(bias.even(shares), bias.uneven(shares, smallest=False))
     scale = by_chance / max(float(most[0]), _TINY)  # b_0 is for records drawn without replacement; the curves are with
-    most = np.maximum(most, _even_bias(theta, keys.n, np.full_like(shares, 1.0 / len(shares)), entropy))
-    least = np.minimum(
-        _few_values_bias(theta, keys.n, shares, entropy), _uneven_bias(theta, keys.n, shares, entropy, smallest=True)
-    )
+    most = np.maximum(most, bias.even(np.full_like(shares, 1.0 / len(shares))))
+    least = np.minimum(bias.few_values(shares), bias.uneven(shares, smallest=True))
     low = float(np.interp(rate - reach, np.maximum.accumulate(theta + most * scale), theta))
     high = float(np.interp(rate + reach, np.maximum.accumulate(theta + least * scale), theta))
     return Interval(min(low, high), high, confidence)
@@ -165,61 +174,78 @@ def _per_class(keys: Classes, terms: NDArray[np.float64]) -> NDArray[np.float64]
     return summed(keys.of_cell, terms, keys.number)
 
 
-def _even_bias(
-    theta: NDArray[np.float64], sizes: NDArray[np.int64], shares: NDArray[np.float64], entropy: float
-) -> NDArray[np.float64]:
-    """Return the bias of populations of these rates whose classes all mix the same shares with one value of their own."""
-    groups = _Groups.of(shares)
-    others = np.outer(1.0 - _MIXTURES, groups.mean)
-    own = np.minimum(1.0, others + _MIXTURES[:, None])
-    # a class whose own value is v has the terms of `others`, but for v that of `own`; v is drawn as the sensitive values are
-    weight = groups.times * groups.mean
-    uncertain = _term_bits(others) @ groups.times + (_term_bits(own) - _term_bits(others)) @ weight
-    bias_of_others = _missing_bits(sizes, others.ravel()).reshape(others.shape)
-    bias_of_own = _missing_bits(sizes, own.ravel()).reshape(own.shape)
-    bias = (bias_of_others @ groups.times + (bias_of_own - bias_of_others) @ weight) / entropy
-    return np.interp(theta, 1.0 - uncertain / entropy, bias)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bias:
+    """How far the measured rate is above that of populations with these rates, by what is assumed of their classes.
 
-
-def _uneven_bias(
-    theta: NDArray[np.float64], sizes: NDArray[np.int64], shares: NDArray[np.float64], entropy: float, *, smallest: bool
-) -> NDArray[np.float64]:
-    """Return the bias of populations in which some classes tell everything, the smallest or the largest, and the others nothing.
-
-    Bias is a matter of small classes. But that a class is small may be chance: sizes that vary no more than chance makes them
-    vary say nothing about which classes are small in the population; all are then taken as alike.
+    Attributes
+    ----------
+    theta
+        The rates of the populations.
+    sizes
+        The size of every class.
+    entropy
+        That of the sensitive attribute, in bits.
+    most_groups
+        Into how many groups sizes and shares are put.
     """
-    groups, held = _Groups.of(sizes), _Groups.of(shares)
-    order = np.argsort(groups.mean) if smallest else np.argsort(-groups.mean)
-    mass = groups.mean * groups.times / float(sizes.sum())
-    of_size = np.array(
-        [_missing_bits(np.array([size]), held.mean) @ held.times for size in np.rint(groups.mean).astype(np.int64)]
-    )
-    bias = mass * of_size / entropy
-    cumulated = np.concatenate([[0.0], np.cumsum(mass[order])])
-    left = np.concatenate([[0.0], np.cumsum(bias[order])])
-    varied = max(0.0, 1.0 - float(sizes.mean()) / max(float(sizes.var()), _TINY))
-    total = float(bias.sum())
-    return np.asarray((1.0 - varied) * (1.0 - theta) * total + varied * (total - np.interp(theta, cumulated, left)))
+
+    theta: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    entropy: float
+    most_groups: int = _MOST_GROUPS
+
+    def even(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the bias if all classes mix the same shares with one value of their own."""
+        groups = _Groups.of(shares, self.most_groups)
+        others = np.outer(1.0 - _MIXTURES, groups.mean)
+        own = np.minimum(1.0, others + _MIXTURES[:, None])
+        # a class whose own value is v has the terms of `others`, but for v that of `own`; v is drawn as the sensitive values are
+        weight = groups.times * groups.mean
+        uncertain = _term_bits(others) @ groups.times + (_term_bits(own) - _term_bits(others)) @ weight
+        bias_of_others = self._missing(others.ravel()).reshape(others.shape)
+        bias_of_own = self._missing(own.ravel()).reshape(own.shape)
+        bias = (bias_of_others @ groups.times + (bias_of_own - bias_of_others) @ weight) / self.entropy
+        return np.interp(self.theta, 1.0 - uncertain / self.entropy, bias)
+
+    def uneven(self, shares: NDArray[np.float64], *, smallest: bool) -> NDArray[np.float64]:
+        """Return the bias if some classes tell everything, the smallest or the largest, and the others nothing.
+
+        Bias is a matter of small classes. But that a class is small may be chance: sizes that vary no more than chance makes them
+        vary say nothing about which classes are small in the population; all are then taken as alike.
+        """
+        sizes, theta = self.sizes, self.theta
+        groups, held = _Groups.of(sizes, self.most_groups), _Groups.of(shares, self.most_groups)
+        order = np.argsort(groups.mean) if smallest else np.argsort(-groups.mean)
+        mass = groups.mean * groups.times / float(sizes.sum())
+        of_size = np.array(
+            [_missing_bits(np.array([size]), held.mean) @ held.times for size in np.rint(groups.mean).astype(np.int64)]
+        )
+        bias = mass * of_size / self.entropy
+        cumulated = np.concatenate([[0.0], np.cumsum(mass[order])])
+        left = np.concatenate([[0.0], np.cumsum(bias[order])])
+        varied = max(0.0, 1.0 - float(sizes.mean()) / max(float(sizes.var()), _TINY))
+        total = float(bias.sum())
+        return np.asarray((1.0 - varied) * (1.0 - theta) * total + varied * (total - np.interp(theta, cumulated, left)))
+
+    def few_values(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the bias if classes tell nothing, or leave a few values, equally likely, or tell everything."""
+        held, entropy = _Groups.of(shares, self.most_groups), self.entropy
+        nothing = float(self._missing(held.mean) @ held.times) / entropy
+        few = np.unique(np.geomspace(2.0, max(2.0, 2.0**entropy), _MIXTURES.size).round())[::-1]
+        uncertain = np.log2(few)
+        uncertain[-1] = min(1.0, 2.0 * (1.0 - float(shares.max())))  # classes of two values, as many as the shares allow
+        bias = few * self._missing(1.0 / few) / np.log2(few) * uncertain / entropy
+        rates = 1.0 - uncertain / entropy
+        inside = rates > 0.0
+        corners, least = rates[inside], np.minimum(bias[inside], (1.0 - rates[inside]) * nothing)
+        return np.asarray(np.interp(self.theta, [0.0, *corners, 1.0], [nothing, *least, 0.0]))
+
+    def _missing(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _missing_bits(self.sizes, p, self.most_groups)
 
 
-def _few_values_bias(
-    theta: NDArray[np.float64], sizes: NDArray[np.int64], shares: NDArray[np.float64], entropy: float
-) -> NDArray[np.float64]:
-    """Return the bias of populations whose classes tell nothing, or leave a few values, equally likely, or tell everything."""
-    held = _Groups.of(shares)
-    nothing = float(_missing_bits(sizes, held.mean) @ held.times) / entropy
-    few = np.unique(np.geomspace(2.0, max(2.0, 2.0**entropy), _MIXTURES.size).round())[::-1]
-    uncertain = np.log2(few)
-    uncertain[-1] = min(1.0, 2.0 * (1.0 - float(shares.max())))  # classes of two values, as many as the shares allow
-    bias = few * _missing_bits(sizes, 1.0 / few) / np.log2(few) * uncertain / entropy
-    rates = 1.0 - uncertain / entropy
-    inside = rates > 0.0
-    corners, least = rates[inside], np.minimum(bias[inside], (1.0 - rates[inside]) * nothing)
-    return np.asarray(np.interp(theta, [0.0, *corners, 1.0], [nothing, *least, 0.0]))
-
-
-def _missing_bits(sizes: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _missing_bits(sizes: NDArray[np.int64], p: NDArray[np.float64], most_groups: int = _MOST_GROUPS) -> NDArray[np.float64]:
     r"""Return how much of :math:`-p \log_2 p` the plug-in estimate misses, on average over the records of the classes.
 
     In a class of s records the value is seen k times, k binomial with s and p, and :math:`-k/s \log_2 k/s` is taken for it.
@@ -227,7 +253,8 @@ def _missing_bits(sizes: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[n
     term = _term_bits(p)
     large = sizes >= _LARGE_CLASS
     missing = np.minimum((1.0 - p) / (2.0 * _LN2) * np.count_nonzero(large), term * float(sizes[large].sum()))
-    groups = _Groups.of(sizes[~large]) if not bool(large.all()) else _Groups(np.empty(0), np.empty(0))
+    none = _Groups(np.empty(0), np.empty(0))
+    groups = none if bool(large.all()) else _Groups.of(sizes[~large], most_groups)
     for size, times in zip(np.rint(groups.mean).astype(np.int64).tolist(), (groups.mean * groups.times).tolist(), strict=True):
         missing += times * (term - _expected_bits(size, p))
     return missing / float(sizes.sum())

@@ -25,16 +25,33 @@ _Figures: TypeAlias = list[Any]
 """What is kept of a subset: rate, kind, rate against record identity, classes."""
 
 
-_FEW = 24
-"""With up to this many attributes, those no longer needed are summed out; with more, subsets are small and it does not pay."""
-
-
-_PAYS, _SHARED = 2, 5
-"""With this many attributes left it pays to sum one out, and to let another thread continue or put classes side by side."""
-
-
 _THREADS_PAY = 20_000_000
 """Cells times subsets below which a second thread costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """When it pays to prepare the cells for the subsets below.
+
+    Attributes
+    ----------
+    few
+        With up to this many attributes, those no longer needed are summed out; with more, subsets are small and it does not pay.
+    left, cells, worth
+        With this many attributes left it pays to sum one out, if there are this many cells, and at most this share of them is
+        left.
+    shared
+        With this many attributes left it pays to let another thread continue, or to put classes side by side.
+    """
+
+    few: int = 24
+    left: int = 2
+    cells: int = 1 << 10
+    worth: float = 0.9
+    shared: int = 5
+
+
+_SAVINGS = Savings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +154,9 @@ class Walk:
         rates: Rates,
         largest: int,
         kept: ScanCheckpoint | None = None,
+        savings: Savings = _SAVINGS,
     ) -> None:
-        self._order = _by_cost(counts, keys)
+        self._order, self._savings = _by_cost(counts, keys), savings
         self._place = [keys.index(name) for name in self._order]
         self._counts, self._rates, self._largest, self._kept = counts, rates, largest, kept
         self._run, self._thread = active_run(), threading.current_thread()
@@ -181,7 +199,7 @@ class Walk:
 
     def _start(self) -> _Node:
         """Return the empty subset; nothing else refers to its cells, so they are freed as the walk goes on."""
-        whole = _cells_of(self._counts, self._order, self._rates)
+        whole = _cells_of(self._counts, self._order, self._rates, in_order=len(self._order) <= self._savings.few)
         return _Node(whole, whole.whole(), 0, 0)
 
     def _below(self, parent: _Node, lowest: int) -> None:
@@ -195,7 +213,7 @@ class Walk:
                 return
             if self._done(mask | 1 << at, at, size):
                 continue
-            if at >= _SHARED and self._idle.acquire(blocking=False):
+            if at >= self._savings.shared and self._idle.acquire(blocking=False):
                 self._settle(future for future in list(self._waiting) if future.done())
                 self._waiting.add(self._pool.submit(self._apart, self._child(beginnings.pop(at), at), at))
             else:
@@ -219,11 +237,12 @@ class Walk:
 
         No subset below needs them, and without them there are fewer cells to refine.
         """
-        nodes = {}
+        nodes, when = {}, self._savings
         for at in reversed(range(lowest)):
             nodes[at] = parent
-            sums_out = at >= _PAYS and len(self._order) <= _FEW
-            if sums_out and (fewer := parent.cells.without(parent.split, at)) is not None:
+            if at < when.left or len(self._order) > when.few:
+                continue
+            if (fewer := parent.cells.without(parent.split, at, least=when.cells, worth=when.worth)) is not None:
                 parent = replace(parent, cells=fewer[0], split=fewer[1])
         return nodes
 
@@ -245,7 +264,7 @@ class Walk:
         if not len(self._by_mask) % 32:
             self._report()
         node = _Node(parent.cells, split, mask, parent.size + 1)
-        return node.gathered() if node.size == 1 < self._largest and at >= _SHARED else node
+        return node.gathered() if node.size == 1 < self._largest and at >= self._savings.shared else node
 
     def _done(self, mask: int, lowest: int, size: int) -> bool:
         """Whether a checkpoint holds a subset and all those below it."""
@@ -295,12 +314,12 @@ def _below_each(masks: Iterable[int]) -> dict[int, int]:
     return below
 
 
-def _cells_of(counts: Counts, attributes: Sequence[str], rates: Rates) -> Refiner:
-    """Return the cells of the attributes and the sensitive ones, in the order of the attributes."""
+def _cells_of(counts: Counts, attributes: Sequence[str], rates: Rates, *, in_order: bool) -> Refiner:
+    """Return the cells of the attributes and the sensitive ones; in the order of the attributes, or as they were counted."""
     from unveil.counts.refine import Refiner
 
     wanted = [*attributes, *rates.sensitive_names]
-    part = counts if len(attributes) > _FEW and len(wanted) == len(counts.columns) else counts.over(wanted)
+    part = counts if not in_order and len(wanted) == len(counts.columns) else counts.over(wanted)
     hidden = part.classes(rates.sensitive_names) if rates.sensitive_names else None
     places = [part.names.index(name) for name in attributes]
     return Refiner(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from unveil.tables.insiders import Inference, inferences
-from unveil.tables.intervals import Unknowns, intervals
+from unveil.tables.intervals import CORNERS_UP_TO, Unknowns, intervals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,19 +74,20 @@ def audited(
     *,
     depth: Depth = "auto",
     step: Callable[[int, int], None] | None = None,
+    corners_up_to: int = CORNERS_UP_TO,
 ) -> Findings:
-    """Attack a pattern of suppressed cells."""
+    """Attack a pattern of suppressed cells; with more of them than `corners_up_to`, by solutions inside instead of corners."""
     cells = np.flatnonzero(suppressed)
     unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
     exact = depth == "exact" or (depth == "auto" and len(cells) <= _EXACT_UP_TO)
     need = _Need(problem, cells)
-    ranges = intervals(unknowns, None if exact else need, step)
+    ranges = intervals(unknowns, None if exact else need, step, corners_up_to=corners_up_to)
     exposed = need.missed(ranges.low, ranges.high)
     inside: list[Inference] = []
     if problem.insiders:
         sought = np.zeros(len(problem), dtype=bool)
         sought[cells] = problem.primary[cells] & ~exposed
-        inside = inferences(problem, suppressed, sought)
+        inside = inferences(problem, suppressed, sought, corners_up_to=corners_up_to)
     place = {int(cell): at for at, cell in enumerate(cells)}
     for one in inside:
         exposed[place[one.cell]] = True

@@ -20,16 +20,33 @@ if TYPE_CHECKING:
 
     from unveil.tables.problem import CellProblem
 
-__all__ = ["Flow", "FlowProgram", "FlowTask", "Side", "likely", "tasks_of"]
+__all__ = ["SHORTCUTS", "Flow", "FlowProgram", "FlowTask", "Shortcuts", "Side", "tasks_of"]
 
 Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
 _AGAIN = 2
 """How often a flow is improved, with costs per cell rather than per amount moved."""
-_LARGE = 3_000
-"""With more cells, one side and one repetition must suffice, and flows are first sought among likely cells."""
-_LIKELY = 4
-"""A flow is first sought among this many of the cheapest cells of every equation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcuts:
+    """How flows are found in large tables.
+
+    Attributes
+    ----------
+    beyond
+        In tables with more cells, the elimination is the only start, and flows repair its pattern. For each flow, one side and
+        one repetition must suffice, and it is first sought among likely cells.
+    likely
+        The likely cells are this many of the cheapest of every equation.
+    """
+
+    beyond: int = 3_000
+    likely: int = 4
+
+
+SHORTCUTS = Shortcuts()
+"""The shortcuts that are usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +108,8 @@ def _wide(cell: int, width: float, above: float, below: float) -> list[FlowTask]
     return [FlowTask(cell, "up", width * above / (above + below)), FlowTask(cell, "down", width * below / (above + below))]
 
 
-def likely(problem: CellProblem) -> NDArray[np.bool_] | None:
-    """Return the cells of which cheap flows consist in a large table, the cheapest of every equation; None for all cells."""
-    if len(problem) <= _LARGE:
-        return None
+def _likely(problem: CellProblem, number: int) -> NDArray[np.bool_]:
+    """Return the cells of which cheap flows consist: so many of the cheapest of every equation, and those that matter anyway."""
     chosen = problem.primary | problem.hidden
     for some in problem.insiders:
         chosen[some] = True
@@ -104,7 +119,7 @@ def likely(problem: CellProblem) -> NDArray[np.bool_] | None:
     order = np.lexsort((cells, (problem.cost / (1 + near))[cells], entries.row))
     row = entries.row[order]
     rank = np.arange(len(row)) - np.searchsorted(row, row)
-    chosen[cells[order[rank < _LIKELY]]] = True
+    chosen[cells[order[rank < number]]] = True
     return np.asarray(chosen)
 
 
@@ -117,10 +132,12 @@ class FlowProgram:
         The table.
     within
         The cells that may move; None for all that need not be published.
+    shortcuts
+        How flows are found in large tables.
     """
 
-    def __init__(self, problem: CellProblem, within: NDArray[np.bool_] | None = None) -> None:
-        self.problem = problem
+    def __init__(self, problem: CellProblem, within: NDArray[np.bool_] | None = None, shortcuts: Shortcuts = SHORTCUTS) -> None:
+        self.problem, self.shortcuts = problem, shortcuts
         free = ~problem.fixed if within is None else within & ~problem.fixed
         self.columns = np.flatnonzero(free)
         self.place = np.full(len(problem), -1, dtype=np.int64)
@@ -141,6 +158,15 @@ class FlowProgram:
         self.insider_of: dict[int, int] = {
             int(cell): number for number, some in enumerate(problem.insiders) for cell in some.tolist()
         }
+
+    @classmethod
+    def at_first(cls, problem: CellProblem, shortcuts: Shortcuts = SHORTCUTS) -> FlowProgram:
+        """Return the program that is tried first: over likely cells in a large table, otherwise over all."""
+        return cls(problem, _likely(problem, shortcuts.likely) if len(problem) > shortcuts.beyond else None, shortcuts)
+
+    def over(self, within: NDArray[np.bool_] | None) -> FlowProgram:
+        """Return the program of the same table over other cells; None for all that need not be published."""
+        return FlowProgram(self.problem, within, self.shortcuts)
 
     def sought(
         self,
@@ -167,7 +193,7 @@ class FlowProgram:
             Whether the first side with a flow suffices, if a task may be met on either side.
         """
         sides = ("up", "down") if task.side == "either" else (task.side,)
-        if self.number > _LARGE:
+        if self.number > self.shortcuts.beyond:
             again, either = min(again, 1), True
         best: tuple[float, Flow] | None = None
         for side in sides:

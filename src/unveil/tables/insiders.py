@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.tables.disclosure import given_away
-from unveil.tables.intervals import Unknowns, components
+from unveil.tables.intervals import CORNERS_UP_TO, Unknowns, components
 from unveil.tables.solver import LinearProgram
 from unveil.time_limit import check_time
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Inference", "inferences", "spoiled"]
 
 _STILL = 1e-7
-_LARGE = 1_000
-"""With more suppressed cells, interior points are drawn as moved tables instead of corners: more cells move, and it is faster."""
 _DRAWN, _KEPT = 6, 48
 """How many tables are drawn before anyone is examined, and how many are kept at most."""
 _AT_FIRST, _AT_ONCE = 16, 8
@@ -56,7 +54,9 @@ class Inference:
     high: float
 
 
-def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
+def inferences(
+    problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_], *, corners_up_to: int = CORNERS_UP_TO
+) -> list[Inference]:
     """Return the sensitive cells that the only contributors of other cells can compute, one finding per cell.
 
     Parameters
@@ -67,11 +67,13 @@ def inferences(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDAr
         The pattern.
     sought
         The sensitive cells to examine: those that outsiders cannot compute.
+    corners_up_to
+        With more suppressed cells than this, interior points are drawn as moved tables instead of corners.
     """
     number = int((sought & suppressed).sum())
     if number * len(problem.insiders) > _MOST_PAIRS:
         return _exactly(problem, suppressed, sought)
-    attack = _Attack(problem, suppressed, sought)
+    attack = _Attack(problem, suppressed, sought, large=int(suppressed.sum()) > corners_up_to)
     pairs = attack.unsettled()
     if number > _WIDTHS_UP_TO and sum(len(left) for _, left in pairs) > _MOST_LEFT:
         return _exactly(problem, suppressed, sought)
@@ -103,8 +105,8 @@ def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence
 class _Attack:
     """The tables that cannot be ruled out, for one person after the other."""
 
-    def __init__(self, problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> None:
-        self.problem = problem
+    def __init__(self, problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_], *, large: bool) -> None:
+        self.problem, self.large = problem, large
         cells = np.flatnonzero(suppressed)
         self.place = np.full(len(problem), -1, dtype=np.int64)
         self.place[cells] = np.arange(len(cells))
@@ -118,7 +120,6 @@ class _Attack:
         self.group = np.zeros(len(cells), dtype=np.int64)
         for group, columns in enumerate(components(unknowns.matrix, np.arange(len(cells)))):
             self.group[columns] = group
-        self.large = len(cells) > _LARGE
         self.need = problem.need(self.sought)
         self.chance = np.random.default_rng(len(cells))
         self.kept: list[NDArray[np.float64]] = []

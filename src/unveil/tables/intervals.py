@@ -23,11 +23,11 @@ from unveil.tables.solver import LinearProgram
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CellIntervals", "Unknowns", "intervals"]
+__all__ = ["CORNERS_UP_TO", "CellIntervals", "Unknowns", "intervals"]
 
+CORNERS_UP_TO = 1_000
+"""Up to this many unknowns, corners are sought as solutions; with more, points inside: more cells move, and it is faster."""
 _TOUCHES = 1e-7
-_LARGE = 1_000
-"""With more connected unknowns, interior points are sought instead of corners."""
 _BEYOND = 1e3
 """Unbounded values are limited to this multiple of all known figures."""
 _EXACT = 1e9
@@ -94,7 +94,13 @@ class CellIntervals:
     kind: NDArray[np.object_]
 
 
-def intervals(unknowns: Unknowns, need: CellNeed | None = None, step: Callable[[int, int], None] | None = None) -> CellIntervals:
+def intervals(
+    unknowns: Unknowns,
+    need: CellNeed | None = None,
+    step: Callable[[int, int], None] | None = None,
+    *,
+    corners_up_to: int = CORNERS_UP_TO,
+) -> CellIntervals:
     """Return what an attacker can compute about every unknown.
 
     Parameters
@@ -105,6 +111,8 @@ def intervals(unknowns: Unknowns, need: CellNeed | None = None, step: Callable[[
         Decides which intervals are wide enough; None to compute all to their ends.
     step
         Called with the number of unknowns that are done, and the total.
+    corners_up_to
+        With more connected unknowns than this, whether intervals are wide enough is found out by interior points.
     """
     low, high = unknowns.point.copy(), unknowns.point.copy()
     number = len(unknowns)
@@ -117,7 +125,8 @@ def intervals(unknowns: Unknowns, need: CellNeed | None = None, step: Callable[[
     open_cells = np.flatnonzero(~determined)
     finished = number - len(open_cells)
     for columns in components(unknowns.matrix, open_cells):
-        search = _Search(unknowns.part(columns), outer_low[columns], outer_high[columns], need, columns)
+        corners = len(columns) <= corners_up_to
+        search = _Search(unknowns.part(columns), outer_low[columns], outer_high[columns], need, columns, corners=corners)
         low[columns], high[columns] = search.intervals(_counting(step, finished, number))
         finished += len(columns)
     return CellIntervals(low, high, need is None, determined, known.kind)
@@ -153,6 +162,8 @@ class _Search:
         outer_high: NDArray[np.float64],
         need: CellNeed | None,
         columns: NDArray[np.int64],
+        *,
+        corners: bool,
     ) -> None:
         scale = max(1.0, float(np.abs(part.point).sum()), float(np.abs(part.right).max(initial=0)))
         bounds = np.abs(np.concatenate([part.lower, part.upper]))
@@ -162,7 +173,7 @@ class _Search:
         self.touch = _TOUCHES * np.maximum(1.0, np.abs(part.point))
         self.outer_low, self.outer_high = np.maximum(outer_low, -self.far), np.minimum(outer_high, self.far)
         self.low, self.high = part.point.copy(), part.point.copy()
-        self.need, self.columns = need, columns
+        self.need, self.columns, self.corners = need, columns, corners
         self.part = part
 
     def intervals(self, step: Callable[[int], None]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -191,7 +202,7 @@ class _Search:
     def _pushed(self, at: NDArray[np.int64], side: int) -> None:
         """Push unknowns to a side, and widen all intervals by the solution."""
         self.program.costs(at, np.full(len(at), -1.0 if side else 1.0))
-        need = self.need if len(self.low) > _LARGE else None
+        need = None if self.corners else self.need
         solution = self.program.solve() if need is None else self._within_reach(at, need)
         if solution is None:
             raise TableError("the equations of the table have no solution: the published figures contradict one another.")

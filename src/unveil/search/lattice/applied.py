@@ -24,12 +24,7 @@ __all__ = ["Applied", "SuppressedCells", "applied", "recoded", "recoded_cells", 
 
 _PIECE = 1 << 18
 """How many records are worked on at a time, or a few times as many as there are classes if that is more."""
-_FEWER = 8
-"""Cells are sorted by the classes of a node if these are at most this fraction of the cells."""
-_MOST_SORTED = 1 << 26
-"""The most cells whose order is kept, over all nodes by which they are sorted."""
-_CELLS = 1 << 21
-"""How many cells of a count table are recoded at once."""
+_FEWER, _MOST_SORTED = 8, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,10 +94,16 @@ class SuppressedCells:
         The lattice.
     codes
         For each key attribute the code of every cell's value.
+    fewer
+        Cells are sorted by the classes of a node if these are at most this fraction of the cells.
+    most_sorted
+        The most cells whose order is kept, over all nodes by which they are sorted.
     """
 
-    def __init__(self, space: Space, codes: Sequence[NDArray[Any]]) -> None:
-        self._space, self._codes = space, codes
+    def __init__(
+        self, space: Space, codes: Sequence[NDArray[Any]], *, fewer: int = _FEWER, most_sorted: int = _MOST_SORTED
+    ) -> None:
+        self._space, self._codes, self._fewer, self._most_sorted = space, codes, fewer, most_sorted
         self._sorted: OrderedDict[Node, _Sorted] = OrderedDict()
 
     def among(self, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -120,7 +121,7 @@ class SuppressedCells:
             return _Sorted(list(self._codes), None, np.arange(len(self._codes[0]) + 1))
         if one not in self._sorted:
             self._sorted[one] = self._sort(one)
-            while len(self._sorted) > 1 and len(self._sorted) * len(self._codes[0]) > _MOST_SORTED:
+            while len(self._sorted) > 1 and len(self._sorted) * len(self._codes[0]) > self._most_sorted:
                 self._sorted.popitem(last=False)
         self._sorted.move_to_end(one)
         return self._sorted[one]
@@ -139,7 +140,7 @@ class SuppressedCells:
         return None
 
     def _has_few(self, node: Node) -> bool:
-        return len(self._space.classes(node)) * _FEWER <= len(self._codes[0])
+        return len(self._space.classes(node)) * self._fewer <= len(self._codes[0])
 
     def _sort(self, node: Node) -> _Sorted:
         groups = _groups(self._space, node, self._codes)
@@ -184,10 +185,11 @@ def recoded_cells(
 
     Very many cells are recoded in pieces, each of which is much smaller afterwards.
     """
-    if len(counts.n) <= _CELLS:
+    step = space.capacity.recoded
+    if len(counts.n) <= step:
         return recoded(counts, applied(space, node, table, gone, codes))
     parts = []
-    for piece in (slice(start, start + _CELLS) for start in range(0, len(counts.n), _CELLS)):
+    for piece in (slice(start, start + step) for start in range(0, len(counts.n), step)):
         what = applied(space, node, table, gone, [column[piece] for column in codes])
         columns, coded = _as_recoded(replace(counts, codes=tuple(column[piece] for column in counts.codes)), what)
         of_cell, cells = group(coded, [len(column.values) for column in columns])

@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchResult", "search"]
 
-_MOST_NODES = 1 << 26
-"""Lattices up to this many nodes are held as a whole; of larger ones, only the nodes that were looked at."""
-_MOST_IN_TIME = 1 << 22
-"""The same under a time limit, if the objective has boxes: a walk makes better use of the seconds that more would take."""
 _PATIENCE = 60.0
-"""Seconds after which the search of a larger one stops if no limit is given."""
+"""Seconds after which the search of a lattice that is not held as a whole stops if no limit is given."""
 _MOST_FAILING = 4096
 _FIRST_ROUNDS = 256
 """Rounds of the walk before the first box is split."""
@@ -58,8 +54,6 @@ _MOST_RAISED = 1 << 17
 """Bounds of more nodes than this are not raised at once: that would take longer than looking at the nodes it saves."""
 _BATCH = 256
 """Nodes that need not be looked at are removed from this many at a time."""
-_MOST_SURVEYED = 1 << 20
-"""If there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +127,8 @@ def search(
     """
     budget = budget or SearchBudget()
     hurried = budget.seconds is not None and isinstance(objective, Separable)
-    whole = space.size <= (min(_MOST_NODES, _MOST_IN_TIME) if hurried else _MOST_NODES)
+    most = space.capacity.nodes
+    whole = space.size <= (min(most, space.capacity.nodes_in_time) if hurried else most)
     patience = None if whole or budget.nodes is not None else _PATIENCE
     with limited(patience if budget.seconds is None else budget.seconds):
         return _Search(space, requirements, objective, limit, budget, whole=whole).run()
@@ -193,7 +188,7 @@ class _Search:
         """Settle all nodes in one pass, if requirements and objective depend on nothing but class sizes."""
         least, survey = self.requirements.least, None if isinstance(self.objective, Separable) else self.objective.survey
         limited = self.budget.seconds is not None or self.budget.nodes is not None
-        many = self.space.size > _MOST_RAISED or len(self.space.cells) > _MOST_SURVEYED
+        many = self.space.size > _MOST_RAISED or len(self.space.cells) > self.space.capacity.surveyed
         if limited or many or least is None or survey is None:
             return None
         sizes = self.space.survey(least)

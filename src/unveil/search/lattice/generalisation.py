@@ -19,6 +19,7 @@ from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
+from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import SearchResult, search
 from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, targets_of
@@ -66,12 +67,13 @@ class Lattice:
         objective: str | Callable[[Candidate], float] = "loss",
         weights: Mapping[str, float] | None = None,
         factor: float = 0.5,
+        capacity: Capacity = USUAL,
     ) -> Lattice:
-        """Lay out the lattice of a request; the other arguments are those of `anonymize`."""
+        """Lay out the lattice of a request, held within a capacity; the other arguments are those of `anonymize`."""
         attributes = request.key_attributes(levels)
         predicted = [(target,) for target in targets_of(objective) if target and target not in request.keys]
         groups = dict.fromkeys([*request.sensitive_groups, *predicted])
-        space = Space(request.cells, attributes, list(groups), request.population)
+        space = Space(request.cells, attributes, list(groups), request.population, capacity)
         limit = limit_of(suppression, space.records)
         requirements = NodeRequirements(space, list(request.models.values()), limit)
         goal = objective_of(objective, attributes, space.records, weights=weights, factor=factor)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LatticeSizes", "lattice_sizes"]
 
-_LAST_EPOCH = (1 << 31) - 1
 _MOST_ROWS = 1 << 29
 
 
@@ -49,7 +48,7 @@ def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
     together = np.concatenate(maps) if maps else np.zeros(0, dtype=np.uint64)
     n = np.ascontiguousarray(base.n)
     run = active_run()
-    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, sizes, _LAST_EPOCH, run.flag)
+    _walk(base.keys[0], n, np.array(shape), fields, together, starts, first, k, sizes, rolled.capacity.last_epoch, run.flag)
     run.check()
     back = np.argsort(order)
     return LatticeSizes(*(np.ascontiguousarray(one.reshape(shape).transpose(back)) for one in sizes))

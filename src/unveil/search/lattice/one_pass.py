@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.search.lattice import rollup_kernels
+from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable, CodeField
 
 if TYPE_CHECKING:
@@ -23,12 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OnePass", "merged_at_once"]
 
-_FIRST_ROOM = 1 << 16
 _GROWTH = 4
-_MUCH_SMALLER = 8
-"""A table is kept if it has at most this fraction of the rows of the first."""
-_SHARE_KEPT = 4
-"""The tables kept take at most this fraction of the bytes of the first."""
 _MOST_KEPT = 256
 
 
@@ -45,6 +41,8 @@ class OnePass:
         The attributes, those with most values first.
     groups
         For an attribute, and a level, the group of every group of a lower level.
+    capacity
+        How much room a pass begins with, and which tables are kept.
     """
 
     def __init__(
@@ -53,12 +51,13 @@ class OnePass:
         fields: Sequence[CodeField],
         order: Sequence[int],
         groups: Callable[[int, int, int], NDArray[np.uint64]],
+        capacity: Capacity = USUAL,
     ) -> None:
-        self._base, self._fields, self._order, self._groups = base, fields, order, groups
+        self._base, self._fields, self._order, self._groups, self._capacity = base, fields, order, groups, capacity
         self._bottom = (0,) * len(order)
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
         self._wide: set[tuple[int, ...]] = set()  # nodes with more classes than are kept
-        self._rows = len(base) // _MUCH_SMALLER
+        self._rows = len(base) // capacity.much_smaller
 
     def table(self, node: tuple[int, ...], most: int | None = None) -> ClassTable | None:
         """Return the classes of a node; None if there are more of them than are of use."""
@@ -99,21 +98,27 @@ class OnePass:
     def _raised(self, finer: tuple[int, ...], node: tuple[int, ...], most: int | None) -> ClassTable | None:
         table = self._base if finer == self._bottom else self._kept[finer]
         steps = [(at, lower, level) for at, (lower, level) in enumerate(zip(finer, node, strict=True)) if level > lower]
-        return merged_at_once(table, [self._fields[at] for at, _, _ in steps], [self._groups(*step) for step in steps], most)
+        fields, groups = [self._fields[at] for at, _, _ in steps], [self._groups(*step) for step in steps]
+        return merged_at_once(table, fields, groups, most, self._capacity.first_room)
 
     def _keep(self, node: tuple[int, ...], table: ClassTable) -> None:
         self._kept[node] = table
-        room = self._base.nbytes // _SHARE_KEPT
+        room = self._base.nbytes // self._capacity.share_kept
         while len(self._kept) > 1 and (len(self._kept) > _MOST_KEPT or sum(one.nbytes for one in self._kept.values()) > room):
             self._kept.popitem(last=False)
 
 
 def merged_at_once(
-    table: ClassTable, fields: Sequence[CodeField], groups: Sequence[NDArray[np.uint64]], most: int | None = None
+    table: ClassTable,
+    fields: Sequence[CodeField],
+    groups: Sequence[NDArray[np.uint64]],
+    most: int | None = None,
+    first_room: int = USUAL.first_room,
 ) -> ClassTable | None:
     """Return the table with the codes of some fields replaced by their groups, and equal keys merged.
 
-    The keys are in the order of their first occurrence. None: there are more than `most` of them.
+    The keys are in the order of their first occurrence. None: there are more than `most` of them. There is room for `first_room`
+    at first, and for more when they come.
     """
     keep = np.full(len(table.keys), ~np.uint64(0), dtype=np.uint64)
     for field in fields:
@@ -122,7 +127,7 @@ def merged_at_once(
     starts = np.cumsum([0, *(len(one) for one in groups)])
     maps = np.concatenate([*groups, np.zeros(1, dtype=np.uint64)])
     limit = len(table) if most is None else min(most, len(table))
-    room, row, classes = _room(table, min(limit, _FIRST_ROOM)), 0, 0
+    room, row, classes = _room(table, min(limit, first_room)), 0, 0
     while True:
         slots = np.full(_slots(len(room)), -1, dtype=np.int32)
         rollup_kernels.place(room.keys, classes, slots)

@@ -20,6 +20,7 @@ import numpy as np
 
 from unveil.compilation import Pace
 from unveil.search.lattice import class_table, rollup_kernels
+from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable, CodeField, fields_of, packed
 from unveil.search.lattice.one_pass import OnePass, merged_at_once
 
@@ -31,11 +32,6 @@ __all__ = ["Merger", "RollUp", "classes_of", "code_sums", "rows_among"]
 _PACE = Pace(rollup_kernels.merge, rollup_kernels.number, rollup_kernels.sum_codes)
 _MOST_KEPT = 1 << 28
 """The most bytes of all tables kept on the way."""
-_LAST_EPOCH = (1 << 31) - 1
-_MANY_ROWS = 1 << 20
-"""Tables of more rows have fewer slots per row, and are rolled up in one pass each."""
-_FEW_ROWS = 512
-"""Tables that follow from one of at most this many rows are made in one go, and made again when needed again."""
 
 
 class RollUp:
@@ -52,6 +48,10 @@ class RollUp:
         stay as they are.
     distinct
         Whether no two cells agree in all columns.
+    capacity
+        From which sizes on tables are made in another way.
+    pace
+        When compiled loops take over from array operations.
     """
 
     def __init__(
@@ -62,7 +62,10 @@ class RollUp:
         levels: Sequence[Sequence[NDArray[np.int64]]],
         *,
         distinct: bool = False,
+        capacity: Capacity = USUAL,
+        pace: Pace = _PACE,
     ) -> None:
+        self.capacity, self._pace = capacity, pace
         lowest = [groups[0] for groups in levels]
         base = [*(int(groups.max()) + 1 for groups in lowest), *sizes[len(levels) :]]
         self.fields = fields_of(base)
@@ -74,10 +77,10 @@ class RollUp:
         self.order = sorted(range(len(levels)), key=lambda at: -base[at])
         whole = ClassTable(packed(coded, self.fields, len(amounts)), amounts)
         apart = distinct and base[: len(levels)] == list(sizes[: len(levels)])  # at the lowest levels all cells stay distinct
-        self.base = whole if apart else _cells_merged(whole)
-        many = len(self.base) > _MANY_ROWS
-        self._at_once = OnePass(self.base, self.fields, self.order, self.groups) if many else None
-        self._merger = Merger(self.base.amounts[:0] if many else self.base.amounts, len(whole.keys))
+        self.base = whole if apart else _cells_merged(whole, capacity, pace)
+        many = len(self.base) > capacity.many_rows
+        self._at_once = OnePass(self.base, self.fields, self.order, self.groups, capacity) if many else None
+        self._merger = Merger(self.base.amounts[:0] if many else self.base.amounts, len(whole.keys), capacity, pace)
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
         self._begin(self.base, [0] * len(levels))
 
@@ -119,7 +122,7 @@ class RollUp:
         shift, mask, number = np.uint64(field.shift), np.uint64(field.mask), int(groups.max()) + 1
         sums = np.zeros((number, table.amounts.shape[1]), dtype=table.amounts.dtype)
         word = table.keys[field.word]
-        if _PACE.pays(table.amounts.size):
+        if self._pace.pays(table.amounts.size):
             rollup_kernels.sum_groups(word, table.amounts, shift, mask, groups, sums)
         else:
             np.add.at(sums, groups[(word >> shift) & mask].astype(np.int64), table.amounts)
@@ -139,7 +142,7 @@ class RollUp:
             self._begin(self.base, [0] * len(self.levels))
         table = self._first
         for done, (level, low) in enumerate(zip(path, self._lowest, strict=True), 1):
-            if len(table.amounts) <= _FEW_ROWS and _PACE.pays(table.amounts.size):
+            if len(table.amounts) <= self.capacity.few_rows and self._pace.pays(table.amounts.size):
                 return self._merger.merged_all(table, path, done - 1)
             if level > low:
                 known = self._kept.get(path[:done])
@@ -178,14 +181,15 @@ class RollUp:
 class Merger:
     """Room to merge tables in, used again and again; a slot belongs to the current merge if it is at or above its epoch."""
 
-    def __init__(self, amounts: NDArray[np.integer[Any]], words: int) -> None:
+    def __init__(self, amounts: NDArray[np.integer[Any]], words: int, capacity: Capacity = USUAL, pace: Pace = _PACE) -> None:
         rows = len(amounts)
+        self._pace, self._last_epoch = pace, capacity.last_epoch
         self._keys = tuple(np.empty(rows, dtype=np.uint64) for _ in range(words))
         self._amounts = np.empty_like(amounts)
         self._slots = np.zeros(_slots(rows), dtype=np.int32)
         self._epoch = 1
         self._step = rows + 1
-        few = min(rows, _FEW_ROWS)
+        few = min(rows, capacity.few_rows)
         self._few = [(tuple(word[:few].copy() for word in self._keys), self._amounts[:few].copy()) for _ in range(2)]
         self.follow([], [], [])
 
@@ -227,13 +231,13 @@ class Merger:
     def _begin(self, merges: int) -> None:
         """Begin a new epoch; if there are not enough numbers left for it, all slots are emptied first."""
         self._epoch += self._step
-        if self._epoch + self._step * (merges + 1) > _LAST_EPOCH:
+        if self._epoch + self._step * (merges + 1) > self._last_epoch:
             self._slots[:] = 0
             self._epoch = 1
 
     def merged(self, table: ClassTable, field: CodeField, groups: NDArray[np.uint64]) -> ClassTable:
         """Return the table with one column's codes replaced by their groups and equal keys merged."""
-        if not _PACE.pays(table.amounts.size):
+        if not self._pace.pays(table.amounts.size):
             return ClassTable(*class_table.merged(_regrouped(table.keys, field, groups), table.amounts))
         self._begin(1)
         slots = self._slots[: _slots(len(table))]
@@ -244,11 +248,11 @@ class Merger:
         return ClassTable(tuple(word[:rows] for word in self._keys), self._amounts[:rows])
 
 
-def _cells_merged(cells: ClassTable) -> ClassTable:
+def _cells_merged(cells: ClassTable, capacity: Capacity, pace: Pace) -> ClassTable:
     """Return cells with equal keys merged."""
-    if not _PACE.pays(cells.amounts.size):
+    if not pace.pays(cells.amounts.size):
         return ClassTable(*class_table.merged(cells.keys, cells.amounts))
-    return merged_at_once(cells, [], []) or cells
+    return merged_at_once(cells, [], [], first_room=capacity.first_room) or cells
 
 
 def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
@@ -259,13 +263,15 @@ def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDA
     return words
 
 
-def classes_of(keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def classes_of(
+    keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField], pace: Pace = _PACE
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class of every row, rows that agree in these columns being alike, and the first row of each class."""
     masks = np.zeros(len(keys), dtype=np.uint64)
     for field in fields:
         masks[field.word] |= np.uint64(field.mask << field.shift)
     rows = len(keys[0])
-    if not _PACE.pays(rows):
+    if not pace.pays(rows):
         return class_table.numbered([word & mask for word, mask in zip(keys, masks, strict=True)])
     of_row, first = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
     number = rollup_kernels.number(keys, masks, np.full(_slots(rows), -1, dtype=np.int64), of_row, first)
@@ -279,10 +285,14 @@ def rows_among(table: ClassTable, keys: tuple[NDArray[np.uint64], ...], fields: 
 
 
 def code_sums(
-    table: ClassTable, fields: Sequence[CodeField], costs: Sequence[NDArray[np.float64]], chosen: NDArray[np.bool_]
+    table: ClassTable,
+    fields: Sequence[CodeField],
+    costs: Sequence[NDArray[np.float64]],
+    chosen: NDArray[np.bool_],
+    pace: Pace = _PACE,
 ) -> tuple[int, NDArray[np.float64]]:
     """Return the records of the rows chosen, and for each column the cost of their codes, summed over them."""
-    if not _PACE.pays(len(table)):
+    if not pace.pays(len(table)):
         rows = np.flatnonzero(chosen)
         n = table.n[rows].astype(np.int64)
         return int(n.sum()), class_table.summed_codes(n, [table.codes(one, rows) for one in fields], costs)
@@ -293,4 +303,4 @@ def code_sums(
 
 
 def _slots(rows: int) -> int:
-    return 1 << max(4, ((4 if rows <= _MANY_ROWS else 2) * rows - 1).bit_length())
+    return 1 << max(4, ((4 if rows <= USUAL.many_rows else 2) * rows - 1).bit_length())

@@ -19,6 +19,7 @@ from unveil.errors import ArgumentError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
 from unveil.partitions.levels import Levels, rooted_levels
+from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable, CodeField
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes
 from unveil.search.lattice.rollup import RollUp, classes_of
@@ -41,9 +42,8 @@ __all__ = [
 
 Node: TypeAlias = tuple[int, ...]
 
-_WIDEST = 128
 _MOST_DENSE = 1 << 26
-"""Sensitive values are counted class by class if there are no more values, and no more cells for them, than this."""
+"""Sensitive values are counted class by class if there are no more cells for them than this."""
 _PIECE = 1 << 20
 """How many cells are worked on at a time."""
 
@@ -149,6 +149,8 @@ class Space:
     population
         The count table over the key attributes of the population that the table is part of, with the same values in the same
         order; none: there is no population.
+    capacity
+        What is held, and worked on at once.
 
     Attributes
     ----------
@@ -168,8 +170,9 @@ class Space:
         attributes: Sequence[KeyAttribute],
         sensitive: Sequence[Sequence[str]] = (),
         population: Counts | None = None,
+        capacity: Capacity = USUAL,
     ) -> None:
-        self.attributes = tuple(attributes)
+        self.attributes, self.capacity = tuple(attributes), capacity
         self.sensitive = {attribute.name: attribute for attribute in (SensitiveColumn.of(counts, names) for names in sensitive)}
         self.records = counts.records
         self.shape = tuple(one.highest - one.lowest + 1 for one in attributes)
@@ -184,7 +187,7 @@ class Space:
         self.has_population = population is not None
         self._first = len(amounts)
         width = sum(len(attribute.values) for attribute in self.sensitive.values())
-        self.dense = width * len(everyone.n) <= _MOST_DENSE and width <= _WIDEST
+        self.dense = width * len(everyone.n) <= _MOST_DENSE and width <= capacity.sensitive_values
         table = _columns(amounts, width if self.dense else 0)
         if self.dense and self.sensitive:
             self._spread_out(table, places if population is None else _places(counts, everyone, names), counts.n)
@@ -199,7 +202,7 @@ class Space:
         levels = [[one.levels.groups[level] for level in range(one.lowest, one.highest + 1)] for one in self.attributes]
         codes = [*(counts.codes[i] for i in at), *(attribute.of_cell for attribute in sensitive)]
         sizes = [*(len(counts.columns[i].values) for i in at), *(len(attribute.values) for attribute in sensitive)]
-        return RollUp(codes, sizes, amounts, levels, distinct=not sensitive)
+        return RollUp(codes, sizes, amounts, levels, distinct=not sensitive, capacity=self.capacity)
 
     def _spread_out(self, table: NDArray[Any], places: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         """Add, for every value of every sensitive attribute, how many records of each cell over the key hold it."""

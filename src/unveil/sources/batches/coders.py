@@ -70,10 +70,14 @@ def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> 
 def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
     """Give items, none of which is None, while a thread makes the next one."""
     own = copy_context()  # the run that is active, with its limits
+
+    def following() -> _Item | None:
+        return own.run(lambda: next(items, None))
+
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(own.run, next, items, None)
+        waiting = pool.submit(following)
         while (item := waiting.result()) is not None:
-            waiting = pool.submit(own.run, next, items, None)
+            waiting = pool.submit(following)
             yield item
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.tables.findings import Findings, audited
-from unveil.tables.flows import Flow, FlowProgram, FlowTask, likely, tasks_of
+from unveil.tables.flows import SHORTCUTS, Flow, FlowProgram, FlowTask, Shortcuts, tasks_of
 from unveil.tables.pattern import Pattern
 from unveil.tables.suppression.failure import Unprotectable
 from unveil.tables.suppression.gauss import by_elimination
@@ -34,19 +34,17 @@ __all__ = ["attacked_flows", "by_flows", "completed", "mended", "thinned"]
 
 Step = Callable[[int, int], None]
 _REPAIRS = 5
-_LARGE = 3_000
-"""In tables with more cells, the elimination is the only start, and flows repair its pattern."""
 _SMALL, _DRAWN = 400, 8
 """Tables with fewer cells have this many more starts, with randomised costs: flows are greedy, and quick there."""
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
-def by_flows(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
+def by_flows(problem: CellProblem, *, shortcuts: Shortcuts = SHORTCUTS) -> NDArray[np.bool_]:
     """Return a pattern that protects every sensitive cell: the cheapest result of all starts."""
-    return attacked_flows(problem, step=step).pattern(len(problem))
+    return attacked_flows(problem, shortcuts=shortcuts).pattern(len(problem))
 
 
-def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Findings:
+def attacked_flows(problem: CellProblem, *, step: Step | None = None, shortcuts: Shortcuts = SHORTCUTS) -> Findings:
     """Return the same pattern with the findings of the attack on it; when the time is up, the cheapest safe one so far.
 
     Raises
@@ -54,23 +52,23 @@ def attacked_flows(problem: CellProblem, *, step: Step | None = None) -> Finding
     OutOfTime
         If there was not enough time to find any.
     """
-    best = _Best(problem.aimed())
+    best = _Best(problem.aimed(), shortcuts)
     try:
-        for begin in _ways(len(problem)):
+        for begin in _ways(len(problem), shortcuts):
             suppressed = best.offered(begin(best.problem, step))
             if suppressed is not None:
                 best.offered(thinned_by_pool(best.problem, suppressed, step))
         if best.findings is None:
-            return mended(best.problem, _by_flows_alone(best.problem, step), "enough")[1]
+            return best.mended(_by_flows_alone(best.problem, step, shortcuts))[1]
     except OutOfTime:
         if best.findings is None:
             raise
     return best.findings
 
 
-def _ways(cells: int) -> list[Callable[[CellProblem, Step | None], NDArray[np.bool_]]]:
+def _ways(cells: int, shortcuts: Shortcuts) -> list[Callable[[CellProblem, Step | None], NDArray[np.bool_]]]:
     """Return the starts for a table with this many cells."""
-    if cells > _LARGE:
+    if cells > shortcuts.beyond:
         return [_from_elimination]
     return [
         _from_elimination,
@@ -82,13 +80,17 @@ def _ways(cells: int) -> list[Callable[[CellProblem, Step | None], NDArray[np.bo
 class _Best:
     """The cheapest pattern so far that was attacked and is safe."""
 
-    def __init__(self, problem: CellProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: CellProblem, shortcuts: Shortcuts) -> None:
+        self.problem, self._shortcuts = problem, shortcuts
         self.findings: Findings | None = None
+
+    def mended(self, suppressed: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Findings]:
+        """Attack and repair a pattern."""
+        return mended(self.problem, suppressed, "enough", shortcuts=self._shortcuts)
 
     def offered(self, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Repair a pattern and keep it if it is the cheapest; return None if it is not safe."""
-        suppressed, findings = mended(self.problem, suppressed, "enough")
+        suppressed, findings = self.mended(suppressed)
         if not findings.safe:
             return None
         if self.findings is None or self._cost(findings) < self._cost(self.findings) - 1e-9:
@@ -104,7 +106,7 @@ def _from_elimination(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_
 
 
 def _from_flows(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
-    pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
+    pattern = Pattern(aimed, FlowProgram(aimed), tasks_of(aimed))
     completed(pattern, step=step)
     return pattern.suppressed
 
@@ -115,16 +117,20 @@ def _from_other_costs(aimed: CellProblem, _step: Step | None, *, draw: int) -> N
     return _from_flows(aimed.with_cost(aimed.cost * factor), None)
 
 
-def _by_flows_alone(aimed: CellProblem, step: Step | None) -> NDArray[np.bool_]:
+def _by_flows_alone(aimed: CellProblem, step: Step | None, shortcuts: Shortcuts) -> NDArray[np.bool_]:
     """Return a pattern with proofs for every cell: slow, for tables that repairs do not settle."""
-    pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks_of(aimed))
+    pattern = Pattern(aimed, FlowProgram.at_first(aimed, shortcuts), tasks_of(aimed))
     completed(pattern, step=step)
     thinned(pattern, step=step)
     return pattern.suppressed
 
 
 def mended(
-    problem: CellProblem, suppressed: NDArray[np.bool_], depth: Depth, step: Step | None = None
+    problem: CellProblem,
+    suppressed: NDArray[np.bool_],
+    depth: Depth,
+    step: Step | None = None,
+    shortcuts: Shortcuts = SHORTCUTS,
 ) -> tuple[NDArray[np.bool_], Findings]:
     """Attack a pattern; protect what the attack exposes by further flows, and attack it again."""
     findings = audited(problem, suppressed, depth=depth, step=step)
@@ -134,7 +140,7 @@ def mended(
         aimed = problem.aimed()
         exposed = set(findings.suppressed[findings.exposed].tolist())
         tasks = [task for task in tasks_of(aimed) if task.cell in exposed]
-        pattern = Pattern(aimed, FlowProgram(aimed, likely(aimed)), tasks)
+        pattern = Pattern(aimed, FlowProgram.at_first(aimed, shortcuts), tasks)
         pattern.suppressed |= suppressed
         completed(pattern)
         suppressed = pattern.suppressed
@@ -188,7 +194,7 @@ def _sought(pattern: Pattern, task: FlowTask, forbidden: NDArray[np.int64]) -> F
     """Return a cheap flow; if there is none over likely cells, all cells are tried from then on."""
     flow = pattern.program.sought(task, _costs(pattern), forbidden)
     if flow is None and pattern.program.narrow:
-        pattern.program = FlowProgram(pattern.problem)
+        pattern.program = pattern.program.over(None)
         flow = pattern.program.sought(task, _costs(pattern), forbidden)
     return flow
 
@@ -204,7 +210,7 @@ def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
     problem = pattern.problem
     order = _secondary(pattern)
     total = len(pattern.tasks)
-    pattern.program = FlowProgram(problem, pattern.suppressed)
+    pattern.program = pattern.program.over(pattern.suppressed)
     rows = EquationRows(problem, pattern.suppressed)
     for done, cell in enumerate(order.tolist()):
         check_time()
