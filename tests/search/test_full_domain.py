@@ -545,10 +545,10 @@ def test_a_lattice_too_large_to_hold_is_searched_best_first(
 
 
 def test_a_large_lattice_that_is_not_finished_has_an_honest_bound() -> None:
-    question: Any = ("adult", ["age", "sex", "race", "education"], [KAnonymity(10)])
-    whole = unveil.anonymize(*question, suppression=0.02)
-    cut = chosen(*question, Capacity(nodes=1), SearchBudget(nodes=25), suppression=0.02).best
-    done = chosen(*question, Capacity(nodes=1), suppression=0.02).best
+    attributes, models = ["age", "sex", "race", "education"], [KAnonymity(10)]
+    whole = unveil.anonymize("adult", attributes, models, suppression=0.02)
+    cut = chosen("adult", attributes, models, Capacity(nodes=1), SearchBudget(nodes=25), suppression=0.02).best
+    done = chosen("adult", attributes, models, Capacity(nodes=1), suppression=0.02).best
     assert not cut.optimal
     assert cut.bound <= whole.score <= cut.score
     assert done.optimal

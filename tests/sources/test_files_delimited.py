@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.helpers import limited
 
+from helpers import limited
 from unveil.errors import (
     ArgumentError,
     ColumnNotFoundError,

@@ -92,7 +92,7 @@ def test_more_attributes_never_bring_tables_closer_and_untouched_ones_lose_nothi
 
 def test_too_many_tables_of_a_size_are_left_out_with_the_reason_and_the_others_compared() -> None:
     columns = [pair(str(at), ["a", "b"], ["a", "c"]) for at in range(633)]
-    left_out = {"difference": None, "normalised": None, "by_table": []}
+    left_out: dict[str, Any] = {"difference": None, "normalised": None, "by_table": []}
     assert contingency_loss(columns, ways=3) == contingency_loss(columns, ways=1) | {
         "2": {"tables": 200_028, **left_out, "reason": "200,028 tables of 2 attributes, more than 200,000: not compared"},
         "3": {"tables": 42_072_556, **left_out, "reason": "42,072,556 tables of 3 attributes, more than 200,000: not compared"},
