@@ -28,7 +28,7 @@ from unveil.randomness import chance_of
 from unveil.results import Figure, Result, Table, View
 from unveil.run import Clock, Progress, active_run, in_run
 from unveil.sources import Data
-from unveil.study import planned_needs
+from unveil.study import planned_key, planned_needs, planned_sensitive
 from unveil.time_limit import OutOfTime, check_time, limited, time_left
 
 if TYPE_CHECKING:
@@ -205,10 +205,10 @@ class Composition(Result):
 @in_run
 def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each other
     data: Data,
-    key: Names,
-    needs: Need | Sequence[Need],
+    key: Names | None = None,
+    needs: Need | Sequence[Need] = (),
     *,
-    sensitive: Names,
+    sensitive: Names | None = None,
     candidates: Sequence[Step | Sequence[Step]] | None = None,
     chains: bool = True,
     partitions: Mapping[str, Any] | None = None,
@@ -231,7 +231,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
         A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. What a study says of
         nulls, values, persons and columns holds in every protection.
     key, sensitive
-        The key attributes, which are protected, and the sensitive ones, which an intruder should not learn.
+        The key attributes, which are protected, and the sensitive ones, which an intruder should not learn; none: those of the
+        study or project.
     needs
         What the release is to be good for. Empty: the needs of the study's project.
     candidates
@@ -279,7 +280,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     """
     chance_of(seed, key_file)  # a seed or a key file that is none is refused, not a candidate that cannot be made
     _check_limits(time_limit, max_identity, max_homogeneity)
-    keys, sensitive_names = sides_of(key, sensitive)
+    keys, sensitive_names = sides_of(planned_key(data, key), planned_sensitive(data, sensitive))
     wanted = _needs(needs or planned_needs(data))
     named = [*keys, *sensitive_names, *(name for need in wanted for name in (need.target, *need.given))]
     subject = Subject.of(data, named, names_of(identifiers), partitions)

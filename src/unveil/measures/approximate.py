@@ -30,7 +30,7 @@ from unveil.sources.batches.counting import StreamSource
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.frames import TallySource
 from unveil.sources.sampling import Sampled, sample
-from unveil.study import Study, count, study_of
+from unveil.study import Study, count, planned_key, study_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,7 +154,7 @@ class ApproximateRate(Result):
 
 @checked_arguments
 def approximate_rate(
-    data: Data, key: Names, sensitive: Names | None = None, *, max_distinct: int, seed: int = 0
+    data: Data, key: Names | None = None, sensitive: Names | None = None, *, max_distinct: int, seed: int = 0
 ) -> DiscriminationRate | ApproximateRate:
     r"""Measure the Discrimination Rate of a large file or table while holding a limited number of combinations.
 
@@ -197,8 +197,10 @@ def approximate_rate(
     """
     checked_count("max_distinct", max_distinct, least=1)
     checked_seed(seed)
-    keys, sensitive_names = sides_of(key, sensitive)
     source, study = open_source(data), study_of(data)
+    if study is not None and sensitive is None:
+        sensitive = study.roles.one_sensitive() or None
+    keys, sensitive_names = sides_of(planned_key(data, key), sensitive)
     if study is not None:
         _refuse_what_is_not_sampled(study, (*keys, *sensitive_names))
     if not isinstance(source, StreamSource | EngineSource):

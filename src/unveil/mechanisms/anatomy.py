@@ -150,8 +150,8 @@ class Anatomy(Protection):
 @checked_arguments
 def anatomize(
     data: Data,
-    key: Names,
-    sensitive: str,
+    key: Names | None = None,
+    sensitive: str | None = None,
     *,
     l: int = 2,  # noqa: E741 - the field calls it l
     groups: str | None = None,
@@ -174,9 +174,10 @@ def anatomize(
     data
         The records.
     key
-        The attributes of the quasi-identifier table. Columns named on neither side are in neither table.
+        The attributes of the quasi-identifier table; none: the key of the study or project that the data is. Columns named on
+        neither side are in neither table.
     sensitive
-        The sensitive attribute.
+        The sensitive attribute; none: that of the study or project.
     l
         The least number of distinct sensitive values in a group.
     groups
@@ -202,7 +203,7 @@ def anatomize(
     >>> mechanisms.anatomize("adult", ["age", "sex"], "occupation", l=4)
     Release(anatomy of age, sex | occupation; 30,162 records; 7,540 groups; l = 4)
     """
-    keys, names = sides_of(key, sensitive)
+    keys, names = sides_of(key or (), sensitive or ())
     if len(names) != 1:
         raise ArgumentError("anatomy takes one sensitive attribute.")
     if not is_unicode(group):

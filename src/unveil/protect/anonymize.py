@@ -40,8 +40,8 @@ __all__ = ["anonymize"]
 @in_run
 def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     data: Data,
-    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
-    models: Sequence[Model],
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    models: Sequence[Model] = (),
     *,
     out: Place | None = None,
     link: str | os.PathLike[str] | None = None,
@@ -79,9 +79,10 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     data
         A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     attributes
-        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file; none: the key of the study or
+        project that the data is.
     models
-        What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``.
+        What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; none: those that the project asks for.
     out
         Where the release goes, whole or not at all: a file (.csv, .tsv, .parquet, .arrow or .xlsx), or the address of a new
         table, or of new Parquet files of Spark, beside the data. None: it is returned, and not written.

@@ -47,7 +47,7 @@ from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import planned_needs, stated, study_of
+from unveil.study import planned_key, planned_needs, planned_sensitive, stated, study_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,10 +60,10 @@ __all__ = ["anonymize_front"]
 @in_run
 def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against use
     data: Data,
-    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]],
-    needs: Need | Sequence[Need],
+    attributes: Names | Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
+    needs: Need | Sequence[Need] = (),
     *,
-    sensitive: Names,
+    sensitive: Names | None = None,
     hierarchies: Mapping[str, Hierarchy | str | os.PathLike[str]] | None = None,
     models: Sequence[Model] = (),
     suppression: float = 0.0,
@@ -100,12 +100,13 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     data
         A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     attributes
-        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file; none: the key of the study or
+        project that the data is.
     needs
         What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front,
         adjusted for chance. Empty: the needs of the study's project.
     sensitive
-        The sensitive attributes; each is a risk of its own.
+        The sensitive attributes, each a risk of its own; none: those of the study or project.
     hierarchies
         As in `anonymize`: a key attribute without one gets one proposed from its values.
     models, suppression
@@ -165,7 +166,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     required, models, sensitive_names = _completed(data, needs, models, sensitive)
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
-    keys, given = keys_of(attributes), given_hierarchies(attributes, hierarchies)
+    keys, given = keys_of(planned_key(data, attributes)), given_hierarchies(attributes, hierarchies)
     said = stated(data, [*keys, *sensitive_names], hierarchies=given, orders=orders, nulls=nulls)
     named, orders, opened = hierarchies_of(keys, said.hierarchies), said.orders, open_microdata(data)
     standing = opened.naming(*_columns_of(required.values()), *sensitive_names).standing
@@ -303,10 +304,10 @@ class _Maker:
 
 
 def _completed(
-    data: Data, needs: Need | Sequence[Need], models: Sequence[Model], sensitive: Names
+    data: Data, needs: Need | Sequence[Need], models: Sequence[Model], sensitive: Names | None
 ) -> tuple[dict[str, Need], Sequence[Model], tuple[str, ...]]:
     """Return the needs, the models and the sensitive attributes; what the call leaves open is as the data's project says."""
-    study, names = study_of(data), names_of(sensitive)
+    study, names = study_of(data), names_of(planned_sensitive(data, sensitive))
     if study is not None and not models:
         models = planned_models(study.changed(sensitive=names))
     return _named(needs or planned_needs(study)), models, names

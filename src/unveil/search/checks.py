@@ -37,7 +37,7 @@ def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
 
 
-def given_hierarchies(attributes: Names | Mapping[str, Any], hierarchies: Mapping[str, Any] | None) -> dict[str, Any]:
+def given_hierarchies(attributes: Names | Mapping[str, Any] | None, hierarchies: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the hierarchies that a call gives: those named beside the key attributes, and those given with them."""
     return {**(hierarchies or {}), **(attributes if isinstance(attributes, Mapping) else {})}
 

@@ -26,6 +26,7 @@ from unveil.models.orders import Scale
 from unveil.models.persons import in_persons
 from unveil.models.population import Population
 from unveil.models.required import completed, measured_models_each, sensitive_groups, sensitive_of
+from unveil.models.requirement_words import planned_models
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders.automatic import propose_each
@@ -38,7 +39,7 @@ from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import CodedColumns, Stated, require_values, stated
+from unveil.study import CodedColumns, Stated, planned_key, require_values, stated, study_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -220,8 +221,10 @@ class Request:
             raise problem
 
 
-def wanted_of(data: Data, attributes: Names | Hierarchies, models: Sequence[Model], **said: Any) -> Wanted:
+def wanted_of(data: Data, attributes: Names | Hierarchies | None, models: Sequence[Model], **said: Any) -> Wanted:
     """Return what a call asks of a release, completed by the study or project that the data is."""
+    attributes, study = planned_key(data, attributes), study_of(data)
+    models = models or ([] if study is None else planned_models(study))
     keys = keys_of(attributes)
     said["hierarchies"] = given_hierarchies(attributes, said.get("hierarchies"))
     sensitive = sensitive_of(models, keys)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unveil.attributes import Nulls, Standing, checked_nulls
+from unveil.attributes import Names, Nulls, Standing, checked_nulls
 from unveil.errors import ArgumentError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
@@ -15,7 +15,19 @@ from unveil.sources.opening import is_project, open_beside, project_beside
 from unveil.study.counted_tables import Tables
 from unveil.study.study import Study
 
-__all__ = ["Stated", "apart_from", "beside", "open_both", "planned_needs", "require_values", "said_of", "stated", "study_of"]
+__all__ = [
+    "Stated",
+    "apart_from",
+    "beside",
+    "open_both",
+    "planned_key",
+    "planned_needs",
+    "planned_sensitive",
+    "require_values",
+    "said_of",
+    "stated",
+    "study_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,20 @@ def study_of(data: Any) -> Study | None:
     if isinstance(data, Study):
         return data
     return Study(data) if isinstance(data, Project) or is_project(data) else None
+
+
+def planned_key(data: Any, key: Any) -> Any:
+    """Return the key attributes that a call names; if it names none, those of the study or project that the data is."""
+    if key is not None:
+        return key
+    study = study_of(data)
+    return () if study is None else study.key
+
+
+def planned_sensitive(data: Any, sensitive: Names | None) -> Names:
+    """Return the sensitive attributes that a call names; if it names none, those of the study or project that the data is."""
+    study = study_of(data) if sensitive is None else None
+    return (sensitive or ()) if study is None else study.sensitive
 
 
 def planned_needs(data: Any) -> tuple[Need, ...]:

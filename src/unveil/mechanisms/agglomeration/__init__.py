@@ -39,7 +39,7 @@ _CALIBRATED = 1e-6
 @checked_arguments
 def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     data: Data,
-    key: Names,
+    key: Names | None = None,
     *,
     risk: float,
     substitution: tuple[float, float] = (0.05, 0.5),
@@ -72,7 +72,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     data
         The records.
     key
-        The key attributes, in the order in which an intruder is likely to know them.
+        The key attributes, in the order in which an intruder is likely to know them; none: those of the study or project, as
+        they are named there.
     risk
         The risk allowed, R.
     substitution
@@ -113,7 +114,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     allowed, chance = checked_share("risk", risk), chance_of(seed, key_file)
     low, high = _range("substitution", substitution)
     least, most = _range("sampling", sampling)
-    chosen = choose(data, key, nulls)
+    chosen = choose(data, key or (), nulls)
     records, names = chosen.records, chosen.names
     targets = names if calibrate is None else names_of(calibrate)
     base, weight_name = _base_weights(records, weights, (*names, *targets))

@@ -44,8 +44,8 @@ __all__ = ["recode_locally"]
 @checked_arguments
 def recode_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names | Hierarchies,
-    models: Sequence[Model],
+    attributes: Names | Hierarchies | None = None,
+    models: Sequence[Model] = (),
     *,
     hierarchies: Hierarchies | None = None,
     suppression: float = 0.0,
@@ -64,9 +64,10 @@ def recode_locally(  # noqa: PLR0913 - options by keyword
     data
         A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     attributes
-        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file; none: the key of the study or
+        project that the data is.
     models
-        What the release must meet; any but those that compare with a population.
+        What the release must meet; any but those that compare with a population; none: those that the project asks for.
     hierarchies
         The hierarchies of key attributes, and of sensitive ones for the hierarchical distance. A key attribute without one gets
         ranges of its values, or sets of texts that follow each other.

@@ -31,8 +31,8 @@ __all__ = ["mondrian"]
 @checked_arguments
 def mondrian(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names | Hierarchies,
-    models: Sequence[Model],
+    attributes: Names | Hierarchies | None = None,
+    models: Sequence[Model] = (),
     *,
     strict: bool = True,
     hierarchies: Hierarchies | None = None,
@@ -59,10 +59,11 @@ def mondrian(  # noqa: PLR0913 - options by keyword
     data
         A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     attributes
-        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file.
+        The key attributes, or a mapping from each to its hierarchy or the hierarchy's file; none: the key of the study or
+        project that the data is.
     models
         What every class must meet, such as ``[KAnonymity(10), EntropyLDiversity("income", 1.5)]``; any but those that compare
-        with a population.
+        with a population; none: those that the project asks for.
     strict
         True: records of one value stay on one side of a cut. False: records of the median may go to both, so that halves are
         equal and classes are smaller, unless that costs more.

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.sources.microdata import Microdata
+from unveil.study import planned_key
 
 __all__ = ["Suppression", "suppress_locally"]
 
@@ -83,7 +84,7 @@ class Suppression(Recoding):
 @in_run
 def suppress_locally(  # noqa: PLR0913 - options by keyword
     data: Data,
-    attributes: Names,
+    attributes: Names | None = None,
     k: int = 3,
     *,
     against: str = "truth",
@@ -121,7 +122,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     data
         A path, the name of a built-in data set, or any data frame narwhals knows. Never changed.
     attributes
-        The key attributes, up to 16.
+        The key attributes, up to 16; none: the key of the study or project that the data is.
     k
         How many released records may belong to anybody.
     against
@@ -185,7 +186,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     >>> release.details["cells"], release.k, release.k_known, release.met
     (2, 4, 1, False)
     """
-    keys, chance = names_of(attributes), chance_of(seed, key_file)
+    keys, chance = names_of(planned_key(data, attributes)), chance_of(seed, key_file)
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     checked_word("against", against, _AGAINST)
