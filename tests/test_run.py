@@ -188,7 +188,22 @@ def test_what_a_run_holds_in_hand_follows_from_its_memory() -> None:
     assert Limits().stream_from == 256 << 20
 
 
-@pytest.mark.parametrize("wrong", [{"memory": 5}, {"time": 0.0}, {"threads": 0}, {"time": "long"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"memory": 5},
+        {"time": 0.0},
+        {"threads": 0},
+        {"time": "long"},
+        {"block": 3},
+        {"rows": 0},
+        {"bucket": -2},
+        {"combinations": 0},
+        {"stream_from": -5},
+        {"checkpoint_every": -1.0},
+        {"watched_from": 0},
+    ],
+)
 def test_limits_that_are_none_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ArgumentError, match=next(iter(wrong))):
         Limits(**wrong)

@@ -72,9 +72,11 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 
 _GOING, _CANCELLED, _LATE = 0, 1, 2
 """The values that the flag of a run may have."""
-_MEMORY = 2 << 30
+_MEMORY, _UNSET = 2 << 30, -1
 _SHARES = {"stream_from": 3, "rows": 13, "text": 7, "block": 11, "lines": 8, "combinations": 8, "bucket": 12}
 """Which part of the memory a limit is that is not set, as a power of two."""
+_LEAST = {"stream_from": 0, "block": 4}
+"""The least that a limit may be, in bytes; a block holds the mark at the beginning of a text. Of all others one."""
 _TOLD = 100
 """How often a stage of many small steps is told about."""
 _WATCHED = "unveil-watched"
@@ -123,13 +125,13 @@ class Limits:
     memory: int = _MEMORY
     time: float | None = None
     threads: int | None = None
-    stream_from: int = -1
-    rows: int = -1
-    text: int = -1
-    block: int = -1
-    lines: int = -1
-    combinations: int = -1
-    bucket: int = -1
+    stream_from: int = _UNSET
+    rows: int = _UNSET
+    text: int = _UNSET
+    block: int = _UNSET
+    lines: int = _UNSET
+    combinations: int = _UNSET
+    bucket: int = _UNSET
     checkpoint_every: float = 10.0
     watched_from: int = 1 << 18
 
@@ -140,9 +142,13 @@ class Limits:
             checked_number("time", self.time, above=0)
         if self.threads is not None:
             checked_count("threads", self.threads, least=1)
+        checked_number("checkpoint_every", self.checkpoint_every, least=0)
+        checked_count("watched_from", self.watched_from, least=1)
         for name, share in _SHARES.items():
-            if getattr(self, name) < 0:
+            if (value := getattr(self, name)) == _UNSET:
                 object.__setattr__(self, name, self.memory >> share)
+            else:
+                checked_count(name, value, least=_LEAST.get(name, 1))
 
 
 class Clock:

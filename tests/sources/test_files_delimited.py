@@ -158,7 +158,7 @@ pieces = st.sampled_from(["a", "1", '"', '""', ",", "\n", "\r\n", " ", '",', ',"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(body=st.lists(pieces, max_size=14).map("".join), chunk=st.sampled_from([3, 8, 1 << 20]))
+@given(body=st.lists(pieces, max_size=14).map("".join), chunk=st.sampled_from([5, 8, 1 << 20]))
 def test_the_engine_and_the_reader_by_hand_agree_on_any_text(written: Path, body: str, chunk: int) -> None:
     def outcome() -> object:
         try:

@@ -73,9 +73,9 @@ class Input:
     gzipped: bool = False
     part: str | None = None
 
-    def chunks(self) -> Iterator[bytes]:
-        """Give the bytes piece by piece, decompressed."""
-        block = active_run().limits.block
+    def chunks(self, size: int | None = None) -> Iterator[bytes]:
+        """Give the bytes piece by piece, decompressed; pieces are of this size, or as large as the run allows."""
+        block = size or active_run().limits.block
         try:
             with self._stream() as stream:
                 while chunk := stream.read(block):
@@ -87,7 +87,7 @@ class Input:
 
     def head(self) -> bytes:
         """Give the first bytes, decompressed; no bytes if the input is empty."""
-        return next(self.chunks(), b"")[:_HEAD]
+        return next(self.chunks(_HEAD), b"")
 
     def for_engine(self) -> str | io.BytesIO:
         """Give what a data frame engine opens: the path if it can read that itself, else the bytes."""
