@@ -190,6 +190,13 @@ def known_items() -> Callable[[], object]:
     return lambda: unveil.attacks.known_items(carts, "cart")
 
 
+@small(90 + 6 * 9)
+def generalized_sets() -> Callable[[], object]:
+    # nine sets, each of ten items that nobody else has and that are left out one by one
+    carts = pl.DataFrame({"cart": [";".join(f"i{at}{digit}" for digit in range(10)) for at in range(9)]})
+    return lambda: unveil.mechanisms.generalize_sets(carts, "cart", k=2, m=1)
+
+
 @small(30)
 def pseudonyms() -> Callable[[], object]:
     table = pl.DataFrame({"who": range(30)})

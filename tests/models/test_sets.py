@@ -94,6 +94,32 @@ def test_a_release_meets_the_model_and_items_are_true_or_coarser(seed: int, k: i
     assert all(len(forms) <= 1 for forms in whole.values()), "an item is recoded in all records alike"
 
 
+def left_out_slowly(sets: Sequence[set[str]], k: int, m: int) -> list[set[str]]:
+    """Leave out, one by one, the item in most of the sets that are too rare for how often it is written."""
+    often = {item: sum(item in one for one in sets) for item in ITEMS}
+    kept = [set(one) for one in sets]
+    for size in range(1, m + 1):
+        while True:
+            known = {some for one in kept for some in combinations(sorted(one), size)}
+            rare = [set(some) for some in known if sum(set(some) <= one for one in kept) < k]
+            if not rare:
+                break
+            while rare:
+                asked = sorted(set.union(*rare))
+                worst = max(asked, key=lambda item: sum(item in some for some in rare) / often[item])
+                rare = [some for some in rare if worst not in some]
+                kept = [one - {worst} for one in kept]
+    return kept
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("k", "m"), [(3, 1), (3, 2), (6, 2), (4, 3)])
+def test_items_are_left_out_in_the_order_of_what_they_fix_for_what_they_cost(seed: int, k: int, m: int) -> None:
+    sets = drawn(seed)
+    made = mechanisms.generalize_sets(texts(sets), "cart", k=k, m=m, keep_order=True)
+    assert [set(filter(None, text.split(";"))) for text in made.data["cart"].to_list()] == left_out_slowly(sets, k, m)
+
+
 def test_a_hierarchy_keeps_more_than_leaving_out() -> None:
     sets = [{"a"}, {"e"}, {"b"}, {"b"}, {"a", "b"}, {"e", "b"}]
     left_out = mechanisms.generalize_sets(texts(sets), "cart", k=2, m=2, keep_order=True)

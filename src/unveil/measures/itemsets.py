@@ -97,6 +97,6 @@ def least_supports(sets: Sequence[Items], records: Sequence[int], most: int) -> 
     [1, 4, 6]
     """
     support, everybody = supports(sets, records, most), sum(records)
-    decisive = (combinations(items, min(most, len(items))) for items in sets)
-    least = [min(map(support.__getitem__, known)) if items else everybody for items, known in zip(sets, decisive, strict=True)]
+    decisive = ((items, combinations(items, min(most, len(items)))) for items in active_run().through("sets", sets))
+    least = [min(map(support.__getitem__, known)) if items else everybody for items, known in decisive]
     return np.array(least, dtype=np.int64)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.partitions import Hierarchy
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import active_run
 from unveil.sources.objects import column_of_sets
 
 if TYPE_CHECKING:
@@ -92,11 +95,12 @@ def generalize_sets(
     chance, chosen = chance_of(seed, key_file), choose(data, attribute, nulls)
     between, column = checked_separator(separator), chosen.column(attribute)
     values = column.to_list()
-    sets = [items_of(value, between) for value in values]
+    run = active_run()
+    sets = [items_of(value, between) for value in run.through("sets", values)]
     recoding = _Recoding(sets, _paths_of(hierarchy, attribute))
-    for size in range(1, most + 1):
+    for size in run.each("known items", range(1, most + 1)):
         recoding.mend(fewest, size)
-    recoded = [recoding.of(items) for items in sets]
+    recoded = [recoding.of(items) for items in run.through("sets", sets)]
     written = [None if value is None else _written(value, items, between) for value, items in zip(values, recoded, strict=True)]
     settings = {"k": fewest, "m": most, "hierarchy": hierarchy is not None, "separator": between, "nulls": nulls}
     figures = {**recoding.figures(), **_standing(sets, recoded, most), "skipped": chosen.skipped}
@@ -115,6 +119,10 @@ class _Recoding:
         chains = {item: (item, *_ancestors(item, parents)) for item in self._often}
         self._leaves = Counter(label for chain in chains.values() for label in chain)
         self._chain = {item: self._telling(chain) for item, chain in chains.items()}
+        self._under: dict[str, list[str]] = {}
+        for item, chain in self._chain.items():
+            for label in chain:
+                self._under.setdefault(label, []).append(item)
         self._at: dict[str, int | None] = dict.fromkeys(self._often, 0)
 
     def of(self, items: Items) -> Items:
@@ -124,10 +132,39 @@ class _Recoding:
     def mend(self, k: int, size: int) -> None:
         """Recode until all sets of this many items that occur are held by k records."""
         while wrong := self._rare(k, size):
-            while wrong:
-                label = max(sorted({label for known in wrong for label in known}), key=lambda one: self._worth(one, wrong))
-                changed = self._raise(label)
-                wrong = [known for known in wrong if changed.isdisjoint(known)]
+            choice = _Choice(self, wrong)
+            with active_run().stage("rare sets") as steps:
+                while (label := choice.best()) is not None:
+                    changed = self.changed(label, self.coarser(label))
+                    gone = self.labels(changed)
+                    self._at |= changed
+                    choice.drop(gone, self.above(changed))
+                    steps(len(wrong) - choice.left, len(wrong))
+
+    def coarser(self, label: str) -> str | None:
+        """Return what a label becomes when it is made coarser: its parent, or nothing."""
+        item = next(item for item in self._under[label] if self._label(item) == label)
+        chain, above = self._chain[item], (self._at[item] or 0) + 1
+        parent = chain[above] if above < len(chain) else None
+        return None if parent is None or self._leaves[parent] == len(self._at) else parent
+
+    def changed(self, label: str, parent: str | None) -> dict[str, int | None]:
+        """Return the items that change when a label is made coarser, and to what: its parent's, or nothing."""
+        if parent is None:
+            return dict.fromkeys(item for item in self._under[label] if self._label(item) == label)
+        return {item: self._chain[item].index(parent) for item in self._under[parent] if self._at[item] is not None}
+
+    def labels(self, items: Iterable[str]) -> set[str]:
+        """Return what some items are written as."""
+        return {str(self._label(item)) for item in items}
+
+    def above(self, items: Iterable[str]) -> set[str]:
+        """Return all labels that some items have or may get."""
+        return {label for item in items for label in self._chain[item]}
+
+    def cost(self, changed: Mapping[str, int | None]) -> float:
+        """Return what a change costs in all records."""
+        return sum(self._often[item] * (self._cost(item, at) - self._cost(item, self._at[item])) for item, at in changed.items())
 
     def figures(self) -> dict[str, float]:
         """Return what the recoding cost."""
@@ -145,7 +182,7 @@ class _Recoding:
 
     def _rare(self, k: int, size: int) -> list[Items]:
         written: Counter[Items] = Counter()
-        for items, n in self._held.items():
+        for items, n in active_run().through("sets", self._held.items()):
             written[self.of(items)] += n
         support = supports(list(written), list(written.values()), size)
         return [known for known, n in support.items() if n < k and len(known) == size]
@@ -154,35 +191,119 @@ class _Recoding:
         at = self._at[item]
         return None if at is None else self._chain[item][at]
 
-    def _next(self, label: str) -> dict[str, int | None]:
-        """Return the items that change when a label is made coarser, and to what: its parent's, or nothing."""
-        below = [item for item in self._at if self._label(item) == label]
-        chain, at = self._chain[below[0]], self._at[below[0]] or 0
-        parent = chain[at + 1] if at + 1 < len(chain) else None
-        if parent is None or self._leaves[parent] == len(self._at):
-            return dict.fromkeys(below)
-        family = (item for item in self._at if self._at[item] is not None and parent in self._chain[item])
-        return {item: self._chain[item].index(parent) for item in family}
-
-    def _raise(self, label: str) -> set[str]:
-        """Make a label coarser; return the labels that are gone."""
-        raised = self._next(label)
-        gone = {str(self._label(item)) for item in raised}
-        self._at |= raised
-        return gone
-
-    def _worth(self, label: str, wrong: Sequence[Items]) -> float:
-        """Return how many sets a change fixes for what it costs."""
-        raised = self._next(label)
-        gone = {str(self._label(item)) for item in raised}
-        cost = sum(self._often[item] * (self._cost(item, at) - self._cost(item, self._at[item])) for item, at in raised.items())
-        return sum(not gone.isdisjoint(known) for known in wrong) / max(cost, 1e-9)
-
     def _cost(self, item: str, at: int | None) -> float:
         """Return what is lost of one item: the share of others it can no longer be distinguished from."""
         if at is None:
             return 1.0
         return (self._leaves[self._chain[item][at]] - 1) / max(len(self._at) - 1, 1)
+
+
+@dataclass(slots=True, eq=False)
+class _Change:
+    """Items that become coarser, or are left out, together.
+
+    Attributes
+    ----------
+    labels
+        The labels that ask for the change, the first in the alphabet last.
+    cost, fixes
+        What the change costs, and how many of the rare sets it fixes.
+    rank
+        Its place among the changes, as it was found last: the more sets are fixed for the cost, the lower.
+    """
+
+    labels: list[str]
+    cost: float
+    fixes: int = 0
+    rank: tuple[float, str] = (0.0, "")
+
+
+class _Choice:
+    """Which change fixes most of some rare sets for what it costs? Kept while sets are fixed, so that none is counted twice.
+
+    A set that is fixed lowers the worth of the changes that would have fixed it too; only those that move further items to the
+    same parent get another cost. So the best one is found in a heap: one whose worth is lower by now goes back into it.
+    """
+
+    def __init__(self, recoding: _Recoding, rare: Sequence[Items]) -> None:
+        self.left = len(rare)
+        self._recoding, self._rare = recoding, rare
+        self._fixed = bytearray(len(rare))
+        self._holding: dict[str, list[int]] = {}
+        for at, known in enumerate(rare):
+            for label in known:
+                self._holding.setdefault(label, []).append(at)
+        self._often = {label: len(places) for label, places in self._holding.items()}
+        self._asked: dict[str, _Change] = {}
+        self._moving: dict[str, _Change] = {}
+        self._fixing: dict[str, list[_Change]] = {label: [] for label in self._holding}
+        for label in active_run().through("labels", sorted(self._holding, reverse=True)):
+            self._ask(label)
+        for known in rare:
+            for change in self._fixed_by(known):
+                change.fixes += 1
+        self._heap: list[tuple[float, str]] = []
+        for change in {id(change): change for change in self._asked.values()}.values():
+            self._rank(change)
+
+    def best(self) -> str | None:
+        """Return the label whose change fixes most sets for what it costs, the first in the alphabet; none if all are fixed."""
+        while self._heap:
+            rank = heapq.heappop(self._heap)
+            change = self._asked[rank[1]]
+            if rank != change.rank:  # it is in the heap again
+                continue
+            if rank == self._ranked(change):
+                return rank[1]
+            self._rank(change)
+        return None
+
+    def drop(self, gone: Iterable[str], above: Iterable[str]) -> None:
+        """Note that no record has some labels any more, and that changes to some others cost another amount."""
+        for at in [at for label in gone for at in self._holding.get(label, ())]:
+            if self._fixed[at]:
+                continue
+            self._fixed[at] = True
+            self.left -= 1
+            for label in self._rare[at]:
+                self._often[label] -= 1
+            for change in self._fixed_by(self._rare[at]):
+                change.fixes -= 1
+        for parent in above:
+            moving = self._moving.get(parent)
+            if moving is not None and self._ranked(moving) is not None:
+                moving.cost = self._recoding.cost(self._recoding.changed(moving.labels[-1], parent))
+                self._rank(moving)
+
+    def _ask(self, label: str) -> None:
+        """Note which change a label asks for."""
+        parent = self._recoding.coarser(label)
+        change = None if parent is None else self._moving.get(parent)
+        if change is None:
+            changed = self._recoding.changed(label, parent)
+            change = _Change([], self._recoding.cost(changed))
+            for one in self._recoding.labels(changed) & self._fixing.keys():
+                self._fixing[one].append(change)
+            if parent is not None:
+                self._moving[parent] = change
+        change.labels.append(label)
+        self._asked[label] = change
+
+    def _fixed_by(self, known: Items) -> Iterable[_Change]:
+        """Return the changes that fix a set, each once."""
+        return {id(change): change for label in known for change in self._fixing[label]}.values()
+
+    def _ranked(self, change: _Change) -> tuple[float, str] | None:
+        """Return the place of a change, or nothing if no set asks for it any more."""
+        while change.labels and not self._often[change.labels[-1]]:
+            change.labels.pop()
+        return (-change.fixes / max(change.cost, 1e-9), change.labels[-1]) if change.labels else None
+
+    def _rank(self, change: _Change) -> None:
+        """Put a change into the heap, unless no set asks for it any more."""
+        if (rank := self._ranked(change)) is not None:
+            change.rank = rank
+            heapq.heappush(self._heap, rank)
 
 
 def _paths_of(hierarchy: Any, attribute: str) -> dict[str, Sequence[str]] | None:
