@@ -7,6 +7,7 @@ import resource
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -103,6 +104,46 @@ def test_quotes_and_line_breaks_inside_fields_survive(tmp_path: Path) -> None:
     out = tmp_path / "r.csv"
     unveil.anonymize(str(tmp_path / "odd.csv"), ["age"], [KAnonymity(2)], out=out, keep_order=True)
     assert pl.read_csv(out)["said"].to_list() == frame["said"].to_list()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("form", ["parquet", "csv", "duckdb"])
+def test_columns_are_judged_by_the_records_that_stay(tmp_path: Path, form: str) -> None:
+    """Of the records without a null, every one has a number of its own; with the others, each number occurs twice."""
+    numbers = [f"{1000 + at * 7}" for at in range(200)]
+    frame = pl.DataFrame({"age": [20, 30] * 200, "town": ["a"] * 200 + [None] * 200, "number": numbers * 2})
+    place = tmp_path / f"people.{form}"
+    if form == "duckdb":
+        with duckdb.connect(place) as connection:
+            connection.sql("CREATE TABLE people AS SELECT * FROM frame")
+    else:
+        frame.write_parquet(place) if form == "parquet" else frame.write_csv(place)
+    data = f"{place}?table=people" if form == "duckdb" else str(place)
+    release = unveil.anonymize(data, ["age", "town"], [KAnonymity(3)], out=tmp_path / "release.csv", nulls="drop")
+    assert set(release.left_out) == {"number"}
+    assert pl.read_csv(tmp_path / "release.csv").columns == ["age", "town"]
+    kept = unveil.anonymize(data, ["age", "town"], [KAnonymity(3)], out=tmp_path / "kept.csv", nulls="drop", keep="number")
+    assert [(one.column, one.unique, one.of) for one in kept.unmeasured] == [("number", 200, 200)]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("data", [ADULT, "parquet", "csv"], ids=["frame", "parquet", "csv"])
+def test_a_dry_run_writes_nothing(tmp_path: Path, data: Any) -> None:
+    place = data if isinstance(data, pl.DataFrame) else written(tmp_path, data)
+    out = tmp_path / "release.csv"
+    out.write_text("older")
+    before = set(tmp_path.iterdir())
+    options: dict[str, Any] = {"suppression": 0.1, "identifiers": "fnlwgt"}
+    release = unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, link=tmp_path / "link.csv", dry_run=True, **options)
+    assert release.transformation == unveil.anonymize(place, KEYS, [KAnonymity(5)], **options).transformation
+    assert (set(tmp_path.iterdir()), out.read_text()) == (before, "older")
+
+
+def test_options_of_a_file_are_refused_without_one() -> None:
+    with pytest.raises(ArgumentError, match="no release is written"):
+        unveil.anonymize(ADULT, KEYS, [KAnonymity(5)], spreadsheet_safe=True)
+    with pytest.raises(ArgumentError, match="not in an engine, so the release goes into a file"):
+        unveil.anonymize(ADULT, KEYS, [KAnonymity(5)], out="new.duckdb?table=people")
 
 
 @pytest.mark.usefixtures("small")

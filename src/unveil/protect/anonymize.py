@@ -24,7 +24,7 @@ from unveil.run import Progress, in_run
 from unveil.search.checks import budget_of, require_apart
 from unveil.search.lattice.generalisation import Choice, Generalisation, Lattice
 from unveil.search.lattice.objectives import Candidate
-from unveil.search.request import Wanted, request_of, wanted_of
+from unveil.search.request import Request, Wanted, request_of, wanted_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords, batched_records
@@ -90,7 +90,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         Where the private correspondence of release and data goes; None: it is not written. It numbers rows, so a table in an
         engine has none.
     dry_run
-        Whether to say what would be done to data that is streamed or in an engine, without reading or writing a record of it.
+        Whether to say what would be done without writing anything; of data that is streamed or in an engine, no record is read.
     spreadsheet_safe
         Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
     hierarchies
@@ -181,9 +181,19 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     request = request_of(wanted, table, options.identifiers, objective)
     if not standing.deferred:
         treated = (*request.keys, *request.sensitive, *request.further, *options.pseudonyms)
-        options = replace(options, screen=screen(request.table.frame, request.table.names, treated, standing))
+        options = replace(options, screen=screen(_released(request, options), request.table.names, treated, standing))
+    if dry_run:
+        to, write = Destination(), None
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
     return _release(lattice.chosen(budget), to, write, options, chance)
+
+
+def _released(request: Request, options: Options) -> Any:
+    """Return the records of a request that a release can have, to count their other columns."""
+    table = request.table
+    if options.nulls == "drop" and isinstance(table, BatchedRecords):
+        return table.complete([column.name for column in request.cells.columns])
+    return table.frame
 
 
 def _standing(said: Stated, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
@@ -231,9 +241,9 @@ def _checked_stream(
 def _require_file(to: Destination, data: Data) -> None:
     """Refuse to put records that are in memory into a table of an engine, and refuse to overwrite the data."""
     if isinstance(to.out, Address):
-        raise ArgumentError(
-            "the records are read into memory, as persons, pseudonyms or a population need, so the release goes into a file."
-        )
+        elsewhere = isinstance(open_source(data), EngineSource)
+        why = "read into memory, as persons, pseudonyms or a population need" if elsewhere else "not in an engine"
+        raise ArgumentError(f"the records are {why}, so the release goes into a file; name one (.parquet, .csv or .tsv).")
     to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
 
 

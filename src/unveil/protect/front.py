@@ -47,7 +47,7 @@ from unveil.search.lattice.undominated import FrontPoint
 from unveil.search.request import Request, require_persons
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import planned_key, planned_needs, planned_sensitive, stated, study_of
+from unveil.study import planned_key, planned_needs, planned_sensitive, require_values, stated, study_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,6 +167,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
     keys, given = keys_of(planned_key(data, attributes)), given_hierarchies(attributes, hierarchies)
+    require_values(data, [*keys, *sensitive_names, *_columns_of(required.values())])
     said = stated(data, [*keys, *sensitive_names], hierarchies=given, orders=orders, nulls=nulls)
     named, orders, opened = hierarchies_of(keys, said.hierarchies), said.orders, open_microdata(data)
     standing = opened.naming(*_columns_of(required.values()), *sensitive_names).standing

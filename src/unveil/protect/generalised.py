@@ -122,7 +122,9 @@ class Destination:
     def of(cls, out: Place | None, link: str | os.PathLike[str] | None, *, spreadsheet_safe: bool) -> Destination:
         """Make the destination from the arguments of a call."""
         target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or checked_place(out)
-        if spreadsheet_safe and target is not None:
+        if spreadsheet_safe:
+            if target is None:
+                raise ArgumentError("spreadsheet_safe is about a file, but no release is written; use out to say where it goes.")
             require_delimited(target)
         if link is not None:
             check_replaceable(link)

@@ -10,7 +10,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,18 +21,18 @@ import polars as pl
 from unveil.errors import DataChangedError
 from unveil.output import atomic_write, failures_reported, hidden_folder, together
 from unveil.run import active_run
-from unveil.sources.base import Source
+from unveil.sources.base import Source, Tally
 from unveil.sources.batches.counting import StreamSource, is_parquet
 from unveil.sources.batches.reading import IrregularTextError, ParquetFiles, TextFile
 from unveil.sources.engines.table import EngineSource
 from unveil.sources.files.spreadsheets import HarmlessTexts, require_delimited
 from unveil.sources.fingerprint import fingerprint_of_files
-from unveil.sources.microdata import require_text, without_lists_of_names
+from unveil.sources.microdata import complete, require_text, without_lists_of_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BatchedRecords", "Change", "batched_records", "rewrite", "scanned"]
+__all__ = ["BatchedRecords", "Change", "CompleteSource", "batched_records", "rewrite", "scanned"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +62,10 @@ class BatchedRecords:
     def frame(self) -> Source:
         """The data to count, under the name under which records in hand have their frame."""
         return self.source
+
+    def complete(self, columns: Sequence[str]) -> CompleteSource:
+        """Return the data without the records that have a null in one of some columns."""
+        return CompleteSource(self.source, columns)
 
     def without(self, names: Sequence[str]) -> BatchedRecords:
         """Return the records without some columns."""
@@ -118,6 +122,37 @@ class BatchedRecords:
         """Refuse a file that has lost a column since it was opened."""
         if any(name not in present for name in self.names):
             raise DataChangedError.of_counts(self.place)
+
+
+class CompleteSource(Source):
+    """A source without the records that have a null in one of some columns: other columns are counted beside these."""
+
+    def __init__(self, source: Source, columns: Sequence[str]) -> None:
+        super().__init__(source.place, source.names)
+        self._source, self._columns = source, tuple(columns)
+        self.can_count, self.in_hand, self.ordered = source.can_count, source.in_hand, source.ordered
+        self.connected = source.connected
+
+    def held(self, given: Any = None) -> AbstractContextManager[Any]:
+        """Keep the connection through which the source within is queried."""
+        return self._source.held(given)
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return self._kept(Tally(self._source.collect(self._beside(columns))), columns).frame
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        return self._kept(self._source.count(self._beside(columns)), columns)
+
+    def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
+        return self._kept(self._source.count_numbered(self._beside(columns), owners), columns)
+
+    def _beside(self, columns: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys([*columns, *self._columns]))
+
+    def _kept(self, tally: Tally, columns: Sequence[str]) -> Tally:
+        frame, rows = tally.frame, np.flatnonzero(complete(tally.frame, self._columns))
+        kept = pl.DataFrame({name: frame.get_column(name).gather(rows) for name in columns})
+        return Tally(kept, None if tally.n is None else tally.n[rows])
 
 
 def batched_records(source: Source) -> BatchedRecords | None:
