@@ -8,7 +8,7 @@ the credentials of an address.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from unveil.credentials import hidden_in_message, without_credentials
 
@@ -309,10 +309,21 @@ class NullsError(UnveilError, ValueError):
     """Nulls where the caller allows none."""
 
     @classmethod
-    def present(cls, counts: dict[str, int]) -> NullsError:
-        """Report how many nulls each column holds."""
-        nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items())
-        return cls(f"nulls found in {nulls}, and nulls='error' refuses them; choose 'category' or 'drop'.")
+    def present(cls, counts: Mapping[str, int], ways: Sequence[str] = ("category", "drop")) -> NullsError:
+        """Report how many nulls each column holds, and which policies would take them; none: the call has no policy."""
+        nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items() if n)
+        if not ways:
+            return cls(f"nulls found in {nulls}; fill them in, or leave these records out first.")
+        return cls(f"nulls found in {nulls}, and nulls='error' refuses them; choose {' or '.join(map(repr, ways))}.")
+
+    @classmethod
+    def not_left_out(cls, counts: Mapping[str, int]) -> NullsError:
+        """Report nulls whose records a study leaves out, and a call that cannot."""
+        nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items() if n)
+        return cls(
+            f"nulls found in {nulls}, and this call cannot leave out the records that have one (nulls='drop'); leave them out "
+            "first, or choose 'category'."
+        )
 
     @classmethod
     def in_values(cls, column: str, n: int) -> NullsError:

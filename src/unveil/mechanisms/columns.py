@@ -102,9 +102,7 @@ def choose(data: Data, attributes: Names, nulls: str | None = "error") -> Chosen
     if not nulls_in or nulls == "keep":
         return Chosen(records, names, rows, 0)
     if nulls is None or nulls == "error":
-        places = ", ".join(f"{shown(name)} ({n:,})" for name, n in nulls_in.items())
-        ways = "nulls='keep' leaves them as they are, nulls='drop' leaves out the records that have one"
-        raise NullsError(f"nulls found in {places}; {ways if nulls else 'fill them in, or leave these records out first'}.")
+        raise NullsError.present(nulls_in, ("keep", "drop") if nulls else ())
     rows = np.flatnonzero(~np.logical_or.reduce(list(missing.values())))
     if not len(rows):
         raise EmptyDataError(

@@ -77,13 +77,13 @@ def records_of(
     rows = np.arange(records.records)
     if nulls == "category":
         return records, rows
-    complete = records.complete([*keys, *sensitive])
+    columns = list(dict.fromkeys([*keys, *sensitive]))
+    complete = records.complete(columns)
     missing = int(np.count_nonzero(~complete))
     if missing and nulls == "error":
-        columns = listed([*keys, *sensitive])
-        raise NullsError(f"{missing:,} of {len(rows):,} records have a null in {columns}; nulls='error' refuses them.")
+        raise NullsError.present({name: int(np.count_nonzero(~records.complete([name]))) for name in columns})
     if missing == len(rows):
-        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed([*keys, *sensitive])}; none is left.")
+        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed(columns)}; none is left.")
     return records.taken(rows[complete]), rows[complete]
 
 

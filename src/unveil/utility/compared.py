@@ -112,9 +112,7 @@ class ComparedTables:
             return self
         columns = listed(self.pairs)
         if self.nulls == "error":
-            raise NullsError(
-                f"{missing:,} of {len(whole):,} original records have a null in {columns}; nulls='error' refuses them."
-            )
+            raise NullsError.present({name: int(np.count_nonzero(~self.original.complete([name]))) for name in self.pairs})
         if missing == len(whole):
             raise EmptyDataError(f"all {missing:,} original records have a null in {columns}; none is left.")
         truth = self.alignment.truth
