@@ -38,6 +38,7 @@ from unveil.cli import run
         ("table --audit x.csv --by Disease --seed 3", "--seed does not go with --audit."),
         ("dr paper-2 --key Age* --confidence 0.5", "--confidence goes with --interval."),
         ("dr paper-2 --key Age* --seed 5", "--seed goes with --max-distinct."),
+        ("dr paper-2 --key Age* --nulls wildcard", "--nulls 'wildcard' is unknown; it is one of: category, drop, error."),
         ("measure paper-2 --key Age* --wildcard-weight 0.5", "--wildcard-weight goes with --nulls wildcard."),
         (
             "check thesis-4.3 --original thesis-4.2 --policy cell-size-5 --key Age* --id Age --same-order",

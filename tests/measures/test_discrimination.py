@@ -75,6 +75,7 @@ def test_one_record_has_no_identity_to_hide() -> None:
         ({"key": "y", "weights": "x"}, UnsupportedDataError, "not numbers"),
         ({"key": "y", "sensitive": "x", "weights": "x"}, ArgumentError, "named as sensitive and as weight"),
         ({"key": "x", "weights": "w"}, ArgumentError, "1 of the weights"),
+        ({"key": "x", "weights": "h"}, ArgumentError, r"weights in column 'h' are not between 1e-100 and 1e\+100"),
         ({"key": "y", "sensitive": "x", "partitions": {"w": [["a"]]}}, ArgumentError, "not among those measured"),
         ({"key": "y", "interval": True}, ArgumentError, "no meaning against record identity"),
         (
@@ -85,7 +86,7 @@ def test_one_record_has_no_identity_to_hide() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
-    frame = pl.DataFrame({"y": [1, 2, 2], "x": ["a", None, "b"], "w": [1.0, 2.0, -1.0]})
+    frame = pl.DataFrame({"y": [1, 2, 2], "x": ["a", None, "b"], "w": [1.0, 2.0, -1.0], "h": [1e308, 1e308, 1.0]})
     with pytest.raises(error, match=words):
         unveil.discrimination_rate(frame, **arguments)
 

@@ -389,3 +389,18 @@ def test_a_rate_says_how_it_treated_nulls() -> None:
     study = unveil.Study(table, key="sex", sensitive="ill", nulls="wildcard")
     assert unveil.discrimination_rate(study).made.nulls == "category"
     assert unveil.scan(study).made.nulls == "category"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        unveil.discrimination_rate,
+        unveil.scan,
+        unveil.assess,
+        lambda data, **said: unveil.attack(data, data, same_order=True, **said),
+    ],
+    ids=["discrimination_rate", "scan", "assess", "attack"],
+)
+def test_a_null_matches_anything_only_in_calls_that_can_compare_it_so(call: Callable[..., Any]) -> None:
+    with pytest.raises(ArgumentError, match="nulls 'wildcard' is unknown"):
+        call(PEOPLE, key=["age", "sex"], sensitive="ill", nulls="wildcard")

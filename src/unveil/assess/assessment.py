@@ -31,7 +31,7 @@ from unveil.assess.rates import (
     disclosure,
     without,
 )
-from unveil.attributes import Names, checked_nulls, in_line, sides_of
+from unveil.attributes import Names, in_line, sides_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown
 from unveil.formats import counted
@@ -260,7 +260,6 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     [('ZIP', 0.9299), ('Age', 0.7632)]
     """
     checked_count("small", small, least=1)
-    checked_nulls(nulls or "category")
     roles: dict[str, Any] = {"key": key, "sensitive": sensitive, "weights": weights, "person": person, "household": household}
     with studied(project_or_data, **roles, nulls=nulls, project=project) as study:
         files = input_files(study.source, study.project, study.sensitive, key_file)

@@ -185,7 +185,7 @@ def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | Structu
     it covers, a suppressed one to anybody; release records suppressed in every common column are left out. Data that shares no
     key attribute but the column that says who is who is linked by structure.
     """
-    with studied(external, nulls=pair.nulls, project=beside(external, pair.original), partial=True) as other:
+    with studied(external, nulls=pair.nulls, project=beside(external, pair.original), partial=True, wildcards=True) as other:
         named = {one.release: one.release if one.release in other.names else one.original for one in pair.columns}
         common = [name for name in pair.keys if named[name] in other.names]
         if not common:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unveil.attributes import checked_nulls
 from unveil.cli.completion import offering
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
@@ -97,6 +98,7 @@ NullPolicy = Annotated[
         metavar="POLICY",
         help="category (a null is a value; default), drop or error.",
         autocompletion=offering(*_NULLS),
+        callback=lambda policy: None if policy is None else checked_nulls(policy),
     ),
 ]
 ClassNullPolicy = Annotated[

@@ -272,7 +272,7 @@ def measure(  # noqa: PLR0913 - the one call that reports everything
     )
     meant: dict[str, Any] = {"hierarchies": hierarchies, "orders": orders, "partitions": partitions, "population": population}
     roles: dict[str, Any] = {"weights": weights, "person": person, "household": household}
-    with studied(data, key=key, sensitive=sensitive, nulls=nulls, **roles, **meant) as study:
+    with studied(data, key=key, sensitive=sensitive, nulls=nulls, wildcards=True, **roles, **meant) as study:
         keys, sensitive_names = sides_of(study.key, study.sensitive or None)
         _check_hierarchies(hierarchies, orders, sensitive_names)
         checked_partitions(partitions, (*keys, *sensitive_names))

@@ -97,9 +97,15 @@ def _checked_weights(column: pl.Series | Listed, n: NDArray[np.int64] | None, na
     if wrong.any():
         bad = int(np.count_nonzero(wrong) if n is None else n[wrong].sum())
         raise ArgumentError.no_weights(name, bad)
+    if len(weights) and not (_LIGHTEST <= weights.min() and weights.max() <= _HEAVIEST):
+        raise ArgumentError(
+            f"some weights in column {shown(name)} are not between {_LIGHTEST:g} and {_HEAVIEST:g}, so their sums would be lost; "
+            "a weight says how many people a record stands for."
+        )
     return weights
 
 
+_LIGHTEST, _HEAVIEST = 1e-100, 1e100
 _SHARE = 3 / 16
 """The columns that are kept take at most this share of the memory that the run may use."""
 

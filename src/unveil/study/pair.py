@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import Names, in_line, names_of
+from unveil.attributes import Names, checked_nulls, in_line, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError
 from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data
@@ -124,7 +124,7 @@ class Pair:
         explicit = _explicit(mapping, one, other)
         wanted = names_of(key) or _planned(one, other, explicit, sensitive_names)
         apart = {*sensitive_names, id, *one.roles.apart, *other.roles.apart}
-        nulls = common_policy(one, other) if nulls is None else nulls
+        nulls = common_policy(one, other) if nulls is None else checked_nulls(nulls)
         columns = tuple(dict.fromkeys([*explicit, *_by_name(wanted, one, other, explicit, apart)]))
         keys = tuple(dict.fromkeys(pair.release for pair in columns if pair.release in other.names))
         if not columns or not keys:
@@ -175,6 +175,8 @@ class Pair:
         """Return the pair with other hierarchies, or another null policy."""
         if hierarchies is None and nulls is None:
             return self
+        if nulls is not None:
+            checked_nulls(nulls)
         made = object.__new__(Pair)
         original, release = self.original.changed(hierarchies=hierarchies, nulls=nulls), self.release.changed(nulls=nulls)
         made._hold(original, release, self.columns, self.alignment, self.correspondence)
@@ -297,7 +299,7 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
             one = held.enter_context(studied(original, project=project, person=person))
             own = isinstance(release, Study | Project) or is_project(release)
             nulls = None if own else one.nulls
-            other = held.enter_context(studied(release, project=beside(release, one), partial=True, nulls=nulls))
+            other = held.enter_context(studied(release, project=beside(release, one), partial=True, nulls=nulls, wildcards=True))
             yield Pair(one, other.with_person(person), **arguments)
 
 

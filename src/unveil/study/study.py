@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, in_line, names_of, require_columns
+from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, checked_nulls, in_line, names_of, require_columns
 from unveil.counts import Counts, Split
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
@@ -380,7 +380,7 @@ class Study:
 
 
 def studied(
-    data: Data, *, options: ReadOptions | None = None, partial: bool = False, **arguments: Any
+    data: Data, *, options: ReadOptions | None = None, partial: bool = False, wildcards: bool = False, **arguments: Any
 ) -> AbstractContextManager[Study]:
     """Give the study that a public call is about, for as long as the call runs: one connection serves all its questions.
 
@@ -392,11 +392,15 @@ def studied(
         How a file is read, if that cannot be found out from it.
     partial
         Whether the data may lack columns that a project names, as a release does.
+    wildcards
+        Whether the call may say that a null matches anything; a study may say so to every call, and means those that can.
     arguments
         What the call says itself; it takes precedence over the study and the project.
     """
     if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
         raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
+    if arguments.get("nulls") is not None and not wildcards:
+        checked_nulls(arguments["nulls"])
     if not isinstance(data, Study):
         return _opened_for_call(data, options, arguments, partial=partial)
     study = _said_in_call(data, arguments, partial=partial)

@@ -144,7 +144,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     stated = named if earlier is None or policy is not None else earlier.rules
     said: dict[str, Any] = {"key": key, "sensitive": sensitive, "keep": keep, "nulls": nulls}
     said |= {"hierarchies": hierarchies, "orders": orders, "project": plan or (None if own else home)}
-    with studied(release, partial=True, **said) as opened:
+    with studied(release, partial=True, wildcards=True, **said) as opened:
         require_values(opened, opened.names)
         study = _with_persons(opened, person, original)
         rules = RuleSet.of(stated, study.sensitive, study.keep)
