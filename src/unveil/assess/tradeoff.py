@@ -25,7 +25,7 @@ from unveil.project import Need, Policy
 from unveil.results import Chart, Figure, Provenance, Result, Table, View
 from unveil.run import Progress, in_run
 from unveil.sources import Data
-from unveil.study import Study, beside, planned_needs, studied
+from unveil.study import Study, beside, planned_needs, require_values, studied
 from unveil.utility.tasks import Task
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _ORIGINAL = "original"
 _OF_RULE = {"k_anonymity": "k", "prosecutor_average": "prosecutor", "distinct_l_diversity": "l", "t_closeness": "t"}
 """The figures of privacy that rules of a policy are about."""
 _NULLS = (
-    "The null policy of the original is {}; here a null is a value in every table, so that all are read alike, and figures may "
+    "The null policy of {} is {}; here a null is a value in every table, so that all are read alike, and figures may "
     "differ from those of other calls."
 )
 _DECIMALS = 12
@@ -323,7 +323,11 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
             folds, sample, seed, {} if policy is None else _required(policy_of(policy)[0], sensitive_names),
         )  # fmt: skip
         axes = request.axes()
-        opened = {name: _plain(held.enter_context(studied_beside(data, before))) for name, data in releases.items()}
+        own = {name: held.enter_context(studied_beside(data, before)) for name, data in releases.items()}
+        looked_at = [*keys, *sensitive_names, *(name for need in wanted for name in (need.target, *need.given))]
+        for one in (before, *own.values()):
+            require_values(one, looked_at)
+        opened = {name: _plain(one) for name, one in own.items()}
         shared = Shared.of(before, opened, id)
         pairs = {
             name: ComparedRelease(_plain(before), after, shared, pairing.of(name), sensitive_names)
@@ -331,7 +335,8 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
         }
         figures = {name: request.figures_of(name, pair) for name, pair in pairs.items()}
         records = before.table(keys, nulls="category").records
-        notes = () if before.nulls == "category" else (_NULLS.format(shown(before.nulls)),)
+        said = {"the original": before, **{f"the release {shown(name)}": one for name, one in own.items()}}
+        notes = tuple(_NULLS.format(what, shown(one.nulls)) for what, one in said.items() if one.nulls != "category")
         first = {} if _ORIGINAL in releases else request.of_original(_plain(before))
     provenance = Provenance(records, "category", key=keys, sensitive=sensitive_names, seed=seed, version=__version__)
     itself = {name: None if isinstance(value, str) else value for name, value in first.items()}

@@ -41,7 +41,7 @@ from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.sources.alignment import Alignment
 from unveil.sources.opening import open_beside
-from unveil.study import Pair, paired
+from unveil.study import Pair, paired, require_as_they_are
 
 __all__ = ["Attack", "attack", "planned_attackers"]
 
@@ -200,7 +200,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``. A
         column is one of the release, or an original one that is mapped. Similarity and the white box are measured on blocks, so
         that values which only the release holds, such as noise makes, are compared with the original ones. None: the partitions
-        that the project has of its sensitive columns.
+        that the project has of its sensitive columns, and those of a study, as the model "partitions".
     hierarchies
         What a released value of an original column covers, for linkage and the grey box (intervals, masked codes and sets are
         read as they are).
@@ -261,6 +261,8 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     with paired(original, release, key=key, sensitive=sensitive, person=person, **options) as pair:
         if control is not None and not link_records and pair.alignment is not None:
             raise ArgumentError("a control measures linkage, which is not requested; leave it out, or link the records.")
+        if control is not None:
+            require_as_they_are(control, [*pair.originals, *pair.originals.values()])
         known = None if method is None else KnownMethod.of(method)
         if known is not None and (pair.alignment is None or not link_records):
             raise ArgumentError("a known method is used to link records; name their correspondence, and let them be linked.")
@@ -402,18 +404,26 @@ def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], 
 
 
 def planned_attackers(pair: Pair) -> dict[str, dict[str, Partition]]:
-    """Return the attacker's models that the project names: the partitions of its sensitive columns."""
+    """Return the attacker's models that studies name: the project's partitions of sensitive columns, and the studies' own."""
     models: dict[str, dict[str, Partition]] = {}
     for name, blocks in chain(pair.release.views.items(), pair.original.views.items()):
         known = {column: block for column, block in blocks.items() if column in pair.sensitive}
         if known:
             models[name] = {**models.get(name, {}), **known}
+    measured = _measured(pair)
+    if own := pair.original.blocks(measured) | pair.release.blocks(measured):
+        models["partitions"] = own
     return models
+
+
+def _measured(pair: Pair) -> tuple[str, ...]:
+    """Return the columns that an attacker's model may be about."""
+    return tuple(dict.fromkeys([*pair.keys, *pair.sensitive, *(one.original for one in pair.columns)]))
 
 
 def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:
     """Return the attacker's models; what they hold is never shown, because in the wrong form it could be data."""
-    measured = tuple(dict.fromkeys([*pair.keys, *pair.sensitive, *(one.original for one in pair.columns)]))
+    measured = _measured(pair)
     models: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():
         if strange := sum(column not in measured for column in blocks):

@@ -29,7 +29,7 @@ from unveil.partitions.generalised import point_of
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import align, side_by_side
-from unveil.study import open_both
+from unveil.study import open_both, require_no_nulls, stated
 
 if TYPE_CHECKING:
     import os
@@ -187,8 +187,8 @@ def propose_partitions(
     id, link, same_order
         How to know which record is which: a column of both, a correspondence file, or the row order. One is needed.
     hierarchy
-        For a categorical attribute: its levels are the candidates. Numbers need none: their blocks hold the same number of
-        original records each, with open outer ones, so that every new value has its place.
+        For a categorical attribute: its levels are the candidates; none: that of a study or project. Numbers need none: their
+        blocks hold the same number of original records each, with open outer ones, so that every new value has its place.
     tolerance
         The share of the rate that may be due to chance, above 0 and up to 1.
 
@@ -210,6 +210,8 @@ def propose_partitions(
     """
     checked_number("tolerance", tolerance, above=0.0, most=1.0)
     (one, other), after = open_both(original, release), released or column
+    require_no_nulls(original, (column,))
+    require_no_nulls(release, (after,))
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     if alignment is None:
         raise ArgumentError.no_correspondence()
@@ -220,6 +222,8 @@ def propose_partitions(
         raise UndefinedMeasureError(f"the values of {shown(column)} cannot be compared: {plain.reason}")
     numbers = [_numbers(coded.values) for coded in table.columns]
     numeric = all(values is not None for values in numbers)
+    if hierarchy is None and not numeric:
+        hierarchy = stated(original, (column,)).hierarchies.get(column) or stated(release, (after,)).hierarchies.get(after)
     if hierarchy is None and not numeric:
         raise ArgumentError(f"column {shown(column)} does not hold numbers on both sides; give a hierarchy of its values.")
     specs = _by_quantiles(table, numbers[0]) if hierarchy is None else _by_levels(hierarchy)  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import ComparedColumn, compared, novel
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
-from unveil.study import ColumnPair, Pair, beside, studied
+from unveil.study import ColumnPair, Pair, beside, require_as_they_are, studied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +60,8 @@ def new_values(pair: Pair) -> dict[tuple[str, str], NewValues]:
     """
     sensitive = [(before, name) for name in pair.sensitive if (before := pair.originals.get(name)) is not None]
     columns = list(dict.fromkeys([*((one.original, one.release) for one in pair.whole), *sensitive]))
-    known = pair.original.counted([original for original, _ in columns])
-    shown = pair.release.counted([released for _, released in columns])
+    known = pair.original.changed(partitions={}).counted([original for original, _ in columns])
+    shown = pair.release.changed(partitions={}).counted([released for _, released in columns])
     values = [(known[original].columns[0].values, shown[released].columns[0].values) for original, released in columns]
     new = novel([(*both, pair.hierarchies.get(original)) for both, (original, _) in zip(values, columns, strict=True)])
     return {one: _held(shown[one[1]], which) for one, which in zip(columns, new, strict=True)}
@@ -190,9 +190,11 @@ def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | Structu
         common = [name for name in pair.keys if named[name] in other.names]
         if not common:
             return by_structure(pair, other.held(), seed)
-        known = other.counts(list(dict.fromkeys(named[name] for name in common)))
+        columns = list(dict.fromkeys(named[name] for name in common))
+        require_as_they_are(external, columns)
+        known = other.counts(columns)
     table, person = pair.owned(common)
-    shown = without_suppressed(pair.release.counts(common) if person is None else count_table(table), common)
+    shown = without_suppressed(pair.release.counts(common, partitions={}) if person is None else count_table(table), common)
     before = {name: pair.originals.get(name, name) for name in common}
     fits = _fits(known, shown, [(named[name], pair.hierarchies.get(before[name])) for name in common])
     return _matches(common, known, _alike(fits, shown, person))

@@ -16,6 +16,7 @@ from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run
 from unveil.sources.microdata import open_microdata
+from unveil.study import require_as_they_are, study_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -106,6 +107,9 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
     most, between = checked_count("m", m, least=1, most=MOST_KNOWN), checked_separator(separator)
     records = open_microdata(data)
     require_columns((attribute,), records.names)
+    require_as_they_are(data, (attribute,))
+    if (study := study_of(data)) is not None and study.policy == "drop":
+        records = records.taken(np.flatnonzero(records.complete([attribute])))
     sets = [items_of(value, between) for value in records.column(attribute).to_list()]
     support = supports(sets, [1] * len(sets), most)
     rates = [_rates(sets, support, known) for known in range(1, most + 1)]

@@ -30,7 +30,7 @@ from unveil.errors import ArgumentError, listed
 from unveil.partitions.generalised import text_form
 from unveil.run import Progress, in_run
 from unveil.sources import Data
-from unveil.study import Pair, paired
+from unveil.study import Pair, paired, require_nulls_as_values, require_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,6 +123,9 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     with paired(original, release, key=key, sensitive=sensitive, mapping=mapping, hierarchies=hierarchies) as pair:
         if len(pair.sensitive) != 1:
             raise ArgumentError(f"the attack is on one sensitive attribute, and {len(pair.sensitive)} are named; name one.")
+        for side, columns in ((pair.original, pair.originals.values()), (pair.release, pair.originals)):
+            require_values(side, list(columns))
+            require_nulls_as_values(side, list(columns))
         attribute, known = pair.sensitive[0], _Known.of(pair)
     if rule.fails(known.held[None]).any():
         raise ArgumentError("the release does not meet the stated requirements; check k, l and alpha.")

@@ -17,6 +17,7 @@ from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata, open_microdata
+from unveil.study import require_as_they_are
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,6 +122,8 @@ def text_leaks(
     names = names_of(known)
     require_columns((attribute,), texts.names)
     require_columns((*names, *([person] if person else [])), about.names)
+    require_as_they_are(data, (attribute,))
+    require_as_they_are(data if original is None else original, (*names, *([person] if person else [])))
     if attribute in (*names, person):
         raise ArgumentError(f"{shown(attribute)} is the column of texts; name others as known.")
     if texts.records != about.records:

@@ -24,6 +24,7 @@ from unveil.results import Figure, View
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
+from unveil.study import require_values
 
 if TYPE_CHECKING:
     import os
@@ -213,6 +214,7 @@ def anatomize(
     for name in (group, _COUNT):
         if name in (*keys, *names) or group == _COUNT:
             raise ArgumentError(f"a column {shown(name)} would occur twice in a table; give the group column another name.")
+    require_values(data, [*keys, *names])
     chance, chosen = chance_of(seed, key_file), choose(data, [*keys, *names], nulls)
     records = chosen.records
     require_countable(names[0], records.column(names[0]))

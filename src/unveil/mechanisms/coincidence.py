@@ -12,6 +12,7 @@ from unveil.counts.grouping import group
 from unveil.mechanisms.columns import Chosen
 from unveil.sources.alignment import common_codes
 from unveil.sources.microdata import Microdata, open_microdata
+from unveil.study import require_no_nulls
 
 if TYPE_CHECKING:
     from unveil.sources import Data
@@ -43,6 +44,7 @@ def equal_to_others(chosen: Chosen, release: Microdata, holdout: Data | None) ->
     shares = equal_shares(chosen.records, release, chosen.names)
     if holdout is None:
         return shares, _ALONE
+    require_no_nulls(holdout, chosen.names)
     others = open_microdata(holdout)
     require_columns(chosen.names, others.names)
     beside = equal_shares(others, release, chosen.names)

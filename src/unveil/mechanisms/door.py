@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attributes import names_of
 from unveil.fitting import fits, hints_of
-from unveil.study import study_of
+from unveil.study import require_no_nulls, study_of
 
 if TYPE_CHECKING:
     from unveil.study import Study
@@ -37,6 +37,8 @@ def heeds_study(mechanism: _Door) -> _Door:
         except TypeError:
             return mechanism(*values, **named)  # says what is wrong with the call
         if (study := study_of(call.arguments.get("data"))) is not None:
+            if "nulls" not in signature.parameters:
+                require_no_nulls(study, [name for value in call.arguments.values() for name in _columns(value)])
             call.arguments.update(_completed(study, mechanism, call.arguments))
         return mechanism(*call.args, **call.kwargs)
 

@@ -29,7 +29,7 @@ from unveil.results.figures import plain
 from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
 from unveil.run import in_run
 from unveil.sources import Data
-from unveil.study import Study, beside, checked_partitions, studied
+from unveil.study import Study, beside, checked_partitions, require_no_nulls, studied
 
 __all__ = ["MeasureOptions", "Measurement", "measure", "measured_study"]
 
@@ -373,6 +373,7 @@ def _homes(every: Counts, classes: Equivalence, study: Study) -> Homes | None:
 def _reference(data: Data, study: Study) -> Counts:
     if not study.sensitive:
         raise ArgumentError("a reference table is compared with the sensitive attributes, and none is named.")
+    require_no_nulls(data, study.sensitive)
     with studied(data, nulls=_plain(study.nulls), project=beside(data, study), partial=True) as reference:
         return reference.counts(study.sensitive, partitions=study.blocks(study.sensitive))
 
@@ -380,6 +381,7 @@ def _reference(data: Data, study: Study) -> Counts:
 def _population(data: Data, study: Study, every: Counts, classes: Equivalence) -> Population:
     """Return the population: its persons if it has the column that identifies them, else its records."""
     key, person, blocks = study.key, study.person, study.blocks(study.key)
+    require_no_nulls(data, key)
     with studied(data, nulls=_plain(study.nulls), project=beside(data, study), partial=True) as population:
         missing = [name for name in key if name not in population.names]
         if missing:

@@ -101,6 +101,9 @@ class Source(ABC):
         require_columns(columns, self.names)
         return self._batches(columns)
 
+    def require_records(self) -> None:  # noqa: B027 - counts refuse
+        """Refuse data without records, which a count table is."""
+
     def rewrite(self, out: Address) -> Write:  # noqa: ARG002 - a source that can uses it
         """Return what rewrites the records into a table; refuse, before any work, a table that cannot be made."""
         raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import narwhals as nw
 import polars as pl
@@ -80,8 +80,12 @@ class TallySource(Source):
         super().__init__(place, tally.frame.columns)
         self._tally = tally
 
-    def _read(self, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ARG002
+    def require_records(self) -> NoReturn:
+        """Refuse: there are none."""
         raise UnsupportedDataError("a count table has no records, and this needs them; give the data itself.")
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ARG002
+        self.require_records()
 
     def _count(self, columns: Sequence[str]) -> Tally:
         frame = self._tally.frame

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from unveil.attributes import Nulls, require_columns
+from unveil.attributes import Nulls, checked_nulls, require_columns
 from unveil.errors import ArgumentError, NullsError, PartitionError, shown
 from unveil.sources import Coded, Data, open_source
 from unveil.sources.coding import require_countable
@@ -21,6 +21,7 @@ from unveil.sources.streams.base import text_of_value
 from unveil.stream.derived_columns import Derived, with_derived
 from unveil.stream.fields import Field
 from unveil.stream.times import NO_TIME, moments_of
+from unveil.study import require_values, study_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class Reader:
     derived
         Columns derived from others.
     nulls
-        What a null means.
+        What a null means; if it is a value, a batch that is a study has its own policy.
     strict
         Whether a record that cannot be counted is refused with its whole batch; otherwise it is left out and reported.
     """
@@ -97,7 +98,7 @@ class Reader:
         for one in self.fields:
             require_countable(one.column, frame[one.column])
         rows = _Rows(frame, None if self.time is None else moments_of(frame[self.time]), _amounts(frame, counted))
-        rows, dropped = rows.without(self._nulls(frame))
+        rows, dropped = rows.without(self._nulls(frame, self._policy(batch)))
         rows, timeless = rows.without(None if rows.times is None else self._checked_times(rows.times))
         columns, outside = [], np.zeros(rows.frame.height, dtype=bool)
         for one in self.fields:
@@ -111,9 +112,15 @@ class Reader:
         rows, gone = rows.without(outside)
         return Reading(columns, rows.times, rows.amounts, dropped, gone, timeless)
 
-    def _nulls(self, frame: pl.DataFrame) -> NDArray[np.bool_] | None:
+    def _policy(self, batch: Data) -> Nulls:
+        """Return the null policy for a batch: that of its study, if it is one and the window has none; refuse its partitions."""
+        require_values(batch, [one.column for one in self.fields if one.partition is None])
+        study = study_of(batch)
+        return self.nulls if study is None or self.nulls != "category" else checked_nulls(study.policy)
+
+    def _nulls(self, frame: pl.DataFrame, nulls: Nulls) -> NDArray[np.bool_] | None:
         """Return which records have a null that the policy does not admit."""
-        if self.nulls == "category":
+        if nulls == "category":
             return None
         null = np.zeros(frame.height, dtype=bool)
         present: dict[str, int] = {}
@@ -122,7 +129,7 @@ class Reader:
             if series.null_count():
                 present[name] = series.null_count()
                 null |= series.is_null().to_numpy()
-        if present and self.nulls == "error":
+        if present and nulls == "error":
             raise NullsError.present(present)
         return null
 

@@ -31,6 +31,7 @@ from unveil.stream.monitor import Monitor
 from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters, rows_of
 from unveil.stream.schedule import Schedule
 from unveil.stream.times import NO_TIME, Duration, as_text, moments_of
+from unveil.study import require_nulls_as_values, require_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,6 +170,8 @@ class StreamRelease:
         """
         frame = batch if isinstance(batch, pl.DataFrame) else open_source(batch).collect(self.columns)
         require_columns(self.columns, frame.columns)
+        require_values(batch, self.columns)
+        require_nulls_as_values(batch, self.columns)
         frame = frame.select([pl.col(name) for name in self.columns])
         times = None if self._time is None else moments_of(frame[self._time])
         if times is not None and (none := times == NO_TIME).any():

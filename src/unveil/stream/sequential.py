@@ -29,7 +29,7 @@ from unveil.partitions.generalised import is_null, is_suppressed, parse_generali
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, tallied
-from unveil.study import open_both, stated
+from unveil.study import open_both, require_values, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -183,10 +183,10 @@ def intersect_releases(
     keys, _ = sides_of(key, sensitive)
     renamed = dict(mapping)
     run = active_run()
-    known = count_table(tallied(people, [*keys, sensitive]))
+    known = _counted(people, open_both(people, earlier)[0], [*keys, sensitive])
     persons = known.classes(keys)
     names = [renamed.get(name, name) for name in (*keys, sensitive)]
-    releases = [_counted(open_both(people, release)[1], names) for release in (earlier, later)]
+    releases = [_counted(release, open_both(people, release)[1], names) for release in (earlier, later)]
     covered = stated(people, keys, hierarchies=hierarchies).hierarchies
     values = _all_values([known.classes([sensitive]), *(one.classes(names[-1:]) for one in releases)])
     sides = []
@@ -269,9 +269,11 @@ class _Side:
         return cls(*_covering_classes(classes, persons, covering, holds), _m_of(counts, classes))
 
 
-def _counted(release: Source, names: Sequence[str]) -> Counts:
-    require_columns(names, release.names)
-    return count_table(tallied(release, names))
+def _counted(data: Data, source: Source, names: Sequence[str]) -> Counts:
+    """Count columns of a table under the null policy of its study or project; one that reads them by partitions is refused."""
+    require_columns(names, source.names)
+    require_values(data, names)
+    return count_table(tallied(source, names, nulls=stated(data, names).nulls))
 
 
 def _all_values(columns: Sequence[Classes]) -> list[Any]:

@@ -28,7 +28,7 @@ from unveil.results import Chart, Figure, Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, open_source, tallied
 from unveil.stream.derived_columns import Derived, with_derived
-from unveil.study import checked_partitions
+from unveil.study import checked_partitions, require_no_nulls, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,7 +166,7 @@ def unicity(
     draws
         How many sets of points to draw for each person; if a person has no more sets than this, all of them are examined.
     partitions, derived
-        Semantic partitions by column, and columns derived from others (`GridCell`, `Hours`, ...).
+        Semantic partitions by column (none: those of a study), and columns derived from others (`GridCell`, `Hours`, ...).
     seed
         The seed of the draws.
     progress
@@ -282,7 +282,8 @@ def _trajectories(
     data: Data, person: str, names: tuple[str, ...], partitions: Mapping[str, Any] | None, derived: Mapping[str, Derived]
 ) -> tuple[_Trajectories, int, int]:
     """Count who was where, and index it; also return the number of records, and of those left out."""
-    blocks = checked_partitions(partitions, names)
+    blocks = checked_partitions(partitions, names) if partitions is not None else stated(data, names).partitions
+    require_no_nulls(data, [person, *names, *(name for rule in derived.values() for name in rule.needs)])
     if derived:
         source = open_source(data)
         own = [name for name in (person, *names) if name not in derived]

@@ -67,7 +67,7 @@ class Window:
     needs
         Needs that the records should serve, measured beside the rate.
     nulls
-        "category", "drop" or "error".
+        "category", "drop" or "error". If it is "category", a batch that is a study has its own policy.
     limit
         The most combinations of values to hold. Beyond it, figures are estimates from a sample of the classes, and are marked so.
 

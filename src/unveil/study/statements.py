@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from unveil.attributes import Names, Nulls, Standing, checked_nulls
-from unveil.errors import ArgumentError, listed
+from unveil.errors import ArgumentError, NullsError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
-from unveil.sources import Data, Source, open_source
+from unveil.sources import CodedTable, Data, Source, open_source
 from unveil.sources.opening import is_project, open_beside, project_beside
 from unveil.study.counted_tables import Tables
 from unveil.study.study import Study
@@ -23,6 +25,9 @@ __all__ = [
     "planned_key",
     "planned_needs",
     "planned_sensitive",
+    "require_as_they_are",
+    "require_no_nulls",
+    "require_nulls_as_values",
     "require_values",
     "said_of",
     "stated",
@@ -117,6 +122,42 @@ def require_values(data: Any, columns: Sequence[str]) -> None:
             f"the study reads {listed(blocks)} by semantic partitions, and this call goes by the values themselves; recode the "
             "data, or give study.changed(partitions={})."
         )
+
+
+def require_no_nulls(data: Any, columns: Sequence[str]) -> None:
+    """Refuse nulls in some columns if a study or project allows none, for a call that has no null policy of its own."""
+    study = study_of(data)
+    if study is not None and study.policy == "error" and (held := _nulls_in(study, columns)):
+        raise NullsError.present(held)
+
+
+def require_nulls_as_values(data: Any, columns: Sequence[str]) -> None:
+    """Refuse nulls unless a study or project takes them as values, for a call that can do nothing else with them."""
+    require_no_nulls(data, columns)
+    study = study_of(data)
+    if study is not None and study.policy == "drop" and (held := _nulls_in(study, columns)):
+        raise NullsError.not_left_out(held)
+
+
+def require_as_they_are(data: Any, columns: Sequence[str]) -> None:
+    """Refuse semantic partitions and forbidden nulls of a study, for a call that reads columns as they are."""
+    require_values(data, columns)
+    require_no_nulls(data, columns)
+
+
+def _nulls_in(study: Study, columns: Sequence[str]) -> dict[str, int]:
+    """Return how many records have a null, for those of some columns that a study has and that hold one."""
+    known = study.each(list(dict.fromkeys(name for name in columns if name in study.names)))
+    return {name: n for name, table in known.items() if (n := _nulls(table))}
+
+
+def _nulls(table: CodedTable) -> int:
+    """Return how many records have a null in the one column of a table."""
+    column = table.columns[0]
+    if not len(column.values) or column.values[-1] is not None:
+        return 0
+    null = column.codes == len(column.values) - 1
+    return int(np.count_nonzero(null) if table.n is None else table.n[null].sum())
 
 
 def stated(

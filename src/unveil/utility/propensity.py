@@ -24,7 +24,7 @@ from unveil.formats import counted, number
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
-from unveil.study import apart_from, open_both
+from unveil.study import apart_from, open_both, require_nulls_as_values
 from unveil.utility.encoding import check_draw, encoded, in_common, in_one_thread, learners_seed, need_sklearn, transformer
 
 if TYPE_CHECKING:
@@ -191,7 +191,10 @@ def pmse(
     if model not in _MODELS:
         raise ArgumentError.not_one_of("model", model, _MODELS)
     one, other = open_both(original, release)
-    table = encoded(one, other, in_common(one, other, given, without=apart_from(original, release))).within_reach()
+    names = in_common(one, other, given, without=apart_from(original, release))
+    for side in (original, release):
+        require_nulls_as_values(side, names)
+    table = encoded(one, other, names).within_reach()
     for what, rows in (("the original", table.original), ("the release", table.release)):
         if not len(rows):
             raise EmptyDataError.no_records(what)

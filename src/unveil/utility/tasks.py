@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source
 from unveil.sources.alignment import Alignment, align
-from unveil.study import apart_from, open_both
+from unveil.study import apart_from, open_both, require_nulls_as_values
 from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn
 from unveil.utility.task import CONFIDENCE, FoldEstimate, Score, Solved, Task
 from unveil.utility.trials import Trial
@@ -192,10 +192,13 @@ def tasks(
     check_draw(seed, sample)
     checked_count("folds", folds, least=2, note=": one to test on and one to train on")
     one, other = open_both(original, release)
+    wanted = [tasks] if isinstance(tasks, Task) else [*tasks]
+    for side, source in ((original, one), (release, other)):
+        source.require_records()
+        require_nulls_as_values(side, _read_by(wanted, one, other, {id, *apart_from(original, release)}))
     alignment = align(one, other, identity=id, link=link, same_order=same_order)
     trials = _Trials(one, other, id, alignment, folds, sample, seed, apart_from(original, release))
     solved = {}
-    wanted = [tasks] if isinstance(tasks, Task) else [*tasks]
     run = active_run()
     for at, task in enumerate(wanted):
         run.at("tasks", at * folds, len(wanted) * folds)
@@ -210,6 +213,12 @@ def tasks(
             tried(folds)
     records = max((answer.people for answer in solved.values()), default=0)
     return Tasks(solved, folds, sample, alignment, Provenance(records, "category", seed=seed, version=__version__))
+
+
+def _read_by(tasks: Sequence[Task], original: Source, release: Source, apart: Container[str | None]) -> list[str]:
+    """Return the columns that tasks look at: those named, else those in common; and their targets."""
+    common = [name for name in original.names if name in release.names and name not in apart]
+    return [name for task in tasks for name in (*(task.given or common), task.target) if name is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.fitting import fits, kind_of
 from unveil.sources import open_source
+from unveil.study import Study, require_as_they_are
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,6 +244,30 @@ def opened(table: Records) -> Records:
         return table
     source = open_source(table)
     return source.collect(source.names)
+
+
+def opened_both(
+    original: Records, release: Records, specs: Iterable[AttributeSpec] | None
+) -> tuple[Records, Records, list[tuple[LinkedAttribute, Any, Any]]]:
+    """Open two tables, and return the attributes to compare as well, read as the studies that the tables may be say."""
+    one, other = opened(original), opened(release)
+    columns = attributes_of(specs, one, other)
+    require_as_they_are(original, [attribute.name for attribute, _, _ in columns])
+    require_as_they_are(release, [attribute.released for attribute, _, _ in columns])
+    return one, other, [(_completed(attribute, original), *values) for attribute, *values in columns]
+
+
+def _completed(attribute: LinkedAttribute, original: Records) -> LinkedAttribute:
+    """Return an attribute with the kind, order and hierarchy that the original's study has for it, unless it has its own."""
+    if not isinstance(original, Study):
+        return attribute
+    name, own = attribute.name, attribute.order or attribute.hierarchy is not None
+    return replace(
+        attribute,
+        kind=attribute.kind or (None if own else original.kinds.get(name)),
+        order=attribute.order or original.orders.get(name, ()),
+        hierarchy=attribute.hierarchy or original.hierarchy(name),
+    )
 
 
 def column_names(table: Records) -> list[str]:

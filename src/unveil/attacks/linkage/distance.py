@@ -34,11 +34,11 @@ from unveil.attacks.linkage.cells import (
     AttributeSpec,
     Intervals,
     Records,
-    attributes_of,
     cells_of_each,
     column_names,
     column_of,
     opened,
+    opened_both,
     rows_in,
     stacked,
 )
@@ -57,6 +57,7 @@ from unveil.attacks.linkage.search import ScanSearch, Search, TreeSearch, slack
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, NullsError, listed, shown
 from unveil.run import Progress, in_run, watched
+from unveil.study import Study, require_as_they_are, require_nulls_as_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -170,8 +171,9 @@ def distance_linkage(  # noqa: PLR0913 - a public door
     0.6
     """
     settings = _Settings(distance, scale, intervals, confidence)
-    original, release = opened(original), opened(release)
-    columns = attributes_of(attributes, original, release)
+    given = original
+    original, release, columns = opened_both(original, release, attributes)
+    require_nulls_as_values(given, [attribute.name for attribute, _, _ in columns])
     originals, records = rows_in(original), rows_in(release)
     rows, whose = checked_truth(truth, originals=originals, records=records), checked_persons(persons, originals)
     cells = cells_of_each(columns, intervals=intervals)
@@ -286,8 +288,10 @@ def _control(
     """Search the original together with people who are not in the release, and count how often these are nearest."""
     originals = len(columns[0][1])
     if _is_table(control):
+        names = [cell.attribute.name for cell in cells]
+        require_as_they_are(control, names)
         control = opened(control)
-        require_columns([cell.attribute.name for cell in cells], column_names(control))
+        require_columns(names, column_names(control))
         both = [
             (cell.attribute, stacked(mine, column_of(control, cell.attribute.name)), theirs)
             for cell, (_, mine, theirs) in zip(cells, columns, strict=True)
@@ -322,7 +326,7 @@ def _outsiders(control: Any, truth: NDArray[np.int64], originals: int) -> NDArra
 
 
 def _is_table(control: Any) -> bool:
-    if isinstance(control, Mapping) or (isinstance(control, np.ndarray) and control.ndim == 2):  # noqa: PLR2004 - rows, columns
+    if isinstance(control, Mapping | Study) or (isinstance(control, np.ndarray) and control.ndim == 2):  # noqa: PLR2004 - rows, columns
         return True
     return not isinstance(control, (np.ndarray, Sequence)) and hasattr(type(control), "columns")
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from unveil import __version__
 from unveil.arguments import checked_arguments
-from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Records, attributes_of, cells_of_each, opened, rows_in
+from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Records, cells_of_each, opened_both, rows_in
 from unveil.attacks.linkage.rates import share_bounds
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.formats import counted, jsonable, number
@@ -220,8 +220,7 @@ def interval_disclosure(
     if method not in METHODS:
         raise ArgumentError.not_one_of("method", method, METHODS)
     reaches = _checked_widths(widths)
-    original, release = opened(original), opened(release)
-    columns = attributes_of(attributes, original, release)
+    original, release, columns = opened_both(original, release, attributes)
     records = rows_in(original)
     if rows_in(release) != records:
         raise ArgumentError(

@@ -20,6 +20,7 @@ from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
+from unveil.study import require_values
 
 if TYPE_CHECKING:
     import os
@@ -114,6 +115,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     allowed, chance = checked_share("risk", risk), chance_of(seed, key_file)
     low, high = _range("substitution", substitution)
     least, most = _range("sampling", sampling)
+    require_values(data, names_of(key))
     chosen = choose(data, key or (), nulls)
     records, names = chosen.records, chosen.names
     targets = names if calibrate is None else names_of(calibrate)

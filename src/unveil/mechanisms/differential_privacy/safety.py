@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_number, checked_size, shown_number
-from unveil.attributes import Names
+from unveil.attributes import Names, names_of
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
@@ -22,6 +22,7 @@ from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.partitions import Partition, PartitionSpec
 from unveil.releases import Release
 from unveil.sources.coding import encode
+from unveil.study import require_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,6 +116,7 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     beta = most if sampling is None else checked_number("sampling", sampling, above=0.0, most=most)
     beta = max(math.floor(beta * _EXACT), 1) / _EXACT
     k, unit, random = _least_k(beta, loss, chance), Unit.requested(data, person, 1), chance_of_test(seed, testing=testing)
+    require_values(data, names_of(attributes))
     chosen = unit.cut(choose(data, attributes, nulls), random)
     _known(generalise, chosen.names)
     remarks = charged(ledger, "safepub", [PrivacyLoss("pure", loss, chance)], unit)

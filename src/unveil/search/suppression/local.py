@@ -191,7 +191,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     checked_word("against", against, _AGAINST)
     models = [KAnonymity(checked_count("k", k, least=1))]
-    wanted = wanted_of(data, keys, models, nulls="category")
+    wanted = wanted_of(data, keys, models)
     if (person := wanted.said.standing.person) is not None:
         raise ArgumentError(
             f"local suppression counts records, but {shown(person)} identifies persons; anonymize, mondrian and recode_locally "
@@ -213,7 +213,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     stayed = ({"subsets": sizes} if sizes else {}) | ({"strata": list(names_of(strata))} if strata else {})
     settings = {
         "k": k, "against": against, "importance": dict(importance or {}), **stayed, "follow": dict(follow or {}),
-        "nulls": "wildcard", "keep_order": keep_order,
+        "nulls": "wildcard" if wanted.said.nulls == "category" else wanted.said.nulls, "keep_order": keep_order,
     }  # fmt: skip
     return _released(request, codes[places], nulled[places], followed, began, chance=chance, within=within, settings=settings)
 

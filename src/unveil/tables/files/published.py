@@ -12,6 +12,7 @@ from unveil.errors import ArgumentError, TableError, listed, shown
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance
 from unveil.sources import Data, open_source
+from unveil.study import require_as_they_are, require_values
 from unveil.tables.cells import equations, shape_of
 from unveil.tables.classification import Classification
 from unveil.tables.crosstable import CrossTable
@@ -103,6 +104,7 @@ def read_published(
     A crosstab as this package writes it, with the last dimension across, can be read if its dimensions are named.
     """
     source = open_source(data)
+    require_as_they_are(data, names_of(by))
     if is_crosstab(source, names_of(by)):
         codes, entries = crosstab_cells(source, names_of(by))
         numbers = _figures("the crosstab", entries)
@@ -116,6 +118,8 @@ def read_published(
             f"column {shown(figure_name)} is named as a dimension and as the figures; it can be only one of them."
         )
     require_columns([*names, figure_name], source.names)
+    require_as_they_are(data, names)
+    require_values(data, (figure_name,))
     frame = source.collect([*names, figure_name, *(["suppressed"] if "suppressed" in source.names else [])])
     numbers = _figures(f"column {shown(figure_name)}", frame[figure_name].to_list())
     if "suppressed" in source.names:
