@@ -357,3 +357,13 @@ def test_a_count_table_gets_no_command_for_a_shell() -> None:
     assert {one.run for one in advice} == {""}
     assert all("Run:" not in one.text and one.python in one.text for one in advice)
     assert all(one.run for one in unveil.assess("adult", key="age").advice)
+
+
+def test_a_share_is_of_those_with_a_key_value() -> None:
+    """Two of seven have none, so that the one who is unique is a fifth of the others."""
+    people = pl.DataFrame({"a": [1, 1, None, 2, None, 2, 3], "s": list("xyxxyyx")})
+    assessment = unveil.assess(people, "a", "s")
+    assert "can single out 1 of the 7 records (20.0% of those with a key value)" in assessment.view().lead
+    assert "20.00% of the records with a key value" in {figure.meaning for figure in assessment.measurement.view().figures}
+    whole = unveil.assess(people.drop_nulls(), "a", "s")
+    assert "can single out 1 of the 5 records (20.0%)" in whole.view().lead

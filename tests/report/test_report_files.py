@@ -12,15 +12,18 @@ import stat
 import subprocess
 import sys
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
+import unveil
 from helpers import started
-from unveil.errors import ArgumentError, DataNotFoundError, OutputError, UnveilError
+from unveil.errors import ArgumentError, DataNotFoundError, OutputError, UnsupportedDataError, UnveilError
 from unveil.formats import jsonable
+from unveil.models import KAnonymity
 from unveil.output import atomic_write, together
 from unveil.report import FORMATS, checked_path, page, write
 from unveil.results import Figure, Result, Table, View
@@ -125,6 +128,17 @@ def test_csv_holds_lists_as_json(tmp_path: Path) -> None:
     frame = pl.read_csv(write(Subsets(), tmp_path / "subsets.csv"))
     assert frame["key"].to_list() == ['["age", "sex"]', '["a,b"]', "[]", None]
     assert frame.columns == ["key", "rate"]
+
+
+def test_what_no_file_of_this_form_can_hold_is_refused(tmp_path: Path) -> None:
+    counts = unveil.count(pl.DataFrame({"a": [1, 1]}), "a")
+    with pytest.raises(ArgumentError, match="an answer of this package, and an object of type Counts is none"):
+        write(counts, tmp_path / "c.html")  # type: ignore[arg-type]
+    frame = pl.DataFrame({"a": [1] * 4, "lasted": [timedelta(1)] * 4})
+    release = unveil.anonymize(frame, "a", [KAnonymity(2)])
+    with pytest.raises(UnsupportedDataError, match="'lasted'"):
+        write(release, tmp_path / "w.csv")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("result", [Rates(), Subsets()])

@@ -11,7 +11,7 @@ import pytest
 
 import unveil
 from unveil import mechanisms
-from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError, UnveilError
+from unveil.errors import ArgumentError, ColumnNotFoundError, NullsError, ProjectError, UnveilError
 from unveil.models import DistinctLDiversity, KAnonymity, KMap
 
 PEOPLE = pl.DataFrame(
@@ -404,3 +404,10 @@ def test_a_rate_says_how_it_treated_nulls() -> None:
 def test_a_null_matches_anything_only_in_calls_that_can_compare_it_so(call: Callable[..., Any]) -> None:
     with pytest.raises(ArgumentError, match="nulls 'wildcard' is unknown"):
         call(PEOPLE, key=["age", "sex"], sensitive="ill", nulls="wildcard")
+
+
+def test_a_project_whose_data_is_a_project_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "unveil.toml"
+    place.write_text('[data]\npath = "unveil.toml"\n', encoding="utf-8")
+    with pytest.raises(ProjectError, match=r"data\.path names a project"):
+        unveil.measure(place, key="age")

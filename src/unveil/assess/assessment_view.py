@@ -94,10 +94,16 @@ def _lead(assessment: Assessment) -> str:
         k = assessment.measurement["k_anonymity"].value
         first += f" of a person finds at least {number(k or 0)} matching {noun(assessment.measurement.unit)}: nobody is unique."
     else:
-        first += f" can single out {sample['uniques']:,} of the {assessment.measurement.everyone} ({sample['share']:.1%})."
+        share = f"{sample['share']:.1%}{_base(assessment)}"
+        first += f" can single out {sample['uniques']:,} of the {assessment.measurement.everyone} ({share})."
     if not assessment.attributes:
         return first
     return f"{first} By itself, {assessment.attributes[0].name} says most about who is who."
+
+
+def _base(assessment: Assessment) -> str:
+    """Say of whom uniques are a share, if not of all."""
+    return " of those with a key value" if assessment.measurement.suppressed else ""
 
 
 def _first_figures(assessment: Assessment) -> Iterator[Figure]:
@@ -108,7 +114,8 @@ def _first_figures(assessment: Assessment) -> Iterator[Figure]:
     many = noun(assessment.measurement.unit)
     if assessment.measurement.persons is not None:
         yield Figure("people", assessment.measurement.persons, f"identified by {assessment.made.person}")
-    yield Figure(f"unique {many}", sample["uniques"], f"{sample['share']:.2%} of all", _defined(assessment)["sample uniques"])
+    share = f"{sample['share']:.2%}{_base(assessment) or ' of all'}"
+    yield Figure(f"unique {many}", sample["uniques"], share, _defined(assessment)["sample uniques"])
     yield Figure("k", assessment.measurement["k_anonymity"].value, "the smallest class", _defined(assessment)["k"])
     yield Figure("Discrimination Rate", assessment.rate, "of all key attributes, for who is who", _IDENTITY)
     yield Figure("average risk", prosecutor["average"], f"{many} that an intruder who links all gets right", _RISK)

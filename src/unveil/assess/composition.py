@@ -353,9 +353,8 @@ class _Trial:
                 break
         if self._clock.expired and time_left() <= 0:  # the first, which is not given up, may have been cut short
             self.complete = False
-        self._run.at(
-            "protections", before + len(composed), max(before + len(composed), before + len(candidates) + ahead if more else 0)
-        )
+        tried = before + len(composed)
+        self._run.at("protections", tried, max(tried, before + len(candidates) + ahead) if more and self.complete else tried)
         return composed
 
     def _one(self, candidate: ProtectionCandidate) -> Composed:

@@ -46,6 +46,7 @@ def _figures(measured: Measurement) -> list[Figure]:
     prosecutor = measured.risk["prosecutor"]
     sample = measured.uniqueness["sample"]
     many, classes = noun(measured.unit), counted(measured.classes, "class", "classes")
+    apart = " with a key value" if measured.suppressed else ""
     figures = [
         Figure(
             "k",
@@ -56,7 +57,7 @@ def _figures(measured: Measurement) -> list[Figure]:
         Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
         Figure("average risk", prosecutor["average"], f"share of {many} that an intruder who links all gets right"),
         Figure(f"{many} at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
-        Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the {many}"),
+        Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the {many}{apart}"),
     ]
     if measured.persons is not None:
         figures.insert(2, Figure("people", measured.persons, f"identified by {measured.made.person}"))

@@ -7,17 +7,14 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from unveil.clock import today
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.formats import jsonable
 from unveil.output import atomic_write, check_replaceable
-from unveil.results import Mark, View
+from unveil.results import Mark, Result, View
 from unveil.results.masking import SMALL
-
-if TYPE_CHECKING:
-    from unveil.results import Result
 
 __all__ = ["FORMATS", "checked_path", "write", "write_view"]
 
@@ -69,6 +66,8 @@ def write(
         If the file cannot be written; an older one then stays as it was.
     """
     target = checked_path(path)
+    if not isinstance(result, Result):
+        raise ArgumentError(f"write takes an answer of this package, and an object of type {type(result).__name__} is none.")
     ending, displayed = target.suffix.lower(), result.displayed(unmasked=unmasked, small=small)
     if ending == ".csv":
         content = _csv(displayed, spreadsheet_safe=spreadsheet_safe)
@@ -117,10 +116,12 @@ def _json(result: Result) -> bytes:
 
 def _csv(result: Result, *, spreadsheet_safe: bool) -> bytes:
     from unveil.sources.files.spreadsheets import harmless
+    from unveil.sources.microdata import require_text
 
     frame = _frame(result)
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     flat = frame.with_columns(*(_as_json(frame[name]) for name in nested)).to_native()
+    require_text(flat)
     text: str = (harmless(flat) if spreadsheet_safe else flat).write_csv()
     return text.encode()
 

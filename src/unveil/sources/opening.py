@@ -13,7 +13,7 @@ from typing import TypeGuard
 import narwhals as nw
 
 from unveil.credentials import without_credentials
-from unveil.errors import ArgumentError, DataNotFoundError, near_miss, shown
+from unveil.errors import ArgumentError, DataNotFoundError, ProjectError, near_miss, shown
 from unveil.project import Project
 from unveil.run import active_run
 from unveil.sources import datasets
@@ -108,6 +108,8 @@ def open_project(project: Project, options: ReadOptions | None = None, *, held: 
     section, own = project.data, options or AS_FOUND
     if section.path is None:
         raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")
+    if is_project(section.path):
+        raise ProjectError(f"{project.path}: data.path names a project; name the data itself.")
     return open_source(str(section.path), read_options(project, own), held=held)
 
 

@@ -144,6 +144,7 @@ class _Search:
             complete = self._look_through()
         except OutOfTime:
             complete = False
+        active_run().at("generalisations", self.closed.size, self.closed.size)
         return Frontier(self.front.sorted(), complete=complete, evaluated=self.evaluated)
 
     def _look_through(self) -> bool:

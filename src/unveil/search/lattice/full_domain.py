@@ -381,6 +381,8 @@ class _Search:
             for at in batch[~closed[batch] & (bounds[batch] < self._ceiling())].tolist():
                 if not closed[at] and bounds[at] < self._ceiling():
                     self.look(node_at(at, self.space.shape))
+        if len(order):
+            self.active.at("generalisations", len(order), len(order))
 
     def _visit_ties(self) -> None:
         """Look at the nodes that may cost as much as the best one at lower levels, the lowest first, until one does."""
