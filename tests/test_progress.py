@@ -42,7 +42,7 @@ CALLS: dict[str, tuple[Callable[..., Result], dict[str, int]]] = {
     "attack on numbers": (
         lambda **tell: unveil.attack(PEOPLE, PEOPLE, "age", **SAME, **tell),
         {
-            "attacks": 5, "linkage, euclidean": 40, "linkage, interval rank": 1, "linkage, interval deviation": 1,
+            "attacks": 5, "linkage, euclidean": 40, "linkage, interval rank": 10, "linkage, interval deviation": 10,
             "linkage, probabilistic": 1,
         },
     ),
@@ -90,6 +90,10 @@ NUMBERS = pl.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), schema=["a
 LONG = pl.DataFrame({"age": np.arange(200_000) % 7, "at": np.arange(200_000)})
 VISITS = pl.DataFrame({"who": [1, 1, 2, 2, 3], "cell": [1, 2, 1, 3, 1]})
 SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
+    "measure, special uniques": (
+        lambda: unveil.measure(PEOPLE, ["age", "sex", "town"], special=True),
+        {"sets of attributes": 7},
+    ),
     "unicity": (
         lambda: unveil.stream.unicity(VISITS, "who", "cell", p=[1, 2]),
         {"persons, 1 point": 3, "persons, 2 points": 2},

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import unveil
 from unveil.counts import Column, Counts
-from unveil.counts.minimal_uniques import find_minimal_uniques
+from unveil.counts.minimal_uniques import _Walk, find_minimal_uniques
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError
 from unveil.measures.special_uniqueness import SpecialUniques, _dis_scores, dis_risk, special_uniqueness
 
@@ -160,6 +160,30 @@ def test_a_larger_table_agrees_with_the_definition(values: int, budget: int) -> 
     assert reports[-1] == (63, 63)
     assert reports == sorted(reports)
     assert (len(reports) > 10) == (budget == 1)
+
+
+class _Looked(unveil.Run):
+    """A run whose flag may be set before anybody looks, and that counts the looks."""
+
+    def __init__(self, flag: int) -> None:
+        super().__init__(flag=np.array([flag], np.uint8))
+        self.looks = 0
+
+    def check(self) -> None:
+        self.looks += 1
+
+
+def test_a_walk_stops_within_its_budget_and_is_looked_at_while_its_buffers_grow() -> None:
+    counts = counted([tuple(row) for row in np.random.default_rng(0).integers(0, 4, (300, 6)).tolist()])
+    rows = np.array(counts.codes)
+    going, stopped = _Looked(0), _Looked(1)
+    for run in (going, stopped):
+        walk = _Walk(rows, counts.n, 4, 6)
+        walk.advance(1 << 40, 1 << 20, run)
+        assert walk.finished == (run is going)
+        assert bool(walk.done) == (run is going)
+    assert going.looks >= 3
+    assert stopped.looks == 1
 
 
 def test_more_values_than_16_bits_count() -> None:

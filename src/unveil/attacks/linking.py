@@ -78,8 +78,8 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
     else:
         ways["mixed"] = lambda steps: linker.by_distance("mixed", steps)
     if linker.numeric:
-        ways["interval_rank"] = lambda _: linker.by_interval("rank")
-        ways["interval_deviation"] = lambda _: linker.by_interval("deviation")
+        ways["interval_rank"] = lambda steps: linker.by_interval("rank", steps)
+        ways["interval_deviation"] = lambda steps: linker.by_interval("deviation", steps)
     ways["probabilistic"] = lambda _: linker.by_agreement()
     sections: dict[str, Any] = {name: _tried(way, f"linkage, {name.replace('_', ' ')}") for name, way in ways.items()}
     if method is not None:
@@ -210,11 +210,17 @@ class _Linker:
         names = [attribute["original"] for attribute in made["attributes"] if attribute["kind"] == "nominal"]
         return [name for name in names if self.original[name].dtype.is_numeric() or self.original[name].dtype.is_temporal()]
 
-    def by_interval(self, method: Method) -> IntervalMatches:
+    def by_interval(self, method: Method, progress: Stages) -> IntervalMatches:
         """Count original values that fall into an interval around the released one, of the aligned records."""
         kept = np.flatnonzero(self.alignment.truth >= 0)
         original, release = self.original[self.alignment.truth[kept].tolist()], self.release[kept.tolist()]
-        shares = interval_disclosure(original, release, attributes=self.attributes, method=method)
+        begun: dict[str, int] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            progress(stage, begun.setdefault(stage, len(begun)) * total + done, len(self.attributes) * total)
+
+        with active_run().telling(tell):
+            shares = interval_disclosure(original, release, attributes=self.attributes, method=method)
         return IntervalMatches(
             shares.value,
             shares.baseline,

@@ -23,7 +23,7 @@ import numpy as np
 from unveil.compilation import compiled
 from unveil.counts.refine import subsets_up_to
 from unveil.errors import ArgumentError
-from unveil.run import active_run
+from unveil.run import Run, active_run, watched
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ _CELL = 0x7FFFFFFF
 _MOST_BLOCKS = _NONE
 """Blocks are numbered in 32 bits."""
 
-_BUDGET = 20_000_000
+_BUDGET = 5_000_000
 """Cells that are looked at in a few tenths of a second."""
 
 _BEGIN, _END, _FIRST, _RUNS, _SET, _NEXT, _LOWEST = range(7)
@@ -109,7 +109,7 @@ def find_minimal_uniques(
         How many blocks of minimal uniques may be listed.
     """
     order = np.argsort(sizes, kind="stable")
-    by_code = np.lexsort([codes[at] for at in reversed(order)])
+    by_code = watched(len(n), lambda: np.lexsort([codes[at] for at in reversed(order)]))
     kind = np.min_scalar_type(max(sizes) - 1)
     rows = np.empty((len(order), len(n)), dtype=kind)
     for at, column in enumerate(order):
@@ -118,9 +118,9 @@ def find_minimal_uniques(
     total = subsets_up_to(len(order), max_size)
     run = active_run()
     while not walk.finished:
-        walk.advance(budget, most_blocks)
+        walk.advance(budget, most_blocks, run)
         run.at("sets of attributes", walk.done, total)
-    return walk.uniques(by_code, order)
+    return walk.uniques(by_code, order, run)
 
 
 class _Walk:
@@ -155,29 +155,32 @@ class _Walk:
         """How many sets of columns are done, including those that need not be looked at."""
         return int(self._state[_DONE])
 
-    def advance(self, budget: int, most_blocks: int) -> None:
+    def advance(self, budget: int, most_blocks: int, run: Run) -> None:
         """Go on until as many cells as the budget are looked at, with no more blocks than are allowed."""
         stopped = _NO_ROOM
         while stopped != _PAUSED:
+            run.check()
             stopped = _walk(
                 self._rows, self._max_size, self._below, self._frames, self._state, self._cells, self._starts,
-                self._tally, self._touched, self._lists, self._heads, budget,
+                self._tally, self._touched, self._lists, self._heads, budget, run.flag,
             )  # fmt: skip
             if stopped == _NO_BLOCKS:
                 self._lists = _grown(self._lists, most=most_blocks)
             elif stopped == _NO_ROOM:
                 self._cells, self._starts = _grown(self._cells), _grown(self._starts)
 
-    def uniques(self, by_code: NDArray[np.int64], order: NDArray[np.int64]) -> MinimalUniques:
+    def uniques(self, by_code: NDArray[np.int64], order: NDArray[np.int64], run: Run) -> MinimalUniques:
         """Return what was found, cells and columns numbered as the caller does."""
         columns, cells = self._rows.shape
         starts = np.zeros(cells + 1, dtype=np.int64)
-        _count(self._heads, self._lists, by_code, starts)
+        _count(self._heads, self._lists, by_code, starts, run.flag)
+        run.check()
         np.cumsum(starts, out=starts)
         sets = np.empty(int(starts[-1]), dtype=np.uint32)
         by_size = np.zeros((cells, columns), dtype=np.int32)
         by_column = np.zeros((columns, columns), dtype=np.int64)
-        _collect(self._heads, self._lists, by_code, order, starts, sets, by_size, by_column)
+        _collect(self._heads, self._lists, by_code, order, starts, sets, by_size, by_column, run.flag)
+        run.check()
         return MinimalUniques(starts, sets, by_size, by_column)
 
 
@@ -186,6 +189,10 @@ def _grown(array: NDArray[Any], *, most: int | None = None) -> NDArray[Any]:
     room = 2 * len(array) if most is None else min(2 * len(array), most)
     if room <= len(array):
         raise ArgumentError("there are more minimal sample uniques than can be held; name fewer columns, or limit max_size.")
+    return watched(room, lambda: _with_room(array, room))
+
+
+def _with_room(array: NDArray[Any], room: int) -> NDArray[Any]:
     larger = np.empty((room, *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
@@ -193,13 +200,13 @@ def _grown(array: NDArray[Any], *, most: int | None = None) -> NDArray[Any]:
 
 @compiled
 def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state of the walk, array by array
-    rows, max_size, below, frames, state, cells, starts, tally, touched, lists, heads, budget,  # noqa: ANN001
+    rows, max_size, below, frames, state, cells, starts, tally, touched, lists, heads, budget, flag,  # noqa: ANN001
 ):  # fmt: skip
-    """Continue until the budget is spent, room is short, or all is done; return which."""
+    """Continue until the budget is spent, room is short, the flag says so, or all is done; return which."""
     depth, used, done = state[_DEPTH], state[_USED], state[_DONE]
     spent = 0
     stopped = _PAUSED
-    while depth >= 0 and spent < budget:
+    while depth >= 0 and spent < budget and flag[0] == 0:
         frame = frames[depth]
         begin, end, first, runs, at = frame[_BEGIN], frame[_END], frame[_FIRST], frame[_RUNS], frame[_NEXT]
         if at == frame[_LOWEST]:
@@ -219,11 +226,11 @@ def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state 
         spent += width
         subset = frame[_SET] | 1 << at
         if leaf:
-            used = _single(rows[at], subset, cells, begin, starts, first, runs, tally, touched, lists, heads, used)
+            used = _single(rows[at], subset, cells, begin, starts, first, runs, tally, touched, lists, heads, used, flag)
             done += below[at, room]
             continue
         used, new_runs = _split(
-            rows[at], subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used,
+            rows[at], subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used, flag,
         )  # fmt: skip
         if at > 1 and at + 1 < frame[_LOWEST]:
             new_runs = _join(rows, at, cells, end, starts, free, new_runs)
@@ -266,11 +273,13 @@ def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # 
 
 
 @compiled
-def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one loop, kept whole for speed
-    row, subset, cells, begin, starts, first, runs, tally, touched, lists, heads, used,  # noqa: ANN001
+def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0913 - one loop, kept whole for speed
+    row, subset, cells, begin, starts, first, runs, tally, touched, lists, heads, used, flag,  # noqa: ANN001
 ):  # fmt: skip
     """Note the cells that a last column makes unique; nothing is split after it."""
     for run in range(first, first + runs):
+        if flag[0] != 0:
+            break
         start, stop = begin + starts[run], begin + starts[run + 1]
         if stop - start == 2:  # noqa: PLR2004 - most classes are pairs
             one, other = cells[start], cells[start + 1]
@@ -306,13 +315,15 @@ def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - on
 
 @compiled
 def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one loop, kept whole for speed
-    row, subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used,  # noqa: ANN001
+    row, subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used, flag,  # noqa: ANN001
 ):  # fmt: skip
     """Split the classes by a column: note the cells that become unique, and keep the classes in which others still may."""
     kept = 0
     new_runs = 0
     starts[free] = 0
     for run in range(first, first + runs):
+        if flag[0] != 0:
+            break
         start, stop = begin + starts[run], begin + starts[run + 1]
         # how many cells hold each value, and (above bit 32) how many of them could be unique
         values = 0
@@ -391,9 +402,11 @@ def _agree(rows, lowest, one, other):  # type: ignore[no-untyped-def]  # noqa: A
 
 
 @compiled
-def _count(heads, lists, by_code, starts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _count(heads, lists, by_code, starts, flag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Count each cell's minimal uniques, in the entry after its own."""
     for cell in range(heads.shape[0]):
+        if flag[0] != 0:
+            return
         at = heads[cell]
         while at != _NONE:
             for slot in range(1, _BLOCK):
@@ -403,11 +416,13 @@ def _count(heads, lists, by_code, starts):  # type: ignore[no-untyped-def]  # no
 
 @compiled
 def _collect(  # type: ignore[no-untyped-def]  # noqa: ANN202
-    heads, lists, by_code, order, starts, sets, by_size, by_column,  # noqa: ANN001
+    heads, lists, by_code, order, starts, sets, by_size, by_column, flag,  # noqa: ANN001
 ):  # fmt: skip
     """Write every cell's minimal uniques in one piece, in the caller's numbering, and count them by size and column."""
     inside = np.empty(order.shape[0], dtype=np.int64)
     for cell in range(heads.shape[0]):
+        if flag[0] != 0:
+            return
         to = by_code[cell]
         place = starts[to]
         at = heads[cell]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from unveil.counts.minimal_uniques import MinimalUniques
 
-__all__ = ["SpecialSummary", "SpecialUnique", "SpecialUniques", "dis_risk", "special_uniqueness"]
+__all__ = ["SpecialSummary", "SpecialUnique", "SpecialUniques", "dis_risk", "find_special_uniques", "special_uniqueness"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,6 +273,13 @@ def special_uniqueness(
     >>> special_uniqueness(unveil.count(people, ["zip", "age", "sex"]), ["zip", "age", "sex"])
     SpecialUniques(zip x age x sex: 4 special of 4 sample uniques, 4 records)
     """
+    return find_special_uniques(counts, keys, max_size=max_size, dis_fraction=dis_fraction)
+
+
+def find_special_uniques(
+    counts: Counts, keys: Sequence[str], *, max_size: int | None = None, dis_fraction: float = 0.01
+) -> SpecialUniques:
+    """Return what `special_uniqueness` does, as a part of another call: its steps are steps of that call."""
     keys, _ = sides_of(keys, None)
     largest = _checked_size(len(keys), max_size)
     checked_number("dis_fraction", dis_fraction, above=0.0, most=1.0)

@@ -228,10 +228,10 @@ def uniqueness(
     if options.loglinear is not None:
         section = replace(section, loglinear=_loglinear(counts.over(keys), sampling_fraction, options.loglinear))
     if options.special:
-        from unveil.measures.special_uniqueness import special_uniqueness
+        from unveil.measures.special_uniqueness import find_special_uniques
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
-        section = replace(section, special=special_uniqueness(counts, keys, dis_fraction=fraction).summary())
+        section = replace(section, special=find_special_uniques(counts, keys, dis_fraction=fraction).summary())
     return section
 
 
