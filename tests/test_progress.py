@@ -94,6 +94,10 @@ SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
         lambda: unveil.measure(PEOPLE, ["age", "sex", "town"], special=True),
         {"sets of attributes": 7},
     ),
+    "structure_linkage": (
+        lambda: unveil.attacks.structure_linkage([np.arange(30.0)], [np.arange(30) // 10], range(30), clusters=3),
+        {"components": 2, "clusterings": 20},
+    ),
     "unicity": (
         lambda: unveil.stream.unicity(VISITS, "who", "cell", p=[1, 2]),
         {"persons, 1 point": 3, "persons, 2 points": 2},

@@ -23,7 +23,7 @@ original's partition given the release's: 1 if the release's cluster determines 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -199,11 +199,13 @@ def structure_linkage(
     StructureLinkage(1.0000 in the matched cluster, chance 0.5556, 2 clusters, 6 records)
     """
     _check_options(clusters, seed)
-    spaces = [_Space.of(_columns_of(original, "original")), _Space.of(_columns_of(release, "release"))]
+    run, tables = active_run(), [_columns_of(original, "original"), _columns_of(release, "release")]
+    spaces = [_Space.of(columns) for columns in run.each("components", tables)]
     originals, releases = (len(space.scores) for space in spaces)
     true = checked_truth(_rows(truth), originals=originals, records=releases)
     used = min(_different(space.scores, clusters) for space in spaces)
-    one, other = (_Clusters.of(space, used, seed) for space in spaces)
+    made_one = run.counting("clusterings", len(spaces) * _STARTS)
+    one, other = (_Clusters.of(space, used, seed, made_one) for space in spaces)
     direction = _direction(*spaces)
     partner = _matched(one, other, direction)
     known = np.flatnonzero(true >= 0)
@@ -302,10 +304,12 @@ class _Clusters:
     place: NDArray[np.float64]
 
     @classmethod
-    def of(cls, space: _Space, number_of: int, seed: int) -> _Clusters:
-        """Cluster the records; the tightest of several starts is kept."""
-        generator = np.random.default_rng(seed)
-        rounds = [_k_means(space.scores, number_of, generator) for _ in range(_STARTS)]
+    def of(cls, space: _Space, number_of: int, seed: int, made_one: Callable[[], None]) -> _Clusters:
+        """Cluster the records; the tightest of several starts is kept, and each is told."""
+        generator, rounds = np.random.default_rng(seed), []
+        for _ in range(_STARTS):
+            rounds.append(_k_means(space.scores, number_of, generator))
+            made_one()
         labels = min(rounds, key=lambda clustering: clustering[1])[0]
         sizes = np.bincount(labels, minlength=number_of)
         place = summed(labels, space.first(), number_of) / sizes
