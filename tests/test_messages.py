@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
 import unveil
 from unveil.cli import run
 from unveil.cli.groups import said_in_options
+from unveil.cli.verbs import app
 
 HOME = Path(unveil.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 COMMANDS = {"assess/advice.py", "report/page.py"}
 """What writes commands out, for people to run them, and a style sheet, whose variables begin so."""
+FORMS = {"unveil scan checkpoint 1", "unveil check: "}
+"""How a file of ours begins, and what a suite of tests is called."""
 
 
 def _docstrings(tree: ast.AST) -> set[ast.Constant]:
@@ -34,6 +38,19 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 LIBRARY = [path for path in sorted(HOME.rglob("*.py")) if path.relative_to(HOME).parts[0] not in ("cli", "app")]
+
+
+def verbs() -> list[str]:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    return sorted(commands)
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(HOME).as_posix())
+def test_no_message_of_the_library_names_a_command(path: Path) -> None:
+    command = re.compile(rf"\bunveil ({'|'.join(verbs())})\b")
+    if path.relative_to(HOME).as_posix() in COMMANDS:
+        return
+    assert [(line, text) for line, text in texts(path) if command.search(text) and text not in FORMS] == []
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(HOME).as_posix())

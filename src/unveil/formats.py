@@ -25,7 +25,7 @@ __all__ = [
     "whole",
 ]
 
-RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells persons apart; unveil measure counts persons."
+RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells persons apart; models and risks count persons."
 
 Unit: TypeAlias = Literal["records", "persons"]
 """persons: a column says whose record it is, and everyone counts once; records: none does, and every record counts."""

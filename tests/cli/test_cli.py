@@ -465,3 +465,13 @@ def test_every_verb_reads_a_column_of_codes(
     assert capsys.readouterr().out != apart
     assert run([*words, "--text", "zpi"]) == 2
     assert "did you mean 'zip'" in capsys.readouterr().err
+
+
+def test_the_package_is_the_command_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "unveil", "dr", "paper-4", "--key", "Age", "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["value"] == pytest.approx(unveil.discrimination_rate("paper-4", "Age").value)
+    assert "unveil: column 'Agee' not found" in subprocess.run(
+        [sys.executable, "-m", "unveil", "dr", "paper-4", "--key", "Agee"], capture_output=True, text=True, check=False
+    ).stderr  # fmt: skip

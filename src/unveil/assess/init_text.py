@@ -100,7 +100,7 @@ def _opening(origin: str, columns: int, notes: Sequence[str]) -> list[str]:
 
 _CLOSING = (
     "",
-    "# The rules that a release must meet, for unveil check; remove the leading signs, or choose another preset.",
+    "# The rules that a release must meet to pass a check; remove the leading signs, or choose another preset.",
     "# [policy]",
     '# preset = "cell-size-5"',
 )

@@ -272,7 +272,7 @@ def _hierarchy(name: str, values: Sequence[Any], counts: NDArray[np.int64], fact
     if not facts.hierarchies:
         return None, "Hierarchy: proposed when a verb needs one."
     if len(values) > _MOST_LEAVES:
-        return None, f"Hierarchy: none; {len(values):,} values are too many for a file. See: unveil hierarchy build."
+        return None, f"Hierarchy: none; {len(values):,} values are too many for a file; build one by a rule."
     proposal = propose(list(values), counts.tolist(), column=name)
     if isinstance(proposal.rule, RootOnly):
         return None, f"Hierarchy: none; {proposal.reason}."

@@ -155,7 +155,7 @@ class ComparablePartitions(Result):
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the proposed partition to a JSON file, as `--partition` reads it."""
+        """Write the proposed partition to a JSON file, from which `Partition.read` and projects read it."""
         if self.proposed is None:
             raise UndefinedMeasureError(f"no partition of {shown(self.column)} is proposed. {self._said()}")
         text = json.dumps(self.proposed.partition.to_dict(), ensure_ascii=False)

@@ -131,7 +131,9 @@ class Scan(Result):
         if self.made.person is not None:
             notes.append(RATE_OF_RECORDS)
         if self.made.sensitive:
-            notes.append("The rate rises with the number of classes even by chance: `unveil dr` gives it adjusted for chance.")
+            notes.append(
+                "The rate rises with the number of classes even by chance; a single rate, unlike a scan, is adjusted for it."
+            )
         if self.made.dropped:
             notes.append(f"{counted(self.made.dropped, 'record')} with a null in a named column left out (nulls='drop').")
         return tuple(notes)

@@ -182,10 +182,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     if not standing.deferred:
         treated = (*request.keys, *request.sensitive, *request.further, *options.pseudonyms)
         options = replace(options, screen=screen(_released(request, options), request.table.names, treated, standing))
-    if dry_run:
-        to, write = Destination(), None
     lattice = Lattice.of(request, levels=levels, suppression=suppression, objective=objective, weights=weights, factor=factor)
-    return _release(lattice.chosen(budget), to, write, options, chance)
+    return _release(lattice.chosen(budget), Destination() if dry_run else to, write, options, chance)
 
 
 def _released(request: Request, options: Options) -> Any:

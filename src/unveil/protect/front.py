@@ -32,7 +32,7 @@ from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.run import Progress, in_run
-from unveil.search.checks import budget_of, given_hierarchies, hierarchies_of, keys_of, records_of
+from unveil.search.checks import SearchBudget, budget_of, given_hierarchies, hierarchies_of, keys_of, records_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
@@ -181,8 +181,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     maker = _Maker(request, models, suppression, orders, keep_order, chance, standing)
     explored = frontier(question, budget)
     if not explored.points:
-        maker.require_models(levels, explored)
-        raise thresholds_not_met(question, frontier(question.without_thresholds(), budget))
+        raise _not_met(maker, question, levels, explored, budget)
     settings = {
         "key": list(keys), "sensitive": list(sensitive_names), "needs": [repr(need) for need in required.values()],
         "models": [model.requirement for model in models], "suppression": suppression,
@@ -191,6 +190,14 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         "time_limit": time_limit, "node_limit": node_limit,
     }  # fmt: skip
     return _front(question, explored, maker, needs=required, prefer=prefer, reasons=reasons, settings=settings, began=began)
+
+
+def _not_met(
+    maker: _Maker, question: Question, levels: Mapping[str, tuple[int, int]] | None, explored: Frontier, budget: SearchBudget
+) -> ModelNotMetError:
+    """Return why no generalisation was found: the models cannot be met, or the thresholds are too strict."""
+    maker.require_models(levels, explored)
+    return thresholds_not_met(question, frontier(question.without_thresholds(), budget))
 
 
 def _request(

@@ -1,4 +1,4 @@
-"""From wherever the data is to coded columns that can be counted. The only room that knows an engine."""
+"""From wherever the data is to coded columns that can be counted. With `stream`, the only room that knows an engine."""
 
 from __future__ import annotations
 
