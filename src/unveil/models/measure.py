@@ -35,7 +35,7 @@ __all__ = ["MeasureOptions", "Measurement", "measure", "measured_study"]
 
 _FROM_BOTH_SIDES = (
     "Nulls match any value from both sides, so these figures hold against an intruder who has the release alone. Someone who "
-    "knows true records may find fewer matches: unveil attack, given the original, says how many (k_known)."
+    "knows true records may find fewer matches: an attack that is given the original says how many (k_known)."
 )
 _OF_RECORDS = (
     "k, uniques and the risks by intruder count persons; shares of sensitive values within a class, and what is estimated for a "
