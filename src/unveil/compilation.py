@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import pickle
 import sys
 import threading
@@ -49,6 +50,10 @@ class CompiledLoop:
             raise TypeError(f"{self.__name__} is called by other compiled loops only")
         return (self._ready or self.dispatcher())(*args)
 
+    def __reduce__(self) -> tuple[Callable[[str, str], CompiledLoop], tuple[str, str]]:
+        """Have another process find its own loop of this name: what was compiled does not travel."""
+        return _loop_of, (self.__module__, self.__name__)
+
     @property
     def is_compiled(self) -> bool:
         """Whether it was compiled for some types, by itself or with a loop that calls it."""
@@ -78,6 +83,11 @@ class CompiledLoop:
                 if known.get(self.__name__) is self:
                     known[self.__name__] = self._ready
             return self._ready
+
+
+def _loop_of(module: str, name: str) -> CompiledLoop:
+    importlib.import_module(module)
+    return next(loop for loop in LOOPS if (loop.__module__, loop.__name__) == (module, name))
 
 
 _UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, ImportError, AttributeError)

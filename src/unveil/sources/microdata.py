@@ -255,18 +255,21 @@ def _series(name: str, values: Any) -> pl.Series:
 
 
 def _returner(opened: Source) -> Callable[[pl.DataFrame], Any]:
-    """Return a function that gives a Polars frame back in the caller's library."""
+    """Return a function that gives a Polars frame back in the caller's library; one of a module, as a release travels with it."""
     if not isinstance(opened, FrameSource):
-        return lambda out: out
+        return _to_polars
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = opened.frame
     library: nw.Implementation = frame.implementation
     if library.is_pandas():
         return _to_pandas
     if library.is_pyarrow():
         return _to_arrow
-    if isinstance(frame, nw.LazyFrame) and library.is_polars():
-        return lambda out: out.lazy()
-    return lambda out: out
+    return pl.DataFrame.lazy if isinstance(frame, nw.LazyFrame) and library.is_polars() else _to_polars
+
+
+def _to_polars(out: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame as it is."""
+    return out
 
 
 def _to_arrow(out: pl.DataFrame) -> Any:

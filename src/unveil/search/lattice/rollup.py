@@ -84,6 +84,10 @@ class RollUp:
         self._kept: OrderedDict[tuple[int, ...], ClassTable] = OrderedDict()
         self._begin(self.base, [0] * len(levels))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the tables on the way behind: they are made again from the first one."""
+        return {**self.__dict__, "_kept": OrderedDict(), "_bytes": 0}
+
     def _begin(self, table: ClassTable, lowest: Sequence[int]) -> None:
         """Start from the table of a node, whose levels are the lowest from now on."""
         self._first, self._lowest, self._is_raised = table, tuple(lowest[at] for at in self.order), any(lowest)
