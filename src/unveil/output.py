@@ -207,7 +207,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Say in one line why a file cannot be written."""
     folder = repr(without_credentials(Path(path).parent))
     reasons = {
-        errno.ENOENT: f"the folder {folder} does not exist.",
+        errno.ENOENT: f"the folder {folder} {'takes no files' if Path(path).parent.is_dir() else 'does not exist'}.",
         errno.ENOTDIR: f"{folder} is not a folder.",
         errno.EISDIR: "it is a folder; name a file in it.",
         errno.EACCES: "permission denied; choose another place, or close the program that holds the file.",

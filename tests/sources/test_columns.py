@@ -132,3 +132,15 @@ def test_an_engine_keeps_its_own_nulls(tmp_path: Path) -> None:
     for options in ({"missing": "?"}, {"text": "x"}):
         with pytest.raises(ArgumentError, match=r"`missing` and `text` are for files and frames; .* make a view"):
             unveil.source(f"{place}?table=t", **options)
+
+
+@pytest.mark.parametrize("option", [{"separator": "|"}, {"encoding": "latin-1"}])
+def test_what_is_about_delimited_text_is_refused_for_other_data(tmp_path: Path, option: dict[str, str]) -> None:
+    frame = pl.DataFrame({"a": [1]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("a|b\n1|2\n", encoding="latin-1")
+    for data in (frame, "paper-2", tmp_path / "a.parquet", f"{tmp_path / 'a.duckdb'}?table=t", tmp_path):
+        with pytest.raises(ArgumentError, match="about files of delimited text"):
+            unveil.source(data, **option)
+    for data in (tmp_path / "a.csv", str(tmp_path / "*.csv")):
+        assert len(unveil.source(data, **option).names) in (1, 2)

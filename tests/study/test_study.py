@@ -384,3 +384,15 @@ class TestRoles:
         planned.write_text(planned.read_text().replace('"household"', '"person"'))
         with pytest.raises(ArgumentError, match="several columns are named as person"):
             unveil.Study.of(planned)
+
+
+def test_a_call_on_one_table_says_that_a_pair_holds_two() -> None:
+    pair = unveil.Pair(PEOPLE, PEOPLE, "age", "ill", same_order=True)
+    for call in (unveil.measure, unveil.scan, unveil.assess):
+        with pytest.raises(UnsupportedDataError, match="a Pair holds two tables, and this call takes one at a time"):
+            call(pair)
+
+
+def test_nulls_among_numbers_are_said_to_have_no_rank() -> None:
+    with pytest.raises(ArgumentError, match="'age' holds nulls, which have no rank among numbers"):
+        unveil.measure(PEOPLE, "sex", "age", models=[unveil.models.TCloseness("age", 0.3, "value")])

@@ -84,6 +84,11 @@ class Scale:
     def _ranks(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Return the rank of every value."""
         if self.order is None:
+            if None in values and _are_numbers([value for value in values if value is not None]):
+                raise ArgumentError(
+                    f"{shown(self.attribute)} holds nulls, which have no rank among numbers; leave their records out "
+                    "(nulls='drop'), or use another distance."
+                )
             if not _are_numbers(values):
                 raise ArgumentError(f"the values of {shown(self.attribute)} have no order; give one, or use another distance.")
             return np.argsort(sorted(range(len(values)), key=values.__getitem__))

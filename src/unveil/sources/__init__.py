@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import checked_nulls, require_columns
+from unveil.errors import ArgumentError
 from unveil.sources.base import Data, Source, Tally
 from unveil.sources.coding import Coded, CodedTable
 from unveil.sources.held import coded_table, wanted_columns
-from unveil.sources.opening import open_source
+from unveil.sources.opening import is_text_file, open_source
 from unveil.sources.options import AS_FOUND, ReadOptions
 
 __all__ = [
@@ -91,6 +92,8 @@ def source(
     """
     texts = (missing,) if isinstance(missing, str) else tuple(missing)
     codes = (text,) if isinstance(text, str) else tuple(text)
+    if (separator or encoding) and not is_text_file(data):
+        raise ArgumentError("separator and encoding are about files of delimited text, and this data is none; leave them out.")
     opened = open_source(data, ReadOptions(separator=separator, encoding=encoding, missing=texts, text=codes))
     require_columns(codes, opened.names)
     return opened

@@ -69,6 +69,15 @@ def is_project(data: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(data, str | os.PathLike) and os.fspath(data).endswith(".toml")
 
 
+def is_text_file(data: Data) -> bool:
+    """Whether data is a file of delimited text, or several files, of which some may be; a file that is not there may be one."""
+    if not isinstance(data, str | os.PathLike) or is_project(data) or _ADDRESS.search(text := os.fsdecode(data)):
+        return False
+    if os.path.isfile(named_part(text)[0]):  # noqa: PTH113 - not every name can be a Path
+        return format_of(locate(text)) == "delimited"
+    return text not in datasets.names() and not os.path.isdir(text)  # noqa: PTH112
+
+
 def open_data(
     data: Data,
     project: Project | str | os.PathLike[str] | None,

@@ -13,7 +13,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, checked_nulls, in_line, names_of
-from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError
+from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
 from unveil.project import Project
 from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import Alignment, align
@@ -181,6 +181,13 @@ class Pair:
         original, release = self.original.changed(hierarchies=hierarchies, nulls=nulls), self.release.changed(nulls=nulls)
         made._hold(original, release, self.columns, self.alignment, self.correspondence)
         return made
+
+    def as_source(self) -> Source:
+        """Refuse to be read as one table."""
+        raise UnsupportedDataError(
+            "a Pair holds two tables, and this call takes one at a time; give its `original` or its `release`. Calls that take a "
+            "Pair are `attack`, `loss` and `attacks.minimality`."
+        )
 
     def __repr__(self) -> str:
         """Return one line: the tables, the columns that are paired, and how many records are aligned."""
