@@ -54,7 +54,7 @@ class DefaultText(str):
 
 
 class DefaultNumber(int):
-    """The default of a number that a study or project may state."""
+    """The default of a number; a study or project may state another."""
 
 
 def named(value: Any) -> Any:

@@ -74,11 +74,11 @@ _GOING, _CANCELLED, _LATE = 0, 1, 2
 """The values that the flag of a run may have."""
 _MEMORY, _UNSET = 2 << 30, -1
 _SHARES = {"stream_from": 3, "rows": 13, "text": 7, "block": 11, "lines": 8, "combinations": 8, "bucket": 12}
-"""Which part of the memory a limit is that is not set, as a power of two."""
+"""The share of the memory that a limit has unless it is set: one part in two to this power."""
 _LEAST = {"stream_from": 0, "block": 4}
-"""The least that a limit may be, in bytes; a block holds the mark at the beginning of a text. Of all others one."""
+"""The lowest values of two limits, in bytes: a block must hold the mark that a text may begin with. All others are at least 1."""
 _TOLD = 100
-"""How often a stage of many small steps is told about."""
+"""How often the progress of a stage with many small steps is reported."""
 _WATCHED = "unveil-watched"
 """The name of a thread that nobody waits for once its run is cancelled."""
 MOMENT = 0.05

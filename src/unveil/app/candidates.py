@@ -140,7 +140,7 @@ def models_of(policy: Policy, sensitive: Sequence[str], k: int) -> dict[str, Any
 
 
 def steps_of(way: Way, study: Study, models: Mapping[str, Any], suppression: float) -> tuple[Step, ...]:
-    """Return the step of a way, with its settings."""
+    """Return the steps that protect a table in this way, with their settings."""
     from unveil.protect.steps import step_function
 
     takes = inspect.signature(step_function(way.mechanism)).parameters

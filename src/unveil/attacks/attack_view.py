@@ -200,8 +200,8 @@ def _notes(attack: Attack) -> list[str]:
         notes.append(f"{counted(attack.made.dropped, 'record')} of the release with a null in a named column left out.")
     if attack.suppressed:
         notes.append(
-            f"{counted(attack.suppressed, 'record')} of the release without any key value: one class in the rates; not among the "
-            "unique, the certainly disclosed and the classes in which belief shifts."
+            f"{counted(attack.suppressed, 'record')} of the release without any key value: counted as one class in the rates, "
+            "and left out of the uniques, the certain disclosures and the classes in which belief shifts."
         )
     if attack.skewness.by_sensitive:
         notes.append(

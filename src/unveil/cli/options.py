@@ -184,7 +184,7 @@ Out = Annotated[
 ]
 Unmasked = Annotated[bool, typer.Option("--unmasked", help="Show every class: for the steward's own eyes, and marked as such.")]
 SMALL = 5
-"""That of `results.masking`, which is not loaded before there is an answer."""
+"""The same as in `results.masking`, which is loaded only when there is an answer."""
 Small = Annotated[int, typer.Option("--small", min=1, help="Classes with fewer records are small, and masked.")]
 
 

@@ -216,7 +216,7 @@ def _refined(parent: Refinement, cells: NDArray[np.uint32], starts: NDArray[np.u
 
 
 def _packed(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[list[int], NDArray[np.uint64]]:
-    """Pack the first columns into a word, as many as fit, the first one highest; return where each stands, and the words."""
+    """Pack as many columns as fit into one word, the first in its highest bits; return the shift of each, and the words."""
     shifts, free = [], 64
     for size in sizes:
         free -= _bits(size)

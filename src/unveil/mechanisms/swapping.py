@@ -211,7 +211,7 @@ def _pairs(stratum: NDArray[np.int64], number: int, share: float, random: np.ran
 
 
 def _changed(chosen: Chosen, source: NDArray[np.int64]) -> int:
-    """Count the records whose values are now others."""
+    """Count the records whose values have changed."""
     other = np.zeros(len(source), dtype=bool)
     for name in chosen.names:
         codes = encode(chosen.column(name)).codes

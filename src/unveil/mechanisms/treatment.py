@@ -79,7 +79,7 @@ class Treatment(Protection):
         return View(title, figures, tuple(self._tables()), release.notes)
 
     def _tables(self) -> Iterator[Table]:
-        """Return the figures that are given by something, such as the attribute; those by the same thing in one table."""
+        """Return the figures that are given by attribute, or by anything else, in one table for each kind of thing."""
         by: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
         for name, value in self.figures.items():
             if not isinstance(value, Mapping) or any(isinstance(item, list | tuple) for item in value.values()):

@@ -96,7 +96,7 @@ class TCloseness(SensitiveModel):
         return self.distance == "hierarchical"
 
     def with_scale(self, scales: Mapping[str, Scale]) -> TCloseness:
-        """Return the model with how the values of its attribute relate to each other, unless it knows already."""
+        """Return the model with the scale of its attribute, unless it has one already."""
         if self.scale is not None or self.attribute not in scales:
             return self
         return TCloseness(self.attribute, self.t, self.distance, scales[self.attribute])

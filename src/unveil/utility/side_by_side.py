@@ -76,7 +76,7 @@ def paired_names(
     identity: str | None,
     apart: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the protected column of each original one: by the map, then by name; the id column and those apart are none."""
+    """Return the protected column of each original one: by the map, else by its name; neither the id column nor those apart."""
     pairs = dict(mapping.items() if isinstance(mapping, Mapping) else mapping)
     for before, after in pairs.items():
         for what, name, names in (("an original", before, original), ("a protected", after, release)):

@@ -105,7 +105,7 @@ def _judged(case: Case, stage: str, rules: Sequence[Rule], measured: Measures) -
 
 
 def _measured(case: Case) -> Measures:
-    """Ask all models that rules state at once what they say of the classes."""
+    """Measure all models that the rules name, in one go."""
     rules = [rule for rule in (*case.rules.single, *case.rules.standing) if rule.name not in _READERS and not _lacks(rule)]
     distances = class_models.TCloseness.scaled
     names = [rule.parameters["attribute"] for rule in rules if rule.settings.get("distance") in distances]

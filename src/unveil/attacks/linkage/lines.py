@@ -196,7 +196,7 @@ class _Line:
         return [(point, point)] if math.isfinite(point) else None
 
     def _generalised(self, cell: Generalised | None) -> Sequence[Range] | None:
-        """Return what any other value covers."""
+        """Return the ranges that a generalised value covers."""
         if cell is None:
             return [] if self.attribute.kind == "nominal" else None
         return self._on_numbers(cell) if self.attribute.kind == "continuous" else self._on_entries(cell)

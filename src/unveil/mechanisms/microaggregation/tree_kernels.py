@@ -61,7 +61,7 @@ def _pushed(left, first, box, node, at, sign, stack, bounds, top):
 
 @compiled_in_place
 def _search(points, records, starts, left, first, box, at, sign, wanted, hits, distance, stack, bounds):  # noqa: PLR0913
-    """Fill in as many as wanted of the records nearest to a place, nearest first, or, with a sign below zero, of the farthest.
+    """Fill in the records nearest to a place, nearest first, as many as are wanted; with a negative sign, the farthest.
 
     Of several records at the same distance the first comes first. Distances are squared, and have the sign.
     """

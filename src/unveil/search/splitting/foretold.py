@@ -46,9 +46,9 @@ def _alike(codes: NDArray[Any]) -> bool:
 
 
 def _labels_by_mondrian(request: Request, names: Sequence[str]) -> dict[str, int | None]:
-    """Return how many labels strict Mondrian would leave of some key attributes; one if it cannot meet the models.
+    """Return how many groups of each of some key attributes strict Mondrian would keep; one if it cannot meet the models.
 
-    The records of a cell stay together where it is strict, so the cells and their counts are all that it needs.
+    It keeps the records of a cell together, so the cells and their counts are all that it needs.
     """
     nothing: dict[str, int | None] = dict.fromkeys(names, 1)
     if any(unfit_for_finer(model) for model in request.models.values()):

@@ -28,7 +28,7 @@ __all__ = ["Board", "Dimension", "Extents", "Parts", "Splitter", "block_parts", 
 
 _NONE = -1
 _POOLED = 2
-"""How often the children of a node that violate a model are pooled: among themselves, and with one more."""
+"""How often the children of a node that violate a model are pooled: first among themselves, then with one more child."""
 _PACE = Pace(describe, propose, scatter)
 """Whether parts are split by compiled loops, by the codes that are looked at."""
 
