@@ -313,17 +313,8 @@ class NullsError(UnveilError, ValueError):
         """Report how many nulls each column holds, and which policies would take them; none: the call has no policy."""
         nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items() if n)
         if not ways:
-            return cls(f"nulls found in {nulls}; fill them in, or leave these records out first.")
+            return cls(f"nulls found in {nulls}, and this call takes none; fill them in, or leave these records out first.")
         return cls(f"nulls found in {nulls}, and nulls='error' refuses them; choose {' or '.join(map(repr, ways))}.")
-
-    @classmethod
-    def not_left_out(cls, counts: Mapping[str, int]) -> NullsError:
-        """Report nulls whose records a study leaves out, and a call that cannot."""
-        nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items() if n)
-        return cls(
-            f"nulls found in {nulls}, and this call cannot leave out the records that have one (nulls='drop'); leave them out "
-            "first, or choose 'category'."
-        )
 
     @classmethod
     def in_values(cls, column: str, n: int) -> NullsError:

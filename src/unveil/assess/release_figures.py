@@ -310,14 +310,26 @@ class FigureRequest:
             raise ArgumentError.no_correspondence()
         require_columns([] if identity is None else [identity], pair.original.names)
         wanted = [*pair.shared.held, *([] if identity is None else [identity])]
-        tables = (table.collected(wanted) for table in (pair.original, pair.filled(sensitive=True)))
+        original, release = _read_as(pair.original, wanted), pair.filled(sensitive=True).collected(wanted)
         key = [name for name in self.keys if name in wanted]
-        answer = loss(*tables, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed).to_dict()
+        answer = loss(
+            original, release, **pair.aligned, key=key, categorical=pair.shared.categories, ways=0, seed=self.seed
+        ).to_dict()
         return {name: _found(answer, LOSSES[name]) for name in names}
 
     def _pmse(self, pair: ComparedRelease) -> FigureValues:
         tables = pair.original.held(), pair.release.held()
         return {"pmse": pmse(*tables, pair.shared.everywhere, sample=self.sample, seed=self.seed).value}
+
+
+def _read_as(study: Study, names: Sequence[str]) -> Study:
+    """Return columns of a study as one without roles, which reads values by the same kinds, orders and hierarchies."""
+    return Study(
+        study.collected(names),
+        kinds={name: study.kinds[name] for name in names if name in study.kinds},
+        orders={name: study.orders[name] for name in names if name in study.orders},
+        hierarchies={name: known for name in names if (known := study.hierarchy(name)) is not None},
+    )
 
 
 def _about_sensitive(name: str) -> bool:

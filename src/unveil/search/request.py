@@ -39,7 +39,7 @@ from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import CodedColumns, Stated, planned_key, require_values, stated, study_of
+from unveil.study import CodedColumns, Stated, planned_key, require_no_nulls, require_values, stated, study_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -230,6 +230,8 @@ def wanted_of(data: Data, attributes: Names | Hierarchies | None, models: Sequen
     sensitive = sensitive_of(models, keys)
     require_values(data, [*keys, *sensitive])
     values = stated(data, [*keys, *sensitive], **said)
+    population = said.get("population")
+    require_no_nulls(study.population if population is None and study is not None else population, keys)
     return Wanted(keys, sensitive, hierarchies_of(keys, values.hierarchies), models, values)
 
 

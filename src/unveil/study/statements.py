@@ -136,7 +136,7 @@ def require_nulls_as_values(data: Any, columns: Sequence[str]) -> None:
     require_no_nulls(data, columns)
     study = study_of(data)
     if study is not None and study.policy == "drop" and (held := _nulls_in(study, columns)):
-        raise NullsError.not_left_out(held)
+        raise NullsError.present(held, ())
 
 
 def require_as_they_are(data: Any, columns: Sequence[str]) -> None:

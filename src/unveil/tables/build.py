@@ -67,7 +67,8 @@ def table(  # noqa: PLR0913 - a public door
         A column of true and false that says who requested protection (for the request rule).
     hierarchies
         The groups above a column's values: a `Hierarchy`, a file (ARX CSV, tau-Argus ``.hrc``), a list of levels and codes as
-        in sdcTable, or a list of several of these, whose groups need not be nested.
+        in sdcTable, or a list of several of these, whose groups need not be nested. Those of a study are not taken: a group
+        that is published is named in the call.
     margins
         Whether totals are part of the table.
     tables

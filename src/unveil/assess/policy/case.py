@@ -180,8 +180,9 @@ class Case:
         data, hierarchies = self.original.data, self.study.hierarchies or None
         before = data if isinstance(data, Study) else Study(data, project=beside(data, self.study), partial=True)
         correspondence = self.original.correspondence
-        before = before if self.original.person is None else before.changed(person=self.original.person)
-        return Pair(before, release, sensitive=self.sensitive or None, nulls=plain, hierarchies=hierarchies, **correspondence)
+        before = before.changed(person=self.original.person, nulls=before.policy)
+        own = None if plain == "category" else plain
+        return Pair(before, release, sensitive=self.sensitive or None, nulls=own, hierarchies=hierarchies, **correspondence)
 
     @cached_property
     def known(self) -> Mapping[str, Any]:
