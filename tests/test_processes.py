@@ -8,14 +8,16 @@ import pickle
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 import unveil
 from unveil.errors import ArgumentError, CancelledError, LostProcessError, UnsupportedDataError
-from unveil.processes import Advance, Notice, run_in_process
+from unveil.output import atomic_write, hidden_folder
+from unveil.processes import _GRACE, _LOOK, _MOMENT, _PATIENCE, Advance, Notice, run_in_process
 from unveil.run import Limits, Run, active_run
 
 LONG = 60.0
@@ -48,6 +50,33 @@ def deaf(pid: Path) -> None:
     pid.write_text(str(os.getpid()))
     while True:
         time.sleep(0.01)
+
+
+def deaf_writer(path: Path) -> None:
+    """Work for ever without a look at the run, while a file and a folder are there that must not stay."""
+    with atomic_write(path), hidden_folder(path):
+        active_run().at("writing", 0, 1)
+        while True:
+            time.sleep(0.01)
+
+
+def tidy(path: Path) -> None:
+    """Take a while to tidy up, and longer to end."""
+    threading.Thread(target=time.sleep, args=(LONG,)).start()
+    try:
+        while True:
+            active_run().at("working", 0, 1)
+            time.sleep(0.01)
+    finally:
+        time.sleep(0.2)
+        path.write_text("tidy")
+
+
+class Slow:
+    """What the other process needs a minute to unpack."""
+
+    def __reduce__(self) -> tuple[Callable[[float], None], tuple[float]]:
+        return time.sleep, (LONG,)
 
 
 def killed() -> None:
@@ -88,6 +117,43 @@ def test_a_cancelled_process_is_gone(work: object, tmp_path: Path) -> None:
         run_in_process(work, pid)  # type: ignore[arg-type]
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+def cancelled_at_the_first_step(work: Callable[[Path], None], path: Path) -> float:
+    """Cancel a call when it tells its first step, and return how many seconds it took to end."""
+    at: list[float] = []
+
+    def cancel(*_: Any) -> None:
+        at.append(time.monotonic())
+        run.cancel()
+
+    run = Run(cancel)
+    with pytest.raises(CancelledError):
+        run_in_process(work, path, run=run)
+    return time.monotonic() - at[0]
+
+
+def test_a_call_that_does_not_listen_leaves_no_file_behind(tmp_path: Path) -> None:
+    cancelled_at_the_first_step(deaf_writer, tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_call_that_listens_has_time_to_tidy_up_and_nobody_waits_for_more(tmp_path: Path) -> None:
+    assert cancelled_at_the_first_step(tidy, tmp_path / "out.csv") < LONG / 2
+    assert (tmp_path / "out.csv").read_text() == "tidy"
+
+
+def test_the_parts_of_a_second() -> None:
+    assert _LOOK + _MOMENT + _PATIENCE < _GRACE < 0.9
+
+
+def test_a_process_that_is_still_loading_is_not_waited_for() -> None:
+    run = Run()
+    threading.Timer(0.2, run.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(CancelledError):
+        run_in_process(len, [Slow(), bytes(1 << 22)], run=run)
+    assert time.monotonic() - began < LONG / 2
 
 
 def test_a_run_past_its_time_ends_the_process(tmp_path: Path) -> None:

@@ -1,17 +1,20 @@
 """`run_in_process`: a call in a process of its own, which reports its steps here and can be cancelled from here.
 
 The child starts afresh (nothing of this process is copied into it), so the function and its arguments must be what `pickle` can
-hold: a function of a module, plain values, frames. What the child reports comes back as events through a pipe. Whether the run is
-cancelled is one byte in memory that both processes share, so compiled code sees it at once. A child that does not end soon after
-the run was cancelled is killed.
+hold: a function of a module, plain values, frames. They go through a pipe while the child is loading; what it reports comes back
+as events through another. Whether the run is cancelled is one byte in memory that both processes share, so compiled code sees it
+at once. A child that has not begun its call, or has ended it and removed its files, is killed at once; one that does not hear
+that it was cancelled removes its files from another thread and ends, and is killed if even that does not help.
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import pickle
 import signal
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,15 +26,20 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, CancelledError, LostProcessError, UnveilError
+from unveil.output import remove_hidden, taking_place
 from unveil.run import Limits, Run, active_run
 
 __all__ = ["Advance", "Notice", "run_in_process"]
 
 _Answer = TypeVar("_Answer")
 _MOMENT = 0.05
-"""Seconds between two looks at whether the run is cancelled, and between two reports of one stage."""
+"""Seconds between two reports of one stage."""
+_LOOK = 0.02
+"""Seconds between two looks at whether the run is cancelled."""
+_PATIENCE = 0.5
+"""Seconds that the call of a cancelled child has to end; then its files are removed, and the process is left."""
 _GRACE = 0.8
-"""Seconds that a cancelled child has to end by itself."""
+"""Seconds after which a child that still goes on is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,16 @@ class Notice:
     """A line for a person to read."""
 
     line: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The call begins: from now on there may be files to remove."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The call ended and its files are removed; what it came to follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,44 +120,86 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     """
     run = active_run() if run is None else run
     run.check()
+    call = run.watching(lambda: _sendable(function, args, options))
     spawning = multiprocessing.get_context("spawn")
     here, there = spawning.Pipe(duplex=False)
+    received, sent = spawning.Pipe(duplex=False)
     flag = RawArray("B", 1)
-    child = spawning.Process(target=_work, args=(there, flag, run.limits, function, args, options), daemon=True)
-    try:
+    child = spawning.Process(target=_work, args=(there, received, flag, run.limits), daemon=True)
+    with there, received:
         child.start()
+    # the child takes the call when it is loaded; if it is killed before, so is the pipe
+    sending = threading.Thread(target=_send, args=(sent, call), daemon=True)
+    sending.start()
+    reports = _Reports(here)
+    try:
+        with run:
+            answer: _Answer = _waited_for(reports, run)
+    except EOFError:
+        child.join(_GRACE)
+        raise LostProcessError.ended(child.exitcode) from None
+    except BaseException:
+        flag[0] = 1
+        reports.wait_for_the_end()
+        raise
+    else:
+        child.join(_GRACE)
+        return answer
+    finally:
+        child.kill()
+        child.join()
+        sending.join()
+        here.close()
+
+
+def _sendable(function: Callable[..., Any], args: Any, options: Any) -> bytes:
+    """Pickle a call, or refuse it."""
+    try:
+        return pickle.dumps((function, args, options))
     except UnveilError:
         raise
-    except (TypeError, AttributeError, pickle.PicklingError):
+    except (TypeError, AttributeError, RuntimeError, pickle.PicklingError):
         raise ArgumentError(
             "the function or an argument cannot be sent to another process; use a function defined at the top of a module, "
             "and give data as a frame, a path or an address."
         ) from None
-    finally:
-        there.close()
-    try:
-        with run:
-            return _waited_for(here, run)  # type: ignore[no-any-return]
-    except BaseException as error:
-        flag[0] = 1
-        if isinstance(error, EOFError):
-            child.join(_GRACE)
-            raise LostProcessError.ended(child.exitcode) from None
-        raise
-    finally:
-        child.join(_GRACE)
-        child.kill()
-        child.join()
-        here.close()
 
 
-def _waited_for(here: Connection, run: Run) -> Any:
+def _send(sent: Connection, call: bytes) -> None:
+    with contextlib.suppress(OSError), sent:  # the child was killed
+        sent.send_bytes(call)
+
+
+class _Reports:
+    """What the child reports, and whether it may have files that are still to be removed."""
+
+    def __init__(self, here: Connection) -> None:
+        self._here = here
+        self._begun = self._ended = False
+
+    def next(self, seconds: float) -> Any:
+        """Return the next event, or nothing if there is none in this time."""
+        if not self._here.poll(seconds):
+            return None
+        event = self._here.recv()
+        self._begun |= isinstance(event, _Begun)
+        self._ended |= isinstance(event, _Ended)
+        return event
+
+    def wait_for_the_end(self) -> None:
+        """Give a child that was told to end time to remove its files, if its call has begun."""
+        end = time.monotonic() + _GRACE
+        with contextlib.suppress(EOFError, OSError):
+            while not self._ended and (left := end - time.monotonic()) > 0:
+                if self.next(left if self._begun else 0.0) is None:
+                    return
+
+
+def _waited_for(reports: _Reports, run: Run) -> Any:
     """Pass on what the child reports, until it answers or the run is cancelled."""
     while True:
         run.check()
-        if not here.poll(_MOMENT):
-            continue
-        match here.recv():
+        match reports.next(_LOOK):
             case Advance(stage, done, total):
                 run.at(stage, done, total)
             case Notice(line):
@@ -150,17 +210,38 @@ def _waited_for(here: Connection, run: Run) -> Any:
                 raise error
 
 
-def _work(there: Connection, flag: Any, limits: Limits, function: Callable[..., Any], args: Any, options: Any) -> None:
+def _work(there: Connection, received: Connection, flag: Any, limits: Limits) -> None:
     """Do the work of the child: call the function under a run that reports its events to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which cancels the run
+    threading.Thread(target=_leave_if_deaf, args=(flag,), daemon=True).start()
+    with received:
+        function, args, options = pickle.loads(received.recv_bytes())  # noqa: S301 - our own
     outcome: _Answered | _Failed
-    try:
-        with Run(_Sender(there), notice=lambda line: there.send(Notice(line)), limits=limits, flag=np.frombuffer(flag, np.uint8)):
-            outcome = _Answered(function(*args, **options))
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised in the parent
-        outcome = _Failed(error)
     with contextlib.suppress(BrokenPipeError):  # the parent has gone
-        there.send_bytes(_pickled(outcome))
+        there.send(_Begun())
+        try:
+            run = Run(
+                _Sender(there), notice=lambda line: there.send(Notice(line)), limits=limits, flag=np.frombuffer(flag, np.uint8)
+            )
+            with run:
+                outcome = _Answered(function(*args, **options))
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised in the parent
+            outcome = _Failed(error)
+        pickled = _pickled(outcome)
+        remove_hidden()
+        there.send(_Ended())
+        there.send_bytes(pickled)
+
+
+def _leave_if_deaf(flag: Any) -> None:
+    """Once the run is cancelled, remove the files of a call that does not end, and end the process."""
+    while not flag[0]:
+        time.sleep(_MOMENT)
+    time.sleep(_PATIENCE)
+    while taking_place():  # all files or none
+        time.sleep(_LOOK)
+    remove_hidden()
+    os._exit(1)
 
 
 def _pickled(outcome: _Answered | _Failed) -> bytes:
