@@ -115,6 +115,10 @@ SILENT_BEFORE: dict[str, tuple[Callable[[], object], dict[str, int]]] = {
         lambda: unveil.mechanisms.swap_households(PEOPLE, "town", risk="age", share=0.5),
         {"profiles": 40, "households": 40},
     ),
+    "generalize_sets": (
+        lambda: unveil.mechanisms.generalize_sets(pl.DataFrame({"cart": ["a;b", "a;b", "c;d"]}), "cart", k=2),
+        {"sets": 3, "items": 3, "known items": 2, "labels": 2, "rare sets": 2},
+    ),
     "shuffle": (lambda: unveil.mechanisms.shuffle(NUMBERS, "a", given="b"), {"ranks": 2, "attributes": 1}),
     "pram": (lambda: unveil.mechanisms.pram(PEOPLE, ["sex", "ill"], retention=0.8), {"strata": 2}),
     "massc": (
