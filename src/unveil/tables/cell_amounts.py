@@ -167,10 +167,10 @@ class TableRows:
 
         if not np.array_equal(placed(cells.n), rolled_up(self.dimensions, self.summed(self.n)).ravel()):
             raise DataChangedError.while_counted(there.source.place)
-        found = CellContents(placed(cells.units), placed(cells.holder, -1))
+        contents = CellContents(placed(cells.units), placed(cells.holder, -1))
         if there.what.value is not None or there.what.weights is not None:
-            found = replace(found, value=placed(cells.total), size=placed(cells.size), top=placed(cells.top))
-        return found if there.what.request is None else replace(found, asked=placed(cells.asked))
+            contents = replace(contents, value=placed(cells.total), size=placed(cells.size), top=placed(cells.top))
+        return contents if there.what.request is None else replace(contents, asked=placed(cells.asked))
 
     def _largest(self, cell: NDArray[np.int64], size: NDArray[np.float64], n: NDArray[np.int64], top: int) -> NDArray[np.float64]:
         """Return the largest contributions of the inner cells; each row has `n` contributions of one size."""
@@ -194,10 +194,10 @@ class TableRows:
         holder = np.full(size, -1, dtype=np.int64)
         alone = units[cells] == 1
         holder[cells[alone]] = holders[alone]
-        found = CellContents(units.astype(np.int64), holder)
+        contents = CellContents(units.astype(np.int64), holder)
         if self.x is not None:
-            found = replace(
-                found,
+            contents = replace(
+                contents,
                 value=rolled_up(self.dimensions, self.summed(x)).ravel(),
                 size=np.asarray(np.bincount(cells, weights=np.abs(sums), minlength=size), dtype=np.float64),
                 top=ranked(cells, np.abs(sums), size, top),
@@ -205,8 +205,8 @@ class TableRows:
         if self.asked is not None:
             mine = np.zeros(len(sums), dtype=bool)
             mine[pair[self.asked[row]]] = True
-            found = replace(found, asked=ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel())
-        return found
+            contents = replace(contents, asked=ranked(cells[mine], np.abs(sums[mine]), size, 1).ravel())
+        return contents
 
     def _expanded(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return every row once for each cell it belongs to, as cells and rows."""
