@@ -232,7 +232,7 @@ def test_standard_input_and_text_options(capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(done.stdout)["transformation"] == {"age": 1, "town": 0}
     assert pl.read_csv("r.csv")["town"].null_count() == 6
     Path("holes.csv").write_text(text.replace(";", ","), encoding="utf-8")
-    assert "6 of 12 records" in complaint(
+    assert "nulls found in 'town' (6)" in complaint(
         capsys, "anonymize", "holes.csv", *keys, "--k", "2", "--missing", "?", "--nulls", "error"
     )
     kept = answer(capsys, "anonymize", "holes.csv", *keys, "--k", "2", "--missing", "?", "--nulls", "drop", "--out", "r.csv")
