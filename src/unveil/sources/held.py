@@ -97,7 +97,7 @@ def _checked_weights(column: pl.Series | Listed, n: NDArray[np.int64] | None, na
     if wrong.any():
         bad = int(np.count_nonzero(wrong) if n is None else n[wrong].sum())
         raise ArgumentError.no_weights(name, bad)
-    if len(weights) and not (_LIGHTEST <= weights.min() and weights.max() <= _HEAVIEST):
+    if len(weights) and not (weights.min() >= _LIGHTEST and weights.max() <= _HEAVIEST):
         raise ArgumentError(
             f"some weights in column {shown(name)} are not between {_LIGHTEST:g} and {_HEAVIEST:g}, so their sums would be lost; "
             "a weight says how many people a record stands for."
