@@ -11,7 +11,6 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from unveil.run import active_run
 
@@ -164,6 +163,8 @@ def _outcomes(
     present = np.flatnonzero(totals)
     tables = list(islice(_tables(sizes.tolist(), totals[present].tolist()), _MOST_TABLES + 1))
     if len(tables) <= _MOST_TABLES:
+        from scipy.special import gammaln
+
         counts = np.array(tables, dtype=np.int64)
         ways = -gammaln(counts + 1.0).sum(axis=(1, 2))
         groups = [[(counts, np.exp(ways - ways.max()))]]

@@ -230,8 +230,9 @@ def wanted_of(data: Data, attributes: Names | Hierarchies | None, models: Sequen
     sensitive = sensitive_of(models, keys)
     require_values(data, [*keys, *sensitive])
     values = stated(data, [*keys, *sensitive], **said)
-    population = said.get("population")
-    require_no_nulls(study.population if population is None and study is not None else population, keys)
+    if values.population is not None:
+        named = said.get("population")
+        require_no_nulls(study.population if named is None and study is not None else named, keys)
     return Wanted(keys, sensitive, hierarchies_of(keys, values.hierarchies), models, values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,8 @@ def study_of(data: Any) -> Study | None:
     """Return the study that data is, or that a project or its file describes; None for any other data."""
     if isinstance(data, Study):
         return data
-    return Study(data) if isinstance(data, Project) or is_project(data) else None
+    named = isinstance(data, str | os.PathLike) and is_project(data)
+    return Study(data) if named or isinstance(data, Project) else None
 
 
 def planned_key(data: Any, key: Any) -> Any:

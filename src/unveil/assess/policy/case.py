@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unveil.attacks.attack import Attack, attack
-from unveil.attacks.identity import known_records
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
 from unveil.formats import Unit
@@ -23,6 +21,9 @@ from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import way_of
 from unveil.study import Pair, Study, beside
+
+if TYPE_CHECKING:
+    from unveil.attacks.attack import Attack
 
 __all__ = ["Case", "Counted", "Original"]
 
@@ -101,6 +102,8 @@ class Case:
         For a table in an engine, each column is counted alone only: nothing but counts of single columns leaves the engine.
         """
         study, named, unnamed, keyed = self.study, [*self.keys, *self.sensitive], self.unnamed, self.rules.keyed
+        if not study.source.can_count:
+            study.collected(study.names)  # in one pass over a file
         table = study.table(named) if keyed else None
         counts = study.counts(named, partitions={}) if keyed else None
         owners = (study.person, study.household)
@@ -187,7 +190,11 @@ class Case:
     @cached_property
     def known(self) -> Mapping[str, Any]:
         """How many records of the release match each original record, nulls matching anything."""
-        return {"k_known": None} if self.original is None else known_records(self.pair)
+        if self.original is None:
+            return {"k_known": None}
+        from unveil.attacks.identity import known_records
+
+        return known_records(self.pair)
 
     @cached_property
     def identifiers(self) -> DirectIdentifiers:
@@ -199,6 +206,8 @@ class Case:
         """What an intruder gains."""
         linked = any(rule.name == "linkage" for rule in self.rules.rules)
         seed, control = (0, None) if self.original is None else (self.original.seed, self.original.control)
+        from unveil.attacks.attack import attack
+
         return attack(self.pair, partitions={}, link_records=linked, control=control, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
