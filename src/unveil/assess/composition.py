@@ -280,7 +280,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     """
     chance_of(seed, key_file)  # a seed or a key file that is none is refused, not a candidate that cannot be made
     _check_limits(time_limit, max_identity, max_homogeneity)
-    keys, sensitive_names = sides_of(planned_key(data, key), planned_sensitive(data, sensitive))
+    named_key, hidden = planned_key(data) if key is None else key, planned_sensitive(data) if sensitive is None else sensitive
+    keys, sensitive_names = sides_of(named_key, hidden)
     wanted = _needs(needs or planned_needs(data))
     named = [*keys, *sensitive_names, *(name for need in wanted for name in (need.target, *need.given))]
     subject = Subject.of(data, named, names_of(identifiers), partitions)

@@ -183,9 +183,11 @@ class ClassModelOptions(RequestedModels):
         """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
         from unveil.partitions import Hierarchy
 
+        single = named_hierarchies(self.hierarchy, inputs.source.names)
+        if inputs.project is None and self.hierarchy_dir is None:
+            return single
         distant = [model.sensitive for model in models if model.sensitive is not None and model.needs_hierarchy]
         wanted = [*(inputs.key or ()), *distant]
-        single = named_hierarchies(self.hierarchy, inputs.source.names)
         known = hierarchies(None, inputs.project, wanted)
         if self.hierarchy_dir is not None:
             known |= Hierarchy.read_folder(self.hierarchy_dir, [name for name in wanted if name not in single])

@@ -200,7 +200,7 @@ def approximate_rate(
     source, study = open_source(data), study_of(data)
     if study is not None and sensitive is None:
         sensitive = study.roles.one_sensitive() or None
-    keys, sensitive_names = sides_of(planned_key(data, key), sensitive)
+    keys, sensitive_names = sides_of(planned_key(data) if key is None else key, sensitive)
     if study is not None:
         _refuse_what_is_not_sampled(study, (*keys, *sensitive_names))
     if not isinstance(source, StreamSource | EngineSource):

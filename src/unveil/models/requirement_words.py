@@ -8,7 +8,7 @@ The attribute may be left out if there is only one sensitive attribute; a name m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from unveil.errors import ArgumentError, shown
 from unveil.models.base import Model
@@ -34,9 +34,7 @@ from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques
 from unveil.models.written import attribute_of, positive, share, split, whole_number
 from unveil.project.model_words import MODEL_WORDS
-
-if TYPE_CHECKING:
-    from unveil.study import Study
+from unveil.study import study_of
 
 __all__ = [
     "PARSERS",
@@ -90,9 +88,12 @@ def parser_of(word: str) -> Parser:
     return next(kind.read for kind in MODELS if kind.word == word)
 
 
-def planned_models(study: Study) -> list[Model]:
-    """Return the models that the project of a study asks for; one that names no attribute is about each sensitive one."""
-    return [] if study.project is None else parse_models(dict(study.project.models), study.sensitive or study.names)
+def planned_models(data: Any) -> list[Model]:
+    """Return the models that the project behind some data asks for; one that names no attribute is about each sensitive one."""
+    study = study_of(data)
+    if study is None or study.project is None:
+        return []
+    return parse_models(dict(study.project.models), study.sensitive or study.names)
 
 
 def _count(value: Any) -> Any:

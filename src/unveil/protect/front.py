@@ -166,7 +166,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     required, models, sensitive_names = _completed(data, needs, models, sensitive)
     thresholds = thresholds_of(required, prefer, max_identity, max_homogeneity)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file).held()
-    keys, given = keys_of(planned_key(data, attributes)), given_hierarchies(attributes, hierarchies)
+    keys, given = keys_of(planned_key(data) if attributes is None else attributes), given_hierarchies(attributes, hierarchies)
     require_values(data, [*keys, *sensitive_names, *_columns_of(required.values())])
     said = stated(data, [*keys, *sensitive_names], hierarchies=given, orders=orders, nulls=nulls)
     named, orders, opened = hierarchies_of(keys, said.hierarchies), said.orders, open_microdata(data)
@@ -315,7 +315,7 @@ def _completed(
     data: Data, needs: Need | Sequence[Need], models: Sequence[Model], sensitive: Names | None
 ) -> tuple[dict[str, Need], Sequence[Model], tuple[str, ...]]:
     """Return the needs, the models and the sensitive attributes; what the call leaves open is as the data's project says."""
-    study, names = study_of(data), names_of(planned_sensitive(data, sensitive))
+    study, names = study_of(data), names_of(planned_sensitive(data) if sensitive is None else sensitive)
     if study is not None and not models:
         models = planned_models(study.changed(sensitive=names))
     return _named(needs or planned_needs(study)), models, names

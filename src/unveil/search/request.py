@@ -39,7 +39,7 @@ from unveil.sources import Coded, Data, coded_table, load, tallied
 from unveil.sources.base import Tally
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.microdata import Microdata, open_microdata
-from unveil.study import CodedColumns, Stated, planned_key, require_no_nulls, require_values, stated, study_of
+from unveil.study import CodedColumns, Stated, planned_key, planned_population, require_no_nulls, require_values, stated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -223,16 +223,15 @@ class Request:
 
 def wanted_of(data: Data, attributes: Names | Hierarchies | None, models: Sequence[Model], **said: Any) -> Wanted:
     """Return what a call asks of a release, completed by the study or project that the data is."""
-    attributes, study = planned_key(data, attributes), study_of(data)
-    models = models or ([] if study is None else planned_models(study))
-    keys = keys_of(attributes)
+    keys = keys_of(planned_key(data) if attributes is None else attributes)
+    models = models or planned_models(data)
     said["hierarchies"] = given_hierarchies(attributes, said.get("hierarchies"))
     sensitive = sensitive_of(models, keys)
     require_values(data, [*keys, *sensitive])
     values = stated(data, [*keys, *sensitive], **said)
     if values.population is not None:
-        named = said.get("population")
-        require_no_nulls(study.population if named is None and study is not None else named, keys)
+        population = said.get("population")
+        require_no_nulls(planned_population(data) if population is None else population, keys)
     return Wanted(keys, sensitive, hierarchies_of(keys, values.hierarchies), models, values)
 
 

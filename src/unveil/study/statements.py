@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.attributes import Names, Nulls, Standing, checked_nulls
+from unveil.attributes import Nulls, Standing, checked_nulls
 from unveil.errors import ArgumentError, NullsError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
@@ -25,6 +25,7 @@ __all__ = [
     "open_both",
     "planned_key",
     "planned_needs",
+    "planned_population",
     "planned_sensitive",
     "require_as_they_are",
     "require_no_nulls",
@@ -71,18 +72,22 @@ def study_of(data: Any) -> Study | None:
     return Study(data) if named or isinstance(data, Project) else None
 
 
-def planned_key(data: Any, key: Any) -> Any:
-    """Return the key attributes that a call names; if it names none, those of the study or project that the data is."""
-    if key is not None:
-        return key
+def planned_key(data: Any) -> tuple[str, ...]:
+    """Return the key attributes of the study or project that data is; none for other data."""
     study = study_of(data)
     return () if study is None else study.key
 
 
-def planned_sensitive(data: Any, sensitive: Names | None) -> Names:
-    """Return the sensitive attributes that a call names; if it names none, those of the study or project that the data is."""
-    study = study_of(data) if sensitive is None else None
-    return (sensitive or ()) if study is None else study.sensitive
+def planned_sensitive(data: Any) -> tuple[str, ...]:
+    """Return the sensitive attributes of the study or project that data is; none for other data."""
+    study = study_of(data)
+    return () if study is None else study.sensitive
+
+
+def planned_population(data: Any) -> Data | None:
+    """Return the table that data was drawn from, if it is a study or project that says so."""
+    study = study_of(data)
+    return None if study is None else study.population
 
 
 def planned_needs(data: Any) -> tuple[Need, ...]:

@@ -186,7 +186,7 @@ def suppress_locally(  # noqa: PLR0913 - options by keyword
     >>> release.details["cells"], release.k, release.k_known, release.met
     (2, 4, 1, False)
     """
-    keys, chance = names_of(planned_key(data, attributes)), chance_of(seed, key_file)
+    keys, chance = names_of(planned_key(data) if attributes is None else attributes), chance_of(seed, key_file)
     if len(keys) > _MOST:
         raise ArgumentError(f"local suppression takes up to {_MOST} key attributes, and {len(keys)} are named.")
     checked_word("against", against, _AGAINST)

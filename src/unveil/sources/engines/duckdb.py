@@ -106,6 +106,7 @@ class FileTable(EngineSource):
         self._session = Session(self._reading)
         if held is not None:
             held.enter_context(self._session.held())
+            self.connected = False  # a block keeps the connection already
         with self._session.connection() as connection, _failure_reported(address.place):
             relation = self._relation(connection)
             names, self._kinds = text_names(relation.columns, address.place), _kinds(relation)

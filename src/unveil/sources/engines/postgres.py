@@ -158,6 +158,7 @@ class PostgresTable(EngineSource):
         self._session = Session(lambda: _transaction(address))
         if held is not None:
             held.enter_context(self._session.held())
+            self.connected = False  # a block keeps the connection already
         with self._cursor() as cursor:
             self._columns = _columns(cursor, self._name)
             if not self._columns:
