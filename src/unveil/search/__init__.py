@@ -18,4 +18,4 @@ OPEN_MODULES = (
     "splitting.subtrees",
     "suppression.local",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

@@ -1,4 +1,4 @@
-"""Checks of what is to be protected: keys, hierarchies, sensitive attributes, records and limits, as callers name them."""
+"""Checks of a caller's arguments: key attributes, hierarchies, sensitive attributes, records and limits."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def given_hierarchies(attributes: Names | Mapping[str, Any] | None, hierarchies: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the hierarchies that a call gives: those named beside the key attributes, and those given with them."""
+    """Return all hierarchies given in a call, whether beside the key attributes or together with them."""
     return {**(hierarchies or {}), **(attributes if isinstance(attributes, Mapping) else {})}
 
 
 def hierarchies_of(keys: Sequence[str], hierarchies: Mapping[str, Any]) -> dict[str, Hierarchy]:
-    """Return all given hierarchies, which are read from their files if they are paths; the key attributes must be distinct."""
+    """Return all given hierarchies, reading any that are paths from their files; the key attributes must be distinct."""
     if not keys:
         raise ArgumentError.no_key("attributes")
     if len(set(keys)) < len(keys):
@@ -55,13 +55,13 @@ def hierarchies_of(keys: Sequence[str], hierarchies: Mapping[str, Any]) -> dict[
 
 
 def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Sequence[str]) -> None:
-    """Refuse an identifier, which is left out, that is also a key or sensitive attribute."""
+    """Refuse an identifier that is also a key or sensitive attribute, because identifiers are left out of the release."""
     if both := [name for name in identifiers if name in (*keys, *sensitive)]:
         raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
 
 
 def require_person_apart(person: str, identifiers: Sequence[str]) -> None:
-    """Refuse the column of persons among the identifiers: it is needed until the release is made, and left out then."""
+    """Refuse the column of persons as an identifier: it is needed until the release is made, and is left out of it anyway."""
     if person in identifiers:
         raise ArgumentError(f"column {shown(person)} is named as identifier and as person, which is also left out; name it once.")
 
@@ -95,7 +95,7 @@ def limit_of(suppression: float, records: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SearchBudget:
-    """How far a search may go, in seconds and in nodes looked at; None: without a limit."""
+    """The limits of a search, in seconds and in nodes examined; None: no limit."""
 
     seconds: float | None = None
     nodes: int | None = None
@@ -106,5 +106,5 @@ class SearchBudget:
 
 
 def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
-    """Return how far a search may go, or refuse a value that is no limit."""
+    """Return the limits of a search, or refuse invalid values."""
     return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))

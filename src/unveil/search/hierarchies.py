@@ -43,12 +43,12 @@ class HierarchyReport(Result):
     hierarchy
         The hierarchy itself; `write` puts it into a file.
     rule, reason
-        The rule that built it here, if one did, and, if it was proposed, why that rule.
+        The rule that built the hierarchy, if any, and, for a proposed hierarchy, the reason for choosing that rule.
     records
         How many records hold each leaf's value, if data was given.
     nulls
-        How many records hold a null that the hierarchy does not name. A null is on its own at level 0 and fully generalised
-        above.
+        How many records hold a null that the hierarchy does not name. A null is a value of its own at level 0 and fully
+        generalised above.
     """
 
     hierarchy: Hierarchy
@@ -75,7 +75,7 @@ class HierarchyReport(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the labels, a column for each level."""
+        """Return the labels, one column per level."""
         names = _names(self.hierarchy)
         return dict(zip(names, zip(*self.hierarchy.labels, strict=True), strict=True))
 
@@ -105,7 +105,7 @@ class HierarchyReport(Result):
         )
 
     def terminal_form(self, view: View) -> RenderableType:
-        """Return the tables, and the tree below."""
+        """Return the tables, followed by the tree."""
         from rich.console import Group
 
         from unveil.results.terminal import to_rich
@@ -150,8 +150,9 @@ class HierarchyReport(Result):
 def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) -> HierarchyReport:
     """Propose a hierarchy that fits the kind and the distribution of a column's values.
 
-    Dates get periods, numbers nested intervals, postal codes and codes of one length are shortened from the right, and of other
-    values the rare ones are merged; with few values there is only the root. The report names the rule and the reason.
+    Dates are grouped into periods and numbers into nested intervals; postal codes and codes of equal length are shortened from
+    the right; of other values, the rare ones are merged. If there are few values, the only level above them is the root. The
+    report names the rule and the reason.
 
     Parameters
     ----------
@@ -160,7 +161,8 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
     column
         The column.
     similar
-        Columns by which values are compared: values whose records look alike there are grouped; none: by the values themselves.
+        Columns by which values are compared: values whose records look alike in these columns are grouped. None: the values
+        themselves decide.
 
     Returns
     -------
@@ -205,7 +207,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     Raises
     ------
     HierarchyError
-        If the rule cannot place a value; it says how many.
+        If the rule cannot place some values; the message says how many.
 
     Examples
     --------
@@ -228,9 +230,9 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     hierarchy
         A hierarchy, or the file of one.
     data
-        The same, if it is compared with a table; none: only the chain is checked.
+        The data to compare the hierarchy with; none: only the chain is checked.
     column
-        The column; none: the one that the hierarchy, or its file, is named for.
+        The column; none: the column that the hierarchy or its file names.
 
     Returns
     -------
@@ -240,7 +242,7 @@ def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, c
     Raises
     ------
     HierarchyError
-        If it is not a chain (how many values, at which level), or misses values (how many).
+        If the hierarchy is not a chain, or does not cover some values; the message says how many, and at which level.
 
     Examples
     --------
@@ -263,7 +265,7 @@ _LEVEL = ("level", "groups", "smallest", "largest", "fewest_records", "median_re
 
 
 def _alike(study: Study, column: str, by: Sequence[str]) -> tuple[Similar, str]:
-    """Return the rule that groups values by what other columns hold beside them, and the reason."""
+    """Return the rule that groups values by the other columns of their records, and the reason for it."""
     if column in by or not by:
         raise ArgumentError("values are compared in columns other than their own; name one or more.")
     reason = f"values grouped so that least is lost of what they say about {in_line(by)}"
@@ -271,7 +273,7 @@ def _alike(study: Study, column: str, by: Sequence[str]) -> tuple[Similar, str]:
 
 
 def _within(study: Study, column: str) -> tuple[Nested, str] | None:
-    """Return the rule by which the places of a column lie within those of other columns, and the reason; None if they do not."""
+    """Return the rule that nests a column's places within those of other columns, and the reason; None if they do not nest."""
     places = [name for name in study.names if is_place(name)]
     if column not in places or len(places) < 2:  # noqa: PLR2004 - two places
         return None
@@ -292,7 +294,7 @@ def _built(rule: Builder, reason: str | None, values: Sequence[Any], counts: Seq
 
 
 def _report(hierarchy: Hierarchy, values: Sequence[Any], counts: Sequence[int], **made: Any) -> HierarchyReport:
-    """Count the records of each leaf, refusing values without a leaf."""
+    """Report on a hierarchy with the number of records of each leaf; refuse values without a leaf."""
     rows = rows_of(hierarchy, values)
     records = np.bincount(rows[rows >= 0], weights=np.array(counts)[rows >= 0], minlength=len(hierarchy.labels))
     nulls = int(np.array(counts)[rows < 0].sum())

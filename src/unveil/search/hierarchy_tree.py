@@ -28,7 +28,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class HierarchyTree:
-    """A hierarchy from its root down; the values, or the first few of many, follow the groups of level 1."""
+    """A tree of a hierarchy from its root down; each group of level 1 is followed by its values, or the first few of them."""
 
     hierarchy: Hierarchy
     records: tuple[int, ...] | None = None
@@ -58,7 +58,7 @@ class HierarchyTree:
         return lines
 
     def _lowest(self, label: str, rows: Sequence[int], level: int) -> int:
-        """Return the lowest level, from 1 on, at which the group is the same and has the same label: it takes only one line."""
+        """Return the lowest level (at least 1) at which this group has the same label, so that equal levels share one line."""
         while level > 1 and all(self.hierarchy.labels[row][level - 1] == label for row in rows):
             level -= 1
         return level

@@ -24,13 +24,13 @@ __all__ = ["Nested", "nested_places"]
 
 _NEARLY_ALWAYS = 0.99
 _OWN = 0.8
-"""With this many values per record or more, nearly every record has its own value, which lies within everything."""
+"""With this many values per record or more, nearly every record has its own value, which trivially lies in every other column."""
 _NONE = "(none)"
 
 
 @dataclass(frozen=True)
 class Nested(Builder):
-    """Values within those of other columns of the same table: a town, its county, its state.
+    """A rule that nests values within those of other columns of the same table: a town, its county, its state.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def nested_places(columns: Columns, only: Collection[str] | None = None) -> dict
 
 
 def _chain(columns: Columns, one: str, others: Sequence[str]) -> list[str]:
-    """Return the columns in which the column lies, each within the next."""
+    """Return the columns that contain this one, each within the next."""
     sizes = {name: len(columns.values(name)) for name in (one, *others)}
     chain = [one]
     for other in sorted(others, key=lambda other: -sizes[other]):

@@ -13,9 +13,9 @@ of these nodes meets the requirements. If nothing may be suppressed, one violati
 An average risk is not a property of a class. Once the other requirements are applied, the smallest classes are suppressed
 until it is met (`average`); in any node below, no fewer records are suppressed.
 
-Nearly all models are closed under union: records that meet one in two classes meet it in both together. So parts that end up
-with equal labels, and are one class to a reader, do no harm. If a model is not closed, only the lattice is searched, and nothing
-is concluded about the nodes below one that fails.
+Nearly all models are closed under union: records that meet one in two classes meet it in both together. So it does no harm if
+parts end up with equal labels and look like one class. If a model is not closed, only the lattice is searched, and nothing is
+concluded about the nodes below one that fails.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements"]
 
 _SMALL_DOMAIN, _DENSE = 1 << 16, 4
-"""Pairs of a part and a value are counted in a table over all of them up to this many, or this many times the units."""
+"""Pairs of a part and a value are counted in a dense table if there are at most this many, or this many times the units."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class NodeVerdict:
     Attributes
     ----------
     violating
-        Which classes are to be suppressed: those that violate a requirement, and the smallest if the average risk is too high.
+        Which classes are to be suppressed: those that violate a requirement and, if the average risk is too high, the smallest.
     lasting
         At least how many records have to be suppressed in every node below.
     fails
@@ -75,7 +75,7 @@ class NodeRequirements(Requirements):
     Parameters
     ----------
     space
-        The lattice; its sensitive attributes are those that the models are about.
+        The lattice; its sensitive attributes are those that the models refer to.
     models
         The requirements.
     limit
@@ -111,7 +111,7 @@ class NodeRequirements(Requirements):
 
     @cached_property
     def most_classes(self) -> int | None:
-        """The most classes that a node can have if it meets the requirements: small ones to suppress, and large ones.
+        """The most classes that a node can have if it meets the requirements, small ones to suppress and large ones together.
 
         None if nothing is known, or if small classes alone do not decide it.
         """
@@ -142,7 +142,7 @@ class NodeRequirements(Requirements):
         return NodeVerdict(violating, staying, fails or emptied)  # suppressed people are less present than a lower bound allows
 
     def fails_below(self, table: ClassTable) -> bool:
-        """Whether no node below these classes, which need not be a node's, meets the requirements if nothing is suppressed."""
+        """Whether no node below these classes, which need not form a node, meets the requirements if nothing is suppressed."""
         violating = self.small(table)
         if violating.any() or not (self.closed and self._space.dense):
             return bool(violating.any())
@@ -181,7 +181,7 @@ class NodeRequirements(Requirements):
                 return
 
     def _equivalence(self, node: Node, table: ClassTable, classes: NDArray[np.int64]) -> Equivalence:
-        """Return some classes of a node, with the spread of the sensitive attributes over them."""
+        """Return some classes of a node, with the distribution of the sensitive attributes in them."""
         size = table.n[classes].astype(np.int64)
         spreads = self._dense_spreads(table, classes) if self._space.dense else self._sparse_spreads(node, table, classes)
         bare = Classes(np.zeros(0, dtype=np.int64), (), (), size, size.astype(np.float64))
@@ -246,7 +246,7 @@ class PartRequirements(Requirements):
     def violated(
         self, of_unit: NDArray[np.int64], number: int, units: NDArray[np.int64] | slice = slice(None)
     ) -> NDArray[np.bool_]:
-        """Return which parts violate a requirement, given the part of every unit, of all units or some."""
+        """Return which parts violate a requirement, given the part of every unit (of all units, or of some)."""
         n = self._n[units]
         size = summed(of_unit, n, number)
         violated = size < self.smallest
@@ -262,7 +262,7 @@ class PartRequirements(Requirements):
 def _spread_of(
     sensitive: SensitiveColumn, of_unit: NDArray[np.int64], codes: NDArray[Any], n: NDArray[np.int64], number: int
 ) -> Spread:
-    """Return how a sensitive attribute spreads over parts, given the part and the value of every unit."""
+    """Return the distribution of a sensitive attribute in the parts, given the part and the value of every unit."""
     width = len(sensitive.values)
     if number * width <= max(_SMALL_DOMAIN, _DENSE * len(of_unit)):
         records = np.bincount(of_unit * width + codes, weights=n, minlength=number * width)

@@ -1,4 +1,4 @@
-r"""Which values are used in the same way? Groups of values that lose little of what the values say about other columns.
+r"""Which values are used in the same way? Groups of values that keep most of what the values tell about other columns.
 
 Two values are alike if the records that hold them look alike in the other columns. With :math:`n_a` the records of a value and
 :math:`H_a(Z)` the entropy of another column among them, merging a and b loses
@@ -38,7 +38,7 @@ _MOST_BINS = 20
 
 @dataclass(frozen=True)
 class Similar(Builder):
-    """Values that are used alike, by what the records that hold them look like in other columns.
+    """A rule that groups values whose records look alike in other columns.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def similar_values(columns: Columns, column: str, others: Sequence[str]) -> Simi
 
 
 def _table(columns: Columns, column: str, other: str) -> NDArray[np.float64]:
-    """Return how many records hold each value of the column with each class of another."""
+    """Return how many records hold each value of the column together with each class of another."""
     classes = _classes(columns.values(other), columns.counts(other))
     width, cells = int(classes.max()) + 1, columns.joint(column, other)
     size = len(columns.values(column)) * width
@@ -116,7 +116,7 @@ def _classes(values: Sequence[Any], counts: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _merges(table: NDArray[np.float64], columns: int) -> list[tuple[int, int]]:
-    """Return the pairs in the order of merging: what the second stands for joins the first."""
+    """Return the pairs in the order of merging: the group of the second value joins that of the first."""
     rows, left = table.copy(), list(range(len(table)))
     known = _known(rows, columns)
     losses = np.full((len(rows), len(rows)), np.inf)
@@ -138,7 +138,7 @@ def _merges(table: NDArray[np.float64], columns: int) -> list[tuple[int, int]]:
 
 
 def _known(rows: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    """Return the negated sum of the entropies of the columns among the records, times the records, in bits."""
+    """Return the negated sum of the columns' entropies among the records, multiplied by the number of records, in bits."""
     held = rows.sum(axis=1) / columns
     return np.asarray(_plogp(rows).sum(axis=1) - columns * _plogp(held))
 
@@ -148,7 +148,7 @@ def _plogp(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _label(values: Sequence[str], codes: Sequence[int]) -> str:
-    """Return the name of a group: its values, as a set that other verbs understand."""
+    """Return the name of a group: its values, written as a set that other verbs can read."""
     names = sorted(values[code] for code in codes)
     if len(names) == 1:
         return names[0]

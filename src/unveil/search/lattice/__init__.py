@@ -1,1 +1,1 @@
-"""Full-domain generalisation: every combination of levels is a node of a lattice, and the best node is found."""
+"""Full-domain generalisation: every combination of levels is a node of a lattice, which is searched for the best node."""

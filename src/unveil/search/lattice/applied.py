@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["Applied", "SuppressedCells", "applied", "recoded", "recoded_cells", "suppressed_classes"]
 
 _PIECE = 1 << 18
-"""How many records are worked on at a time, or a few times as many as there are classes if that is more."""
+"""How many records are processed at a time; a few times the number of classes if that is more."""
 _FEWER, _MOST_SORTED = 8, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Applied:
-    """What each record becomes.
+    """The recoded records.
 
     Attributes
     ----------
     labels
-        For each key attribute, the label of every group at its level, and the label of suppressed values unless it is one of
-        these.
+        For each key attribute, the label of every group at its level, followed by the label of suppressed values unless that is
+        already among them.
     codes
-        For each key attribute the label that each record gets.
+        For each key attribute, the code of the label that each record gets.
     suppressed
         Which records are suppressed.
     """
@@ -83,7 +83,7 @@ def applied(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]
 
 
 class SuppressedCells:
-    """Finds the cells of a count table that are suppressed with some classes of a node, without going through all of them.
+    """An index of the cells of a count table that are suppressed with some classes of a node, without a pass over all cells.
 
     The cells are sorted once into the classes of a few finer nodes; for a node that lies above, only one cell per class
     has to be looked up.
@@ -95,7 +95,7 @@ class SuppressedCells:
     codes
         For each key attribute the code of every cell's value.
     fewer
-        Cells are sorted by the classes of a node if these are at most this fraction of the cells.
+        Cells are sorted by the classes of a node if the number of classes is at most this fraction of the number of cells.
     most_sorted
         The most cells whose order is kept, over all nodes by which they are sorted.
     """
@@ -107,14 +107,14 @@ class SuppressedCells:
         self._sorted: OrderedDict[Node, _Sorted] = OrderedDict()
 
     def among(self, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the suppressed cells, in order, given the classes of a node (in a table that lasts) and which are suppressed."""
+        """Return the suppressed cells in order, given the classes of a node (in a lasting table) and which are suppressed."""
         finer = self._finer(node)
         groups = _groups(self._space, node, finer.codes)
         keys = packed(groups, self._space.fields, len(finer.codes[0]))
         return finer.cells(gone[rows_among(table, keys, self._space.fields)])
 
     def _finer(self, node: Node) -> _Sorted:
-        """Return the cells sorted by a node below this one that has far fewer classes; if there is none, as they are."""
+        """Return the cells sorted by a lower node that has far fewer classes than cells; if there is none, in their own order."""
         below = [one for one in self._sorted if all(map(int.__le__, one, node))]
         one = min(below, key=lambda known: len(self._sorted[known].starts)) if below else self._few_classes(node)
         if one is None:
@@ -127,7 +127,7 @@ class SuppressedCells:
         return self._sorted[one]
 
     def _few_classes(self, node: Node) -> Node | None:
-        """Return a node on the way to this one, as low as possible in its last attribute, with far fewer classes than cells."""
+        """Return a node on the path to this one with far fewer classes than cells, as low as possible in its last attribute."""
         order = self._space.rolled.order
         for raised, at in enumerate(order, 1):
             one = tuple(level if other in order[:raised] else 0 for other, level in enumerate(node))
@@ -204,7 +204,7 @@ def recoded(counts: Counts, what: Applied) -> Counts:
 
 
 def _as_recoded(counts: Counts, what: Applied) -> tuple[list[Column], list[NDArray[Any]]]:
-    """Return the columns of a count table, and the codes of its cells, as `applied` says."""
+    """Return the recoded columns of a count table, and the codes of its cells."""
     columns, codes = list(counts.columns), list(counts.codes)
     for name, labels in what.labels.items():
         at = counts.names.index(name)

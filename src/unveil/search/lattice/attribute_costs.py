@@ -1,11 +1,11 @@
-r"""What each attribute loses if suppression does not cost the same as full generalisation, joined to one figure.
+r"""Losses of the attributes, combined into one figure, for objectives under which suppression does not cost full generalisation.
 
 With :math:`n_v` records of an attribute's value, :math:`n_g` of its generalised value, and :math:`s_g` of the s suppressed ones,
 
-- "entropy-arx" is the non-uniform entropy as ARX charges it: the records keep what generalisation costs them,
+- "entropy-arx" is the non-uniform entropy as ARX charges it: every record costs what its generalisation costs,
   :math:`\sum_r \log_2 (n_g / n_v)`, and the suppressed ones add :math:`\sum_{r\ suppressed} \log_2 (s / s_g)`, by
-  :math:`n \log_2 n`; in the geometric mean these bits are not divided;
-- "entropy-normalized" is the same by what full generalisation costs, :math:`\sum_r \log_2 (n / n_v)`;
+  :math:`n \log_2 n`; a geometric mean is taken of the bits themselves, without the division;
+- "entropy-normalized" is the same divided by the cost of full generalisation, :math:`\sum_r \log_2 (n / n_v)`;
 - "precision-arx" is :math:`\frac{1}{n} (g \sum_{r\ kept} h_j + f \sum_{r\ suppressed} 1)`, where :math:`h_j` is the level over
   the height of attribute j: below a factor of 0.5 a suppressed record costs f = 2 x factor, whatever its level;
 - "height" is the level, whatever is suppressed.
@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 Joining: TypeAlias = Literal["mean", "geometric", "max", "rank"]
-"""How the attributes' losses become one figure: their mean; the geometric mean of 1 + L, minus 1; the largest; the largest, of
-equal ones the second largest, and so on."""
+"""How the attributes' losses L are combined: their mean; the geometric mean of 1 + L, minus 1; the largest; or the largest, with
+ties broken by the second largest, and so on."""
 JOININGS: tuple[Joining, ...] = get_args(Joining)
 AttributeLosses: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], NDArray[np.float64]]"
 """What every attribute loses at a node, given its classes and which of them are suppressed."""
@@ -50,24 +50,24 @@ _EVEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """How much generalisation and suppression count: both in full, or one of them less."""
+    """The weights of generalisation and suppression: both count in full, or one of them counts less."""
 
     generalising: float
     suppressing: float
 
     @classmethod
     def of(cls, factor: float) -> Factors:
-        """Return what a factor from 0 through 0.5 to 1 means."""
+        """Return the weights for a factor: 0.5 counts both in full, less reduces suppression, more reduces generalisation."""
         return cls(1.0 if factor <= _EVEN else 2.0 - 2.0 * factor, 2.0 * factor if factor < _EVEN else 1.0)
 
 
 def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return n log2 n, zero if n is."""
+    """Return n log2 n; 0 if n is 0."""
     return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
 def split_joining(objective: str) -> tuple[str, Joining]:
-    """Return what an objective measures, and how it joins the attributes.
+    """Return the name of an objective without its suffix, and how the losses of the attributes are combined.
 
     Examples
     --------
@@ -81,14 +81,14 @@ def split_joining(objective: str) -> tuple[str, Joining]:
 
 
 def joined_losses(losses: NDArray[np.float64], how: Joining) -> float:
-    """Return one figure of the attributes' weighted losses; those of a mean are weighted by shares, so they are added up."""
+    """Combine the attributes' weighted losses into one figure; for a mean the weights add up to 1, so the losses are summed."""
     if how == "mean":
         return float(losses.sum())
     return float(np.expm1(np.log1p(losses).mean()) if how == "geometric" else losses.max(initial=0.0))
 
 
 def ranked_losses(losses: NDArray[np.float64]) -> tuple[float, ...]:
-    """Return the losses, the largest first; those that differ by rounding alone are equal."""
+    """Return the losses, the largest first, rounded so that losses that differ only by rounding errors are equal."""
     return tuple(sorted(np.round(losses, _DIGITS).tolist(), reverse=True))
 
 
@@ -105,7 +105,7 @@ class AttributeCost:
         return joined_losses(self.weights * self.losses(space, node, table, gone), self.joined)
 
     def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Return what the attributes lose, weighted, the largest first."""
+        """Return the weighted losses of the attributes, the largest first."""
         return ranked_losses(self.weights * self.losses(space, node, table, gone))
 
 
@@ -147,7 +147,7 @@ def _levels(space: Space, node: Node) -> NDArray[np.float64]:
 
 
 def _bits_lost(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], factors: Factors) -> NDArray[np.float64]:
-    """Return the bits that generalisation costs each attribute, and those that suppression adds."""
+    """Return, for each attribute, the bits lost by generalisation and the bits that suppression adds."""
     bits, dropped = np.zeros(len(space.attributes)), table.n[gone].astype(np.float64)
     for at, (one, level, field) in enumerate(zip(space.attributes, node, space.fields, strict=True)):
         groups = one.group_records(one.lowest + level).astype(np.float64)

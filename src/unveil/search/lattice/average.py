@@ -1,12 +1,12 @@
 r"""Which classes must be suppressed to meet an average risk, or a share of uniques? The smallest, and as few as possible.
 
-The average risk of the classes that are kept is their number over the number of their records. Of all sets of m classes the m
-smallest hold the fewest records and leave the lowest average, so no other choice of classes suppresses fewer records.
+The average risk is the number of classes kept divided by the number of their records. Of all sets of m classes, the m smallest
+hold the fewest records and leave the lowest average, so no other choice of classes suppresses fewer records.
 
-As many records as a generalisation has to suppress for it, finer ones have to suppress as well. Take the classes that a finer one
-keeps: each lies in one of the coarser classes, of which there are no more, and which hold no fewer records. So keeping those
-meets the average, too. In the same way, a record that is alone in a coarser class is alone in the finer one, so the share of
-uniques in the sample is met as well.
+A finer generalisation has to suppress at least as many records as a coarser one. Take the classes that the finer one keeps: the
+coarser classes that contain them are no more in number and hold no fewer records, so keeping these also meets the average.
+Likewise, a record that is alone in a coarser class is alone in the finer one, so the share of uniques in the sample is met as
+well.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ __all__ = ["gone_for_average", "gone_for_sizes"]
 def gone_for_average(
     table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], highest: float
 ) -> NDArray[np.bool_]:
-    """Return the classes to suppress: those that are gone already, and the smallest of the others.
+    """Return the classes to suppress: those already suppressed, and the smallest of the others.
 
-    Of equally small ones, those whose values come first stay, by the first key attribute, then by the second, and so on.
+    Ties are decided by the classes' values, by the first key attribute, then by the second, and so on: those that come first are
+    kept.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def gone_for_average(
 def gone_for_sizes(
     table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], model: SizesModel, records: int
 ) -> NDArray[np.bool_]:
-    """Return the classes to suppress: those that are gone already, and as many of one record as the model asks for."""
+    """Return the classes to suppress: those already suppressed, and as many classes of one record as the model requires."""
     rows = np.flatnonzero(~gone & (table.n > 0))
     number = model.excess(table.n[rows].astype(np.int64), records)
     return _without_smallest(table, fields, gone, rows, number) if number else gone
@@ -64,7 +65,7 @@ def gone_for_sizes(
 def _without_smallest(
     table: ClassTable, fields: Sequence[CodeField], gone: NDArray[np.bool_], rows: NDArray[np.int64], number: int
 ) -> NDArray[np.bool_]:
-    """Return the suppressed classes together with this many of the smallest of those left."""
+    """Return the suppressed classes, together with the given number of the smallest of the others."""
     sizes = table.n[rows]
     last = np.partition(sizes, number - 1)[number - 1]
     suppressed = gone.copy()
@@ -74,6 +75,6 @@ def _without_smallest(
 
 
 def _last(table: ClassTable, fields: Sequence[CodeField], rows: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    """Return the last of several classes in the order of their values; the order of a table's rows means nothing."""
+    """Return the last of several classes in the order of their values, because the order of a table's rows is arbitrary."""
     order = np.lexsort([table.codes(field, rows) for field in reversed(fields)])
     return rows[order[len(rows) - number :]]

@@ -1,4 +1,4 @@
-"""The compiled loops under `boxes`: classes are split by one more attribute, the cells of each being side by side.
+"""The compiled loops of `boxes`: classes, each a run of adjacent cells, are split by one more attribute.
 
 A partition is an order of the cells, with the place where each class starts.
 """
@@ -14,7 +14,7 @@ __all__ = ["small_parts", "split"]
 
 @compiled
 def small_parts(cells, starts, codes, groups, n, k, allowed, records):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return how many records lie in classes below k once they are split; counting stops above the number allowed."""
+    """Return how many records lie in classes smaller than k after the split; stop counting above the number allowed."""
     small = np.int64(0)
     for one in range(starts.shape[0] - 1):
         for at in range(starts[one], starts[one + 1]):
@@ -31,7 +31,7 @@ def small_parts(cells, starts, codes, groups, n, k, allowed, records):  # type: 
 
 @compiled
 def split(cells, starts, codes, groups, n, k, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Split the classes; returns the cells of those that stay, where each starts, and the cells of those below k."""
+    """Split the classes; return the cells of the classes that are large enough, their starts, and the cells of those below k."""
     records, many, place = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
     met = np.empty(size, np.int64)
     kept, begins, gone = np.empty_like(cells), np.empty(cells.shape[0] + 1, starts.dtype), np.empty_like(cells)

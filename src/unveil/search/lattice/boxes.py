@@ -1,15 +1,17 @@
-r"""Which part of a large lattice can hold the best node? Boxes of nodes, split until none is left that could.
+r"""Which part of a large lattice can hold the best node? Branch and bound over boxes of nodes.
 
-A box is all nodes between a lowest and a highest one. Attributes are settled one by one: one that is settled has the same level
-in both; the others may still have any level from the lowest on, so they are at the top in the highest node. Two facts decide.
+A box is all nodes between a lowest and a highest one. Attributes are settled one by one: a settled attribute has the same level
+in both nodes; an open one may have any level from its lowest on, so it is at its top level in the highest node. Two facts are
+used.
 
-- What fails lastingly at the highest node fails in the whole box. So an open attribute is tried alone: a level that fails with
+- A lasting requirement that fails at the highest node fails in the whole box. So an open attribute is tried alone: a level that
+  fails with
   all other open attributes at the top can be left out, and the attribute's lowest level rises.
-- What generalisation costs at the lowest node bounds the whole box from below. A record in a class that is too small at the
+- The cost of generalisation at the lowest node is a lower bound for the whole box. A record in a class that is too small at the
   highest node is suppressed in every node of the box, so it counts as suppressed.
 
-The box with the lowest bound is split first, by the open attribute that distinguishes the records best. So the bound of the box
-that is taken bounds everything that is left, at any time; and when it reaches the best score, that score is the optimum.
+The box with the lowest bound is split first, by the open attribute that distinguishes the records best. So the bound of that box
+is at any time a lower bound for everything that is left; when it reaches the best score found, that score is the optimum.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Boxes", "LookedAt", "Probe", "Sizes"]
 
 _MOST_KEPT = 1 << 27
-"""The most bytes of all partitions kept."""
+"""The most bytes that all kept partitions may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +48,33 @@ class Box:
 
 
 class Probe(Protocol):
-    """What is known about a box without looking at its nodes."""
+    """A source of facts about a box that does not need its nodes to be examined."""
 
     def fails(self, box: Box, at: int, level: int) -> bool:
-        """Whether every node of a box fails in which an open attribute has at most this level."""
+        """Whether every node of a box in which an open attribute has at most this level fails."""
 
     def added(self, box: Box, objective: Separable) -> NDArray[np.float64]:
-        """Return what the records that are suppressed in the whole box add to each attribute's sum at its lowest node."""
+        """Return how much the records suppressed everywhere in the box add to each attribute's sum at the lowest node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookedAt:
-    """A probe that looks at the highest nodes, whatever the requirements.
+    """A probe that examines the highest nodes; it works for any requirements.
 
     Attributes
     ----------
     lasting
-        Whether a node, and all nodes below, fail.
+        Tells whether a node and all nodes below it fail.
     """
 
     lasting: Callable[[Node], bool]
 
     def fails(self, box: Box, at: int, level: int) -> bool:
-        """Look at the highest node that has the level."""
+        """Examine the highest node in which the attribute has this level."""
         return self.lasting(_with(box.highest, at, level))
 
     def added(self, _box: Box, objective: Separable) -> NDArray[np.float64]:
-        """Say nothing about what is suppressed."""
+        """Return zeros: nothing is known about suppressed records."""
         return np.zeros(len(objective.costs))
 
 
@@ -91,7 +93,7 @@ class _Partition:
 
 
 class Sizes:
-    """A probe for the case that only the size of classes is required: they are split, and small ones are left out for good.
+    """A probe for requirements on class sizes alone: classes are split, and small ones are dropped for good.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ class Sizes:
         self._records = np.zeros(max((int(codes.max()) + 1 for codes in self._codes), default=1), dtype=np.int64)
 
     def fails(self, box: Box, at: int, level: int) -> bool:
-        """Split the classes of the box by the attribute, and add up those that are too small."""
+        """Split the classes of the box by the attribute, and count the records in classes that are too small."""
         known = self._of(tuple((one, box.highest[one]) for one in box.settled))
         allowed, groups = self._limit - known.lost, self._rolled.groups(at, 0, level)
         return bool(
@@ -124,7 +126,7 @@ class Sizes:
         )
 
     def added(self, box: Box, objective: Separable) -> NDArray[np.float64]:
-        """Return what the records lost so far cost beyond their cost at the lowest node."""
+        """Return how much the records lost so far cost beyond their cost at the lowest node."""
         known = self._of(tuple((one, box.highest[one]) for one in box.settled))
         kept = np.zeros(len(self._codes))
         n = self._n[known.gone]
@@ -134,7 +136,7 @@ class Sizes:
         return objective.surcharge(known.lost, kept)
 
     def _of(self, settled: tuple[tuple[int, int], ...]) -> _Partition:
-        """Return the classes by the attributes that are settled, each with its level."""
+        """Return the classes that the settled attributes form at their levels."""
         if not settled:
             return self._whole
         if (partition := self._kept.get(settled)) is not None:
@@ -166,7 +168,7 @@ class Boxes:
     probe
         What is known about a box.
     most
-        Returns the score to stay below at the moment.
+        Returns the score that a better node must currently stay below.
     look
         Looks at a node.
     """
@@ -193,7 +195,7 @@ class Boxes:
         return self.bound >= self._most()
 
     def split(self) -> None:
-        """Split the box with the lowest bound, or look at its node if only one is left."""
+        """Split the box with the lowest bound, or examine its node if it has only one."""
         _, _, box = self._waiting[0]  # it stays in the queue until it is settled, so that the bound holds if time runs out
         parts = self._parts(box)
         heapq.heappop(self._waiting)

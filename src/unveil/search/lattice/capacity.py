@@ -1,4 +1,4 @@
-"""How much of a lattice is held, or worked on at once; what is larger than that is worked on in another way."""
+"""Size limits above which a lattice and its tables are handled in ways that need less memory or time."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ __all__ = ["USUAL", "Capacity"]
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The sizes from which on a lattice and its tables are worked on in less memory, or in less time.
+    """The sizes from which a lattice and its tables are handled in ways that need less memory or time.
 
     Attributes
     ----------
     nodes
-        Lattices up to this many nodes are held as a whole; of larger ones, only the nodes that were looked at.
+        Lattices of up to this many nodes are held as a whole; of larger ones, only the examined nodes are.
     nodes_in_time
-        The same under a time limit, if the objective has boxes: a walk makes better use of the seconds that more would take.
+        The same under a time limit, if the objective allows boxes: for larger lattices, a walk makes better use of the time.
     surveyed
-        If there are more cells, nodes are looked at one by one: all of them at once would take a multiple of the memory.
+        With more cells than this, nodes are examined one by one: all at once would take several times the memory.
     recoded
         How many cells of a count table are recoded at once.
     sensitive_values
         If there are more values of sensitive attributes than this, they are not counted class by class.
     few_rows
-        Tables that follow from one of at most this many rows are made in one go, and made again when needed again.
+        Tables derived from one of at most this many rows are made in one step, and made again whenever they are needed.
     many_rows
         Tables of more rows have fewer slots per row, and are rolled up in one pass each.
     first_room
@@ -51,4 +51,4 @@ class Capacity:
 
 
 USUAL = Capacity()
-"""That of every search; tests have another, so that small tables take the ways of large ones."""
+"""The capacity of every search; tests use smaller ones, so that small tables are handled like large ones."""

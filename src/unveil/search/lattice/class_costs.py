@@ -1,14 +1,13 @@
-r"""The cost of a generalisation by the classes that it leaves, as figures to minimise.
+r"""Costs of a generalisation that depend on its classes, as figures to minimise.
 
 With :math:`n_C` the records of a class C, and n those of the table,
 
 - "discernibility" is :math:`\sum_C n_C^2` over the classes kept, and n for every suppressed record; "discernibility-monotone" is
   :math:`\sum_C n_C^2` over all classes, as if none were suppressed;
-- "class-size" is n divided by the number of classes, the suppressed ones counting as one; below a factor of 0.5 a class that is
-kept counts
-  2 x factor, above it the suppressed ones 2 - 2 x factor;
-- "kl" is the Kullback-Leibler divergence, in bits, of the table's cells from the release's, where the records of a class spread
-  evenly over all leaves that it covers;
+- "class-size" is n divided by the number of classes, where all suppressed ones together count as one; below a factor of 0.5 a
+  class that is kept counts 2 x factor, above it the suppressed ones count 2 - 2 x factor;
+- "kl" is the Kullback-Leibler divergence, in bits, of the table's cells from the release's, where the records of a class are
+  spread evenly over all leaves that it covers;
 - "ambiguity" is the sum over the records of how many combinations of leaves they may stand for, all of them if a record is
   suppressed (Goldberger and Tassa 2010);
 - "classification:COLUMN" is the share of records whose value of the column is not the most frequent of their class, all of them
@@ -103,7 +102,7 @@ def _ambiguity(space: Space, node: Node, table: ClassTable, gone: NDArray[np.boo
 
 
 def class_volumes(space: Space, node: Node, table: ClassTable) -> tuple[NDArray[np.float64], float]:
-    """Return how many combinations of leaves each class stands for, and how many there are, as bits."""
+    """Return the number of combinations of leaves that each class stands for, and that of all combinations, in bits."""
     volume, everything = np.zeros(len(table.n)), 0.0
     for one, level, field in zip(space.attributes, node, space.fields, strict=True):
         volume += np.log2(one.levels.shares[one.lowest + level] * one.levels.leaves)[table.codes(field)]
@@ -119,7 +118,8 @@ def classification(target: str, factors: Factors, suppressed: float) -> ClassCos
     target
         The column.
     factors
-        How much a record counts whose value is not its class's most frequent one, and one in a class without such a value.
+        The weights of a record whose value is not the most frequent one of its class, and of a record in a class with several
+        most frequent values.
     suppressed
         How much a suppressed record counts.
     """
@@ -154,7 +154,7 @@ def key_classification(target: str, factors: Factors, suppressed: float) -> Clas
 
 
 def _blurred(space: Space, node: Node, at: int) -> float:
-    """Return how few of an attribute's values are left at its level: 0 if all are, 1 if there is one."""
+    """Return the share of an attribute's values that are lost at its level: 0 if all are left, 1 if only one is."""
     one = space.attributes[at]
     values, left = len(one.levels.labels[0]), len(one.levels.labels[one.lowest + node[at]])
     return 0.0 if values == 1 else 1.0 - (left - 1) / (values - 1)
@@ -163,7 +163,7 @@ def _blurred(space: Space, node: Node, at: int) -> float:
 def _by_others(
     space: Space, table: ClassTable, at: int, kept: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return, for records that agree in all other attributes, how many are in their largest class, in the second, and in all."""
+    """Return, for records that agree in all other attributes, the sizes of their two largest classes, and the total."""
     others = [field for number, field in enumerate(space.fields) if number != at]
     if others:
         of_row, _ = classes_of(tuple(word[kept] for word in table.keys), others)

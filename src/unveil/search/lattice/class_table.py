@@ -1,7 +1,7 @@
 """Classes as keys of bit fields, one field per column, in one or more 64-bit words, with their counts.
 
-Equal keys are merged here by array operations: slower per row than `rollup_kernels`, but without the half second that loading a
-compiler takes. Both give the same rows in the same order, that of the first occurrence of each key, and sums that are equal to
+Equal keys are merged here by array operations: slower per row than `rollup_kernels`, but without the half second that it takes to
+load the compiler. Both give the same rows in the same order, that of the first occurrence of each key, and sums that are equal to
 the last bit.
 """
 
@@ -24,7 +24,7 @@ Words = Sequence["NDArray[np.uint64]"]
 
 _WORD = 64
 _PIECE = 1 << 17
-"""How many rows are packed at a time."""
+"""The number of rows packed at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ClassTable:
     keys
         The words of the keys, an array each.
     amounts
-        One row per key; first the records that hold it, then whatever else is added up.
+        One row per key: first the number of its records, then any other amounts that are summed.
     """
 
     keys: tuple[NDArray[np.uint64], ...]
@@ -62,20 +62,20 @@ class ClassTable:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the table takes."""
+        """The size of the table in bytes."""
         return self.amounts.nbytes + sum(word.nbytes for word in self.keys)
 
     def codes(self, field: CodeField, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
-        """Return one column's codes, of all rows or some."""
+        """Return the codes of one column, for all rows or some."""
         return ((self.keys[field.word][rows] >> np.uint64(field.shift)) & np.uint64(field.mask)).astype(np.int64)
 
     def copy(self) -> ClassTable:
-        """Return a copy that lasts when the table's memory is used again."""
+        """Return a copy that stays valid when the table's memory is reused."""
         return ClassTable(tuple(word.copy() for word in self.keys), self.amounts.copy())
 
 
 def fields_of(sizes: Sequence[int]) -> list[CodeField]:
-    """Give every column the bits that its codes need; none straddles two words."""
+    """Give every column as many bits as its codes need; no column straddles two words."""
     fields: list[CodeField] = []
     word = used = 0
     for size in sizes:

@@ -30,7 +30,7 @@ __all__ = ["ClosenessCheck", "closeness_check_of"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosenessCheck:
-    """A distance, and how large it may be.
+    """An earth mover distance and its threshold.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ClosenessCheck:
     order, gaps
         The values in their order, and the gap from each to the next.
     farthest
-        The largest distance that any class could have: that of a single value.
+        The largest distance that any class could have: that of a class with a single value.
     """
 
     threshold: float
@@ -54,7 +54,7 @@ class ClosenessCheck:
     farthest: float = 0.0
 
     def with_farthest(self) -> ClosenessCheck:
-        """Return the check with the largest distance that a class can have; the distance is convex, so that is at a corner."""
+        """Return the check with its `farthest` filled in; the distance is convex, so a single value attains the maximum."""
         values = len(self.share)
         size, lasting = np.ones(values, dtype=np.int64), np.zeros(values)
         far = np.empty(values)
@@ -67,7 +67,7 @@ class ClosenessCheck:
     def mark(
         self, size: NDArray[Any], held: NDArray[Any], violating: NDArray[np.bool_], lasting: NDArray[np.float64], limit: float
     ) -> None:
-        """Mark the classes that are too far, and count their records that stay so in nodes below, until these are too many."""
+        """Mark the classes that are too far, and count records that stay too far in all nodes below, until they are too many."""
         _mark(
             size, held, self.share, self.groups, self.order, self.gaps, self.threshold, self.farthest, violating, lasting, limit,
             np.empty(0),

@@ -3,14 +3,14 @@
 If nothing is suppressed, rates never rise from a node to one above it (`node_rates` says when and why), and every model that
 fails at a node fails below it. So:
 
-- of the levels of an attribute that no need distinguishes, only the highest is looked at: it gives less away for the same use;
-- a node whose plain degree misses a need rules out all nodes above it (adjusted for chance it may rise, but not above the plain
-  one, so each node left is checked for that); a node that breaks a model or gives too much away, all below it;
+- of several levels of an attribute that no need distinguishes, only the highest is examined: it gives less away for the same use;
+- a node whose plain degree misses a need rules out all nodes above it (the degree adjusted for chance may rise, but not above the
+  plain one, so it is checked for each node left); a node that breaks a model or gives too much away rules out all nodes below it;
 - from the top down, a node's homogeneity risk is at least that of the nodes just above it, while its identity risk and its
-  degrees are known without its classes: if a release already found is better even so, its classes are not looked at.
+  degrees are known without its classes: if a release already found is better even then, the classes of the node are not examined.
 
 If something is suppressed, none of this holds, except that sizes and distinct values of classes only grow: every other node is
-looked at. Little is suppressed there, so a node's figures are those of its classes minus the suppressed cells.
+examined. Little is suppressed there, so the figures of a node are those of its classes minus the suppressed cells.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Question:
     space, requirements, limit
         The lattice, the models, and how many records may be suppressed.
     cells
-        Finds the cells of the count table that are suppressed with some classes.
+        The index of the cells of the count table that are suppressed with given classes.
     identity, homogeneity, needs
         The rates: of the original attributes, of each sensitive attribute, and of each need.
     loss
@@ -102,7 +102,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frontier:
-    """The front, whether it is complete, and how many nodes were looked at."""
+    """The front, whether it is complete, and how many nodes were examined."""
 
     points: Sequence[FrontPoint]
     complete: bool
@@ -139,7 +139,7 @@ class _Search:
         self.evaluated = 0
 
     def run(self) -> Frontier:
-        """Look for the front, as far as the time and the budget go."""
+        """Search for the front as far as the budget allows."""
         try:
             complete = self._look_through()
         except OutOfTime:
@@ -148,7 +148,7 @@ class _Search:
         return Frontier(self.front.sorted(), complete=complete, evaluated=self.evaluated)
 
     def _look_through(self) -> bool:
-        """Go through the nodes, each after all that lie above it; return whether all that matter were looked at."""
+        """Go through the nodes, each after all nodes above it; return whether all relevant nodes were examined."""
         order, run = self._order(), active_run()
         for done, at in enumerate(order.tolist()):
             if done % 256 == 0:
@@ -166,9 +166,9 @@ class _Search:
         return True
 
     def _order(self) -> NDArray[np.int64]:
-        """Return the nodes, the most general first; if all possible ones are looked at, in the order of rolling up attributes.
+        """Return the nodes, the most general first, or, if all of them can be examined, in the order of rolling up attributes.
 
-        Whether a node is ruled out by one above it is the same in both orders. In the second, neighbours share finer classes.
+        In both orders, the same nodes are ruled out by nodes above them. In the second, neighbours share finer classes.
         """
         if self.sound or self.budget.nodes is not None or time_left() < math.inf:
             height = reduce(np.add.outer, [np.arange(size, dtype=np.int32) for size in self.shape])
@@ -177,7 +177,7 @@ class _Search:
         return places.transpose(self.ask.space.rolled.order).ravel()[::-1]
 
     def _telling(self, at: int) -> list[int]:
-        """Return the levels of an attribute worth looking at: of those that no need distinguishes, the highest and its equals."""
+        """Return the levels of an attribute to examine: of levels that no need distinguishes, the highest and any equal to it."""
         highest: dict[tuple[bytes | None, ...], int] = {}
         signatures = []
         for level in range(self.ask.space.shape[at]):
@@ -191,7 +191,7 @@ class _Search:
         return tuple(levels[level] for levels, level in zip(self.levels, place, strict=True))
 
     def _look(self, place: Node) -> None:
-        """Look at a node, and offer it to the front if it meets everything."""
+        """Examine a node, and offer it to the front if it meets all requirements."""
         node = self._node(place)
         if self.sound and self._settled(place, node):
             return
@@ -209,7 +209,7 @@ class _Search:
             self.closed[_below(place)] = True
 
     def _kept_to(self, point: FrontPoint, gone: NDArray[np.int64] | None) -> bool:
-        """Whether a release keeps to the thresholds and is not beaten; chance is computed only if the rest is acceptable."""
+        """Whether a release meets the thresholds and is not dominated; chance is computed only if the rest is met."""
         thresholds = self.ask.thresholds
         missed = any(thresholds.misses(name, degree) for name, degree in point.degrees.items())
         if missed or (thresholds.degrees and self.front.dominates(point.figures)):
@@ -217,7 +217,7 @@ class _Search:
         return not thresholds.missed(point, self.ask.adjusted_at(point.node, gone) if thresholds.degrees else {})
 
     def _settled(self, place: Node, node: Node) -> bool:
-        """Whether a node is out of the question, or beaten, without its classes."""
+        """Whether a node can be ruled out, as failing or dominated, without its classes."""
         identity = self.ask.identity.at(node)
         if exceeds(identity, self.ask.thresholds.identity):
             self.closed[_below(place)] = True
@@ -243,7 +243,7 @@ class _Search:
         return ((at, level) for at, level in enumerate(place) if level + 1 < self.shape[at])
 
     def _close_above(self, name: str, place: Node) -> None:
-        """Find the lowest node on a way up to this one that also misses a need, and rule out all nodes above it."""
+        """Find the lowest node on a path up to this one that also misses the need, and rule out all nodes above it."""
         rate = self.ask.needs[name]
         if not rate.monotone:
             return
@@ -257,7 +257,7 @@ class _Search:
         self.closed[tuple(slice(level if at in rate.codings else 0, None) for at, level in enumerate(lowest))] = True
 
     def _suppressed(self, place: Node, node: Node, table: ClassTable) -> NDArray[np.bool_] | None:
-        """Return the classes to suppress; None if there is no release here, and then often none below."""
+        """Return the classes to suppress; None if this node has no release; nodes below that must also fail are ruled out."""
         verdict = self.ask.requirements.verdict(node, table, self.ask.requirements.small(table))
         lost = int(table.n[verdict.violating].sum())
         if lost == self.ask.space.records:
@@ -271,7 +271,7 @@ class _Search:
     def _point(self, node: Node, table: ClassTable, classes: NDArray[np.bool_]) -> tuple[FrontPoint, NDArray[np.int64] | None]:
         """Return the figures of a node with the given classes suppressed, and the rows of the cells in them.
 
-        The homogeneity risks take most of the time; another thread computes them meanwhile.
+        The homogeneity risks take most of the time, so another thread computes them meanwhile.
         """
         ask, lost = self.ask, int(table.n[classes].sum())
         if not lost:
@@ -295,7 +295,7 @@ class _Search:
         figure: Callable[[Rate | Identity], float | None],
         risks: Mapping[str, Future[float | None]],
     ) -> FrontPoint:
-        """Return a node with its figures, some of which may still be being computed."""
+        """Return a node with its figures, waiting for any that another thread still computes."""
         ask = self.ask
         identity, degrees = figure(ask.identity), {name: figure(rate) for name, rate in ask.needs.items()}
         loss = ask.loss.score(ask.space, node, table, classes)
@@ -308,5 +308,5 @@ def _below(place: Node) -> tuple[slice, ...]:
 
 
 def _scaled(place: Node, step: int, steps: int) -> Node:
-    """Return a node on a way from the bottom up to this one."""
+    """Return a node on the path from the bottom to this one."""
     return tuple(level * step // steps if steps else 0 for level in place)

@@ -1,14 +1,14 @@
-"""Which generalisation is best? The whole lattice, searched as far as needed to be sure, or as far as a budget goes.
+"""Which generalisation is best? The lattice is searched until the optimum is certain or the budget is spent.
 
-What generalisation alone costs is known for every node beforehand; suppression only adds to it. So a node whose bound reaches
-the best score found need not be looked at. A node where a lasting requirement fails rules out all nodes below it. First a chain
+The cost of generalisation alone is known for every node beforehand; suppression only adds to it. So a node whose bound reaches
+the best score found need not be examined. A node where a lasting requirement fails rules out all nodes below it. First a chain
 from the bottom to the top is bisected for a good solution; then the nodes that are left are visited, the most general first,
 until none can be better: the solution is the optimum. If a lattice is too large to be held, a walk from that solution
 (`wandering`) looks for better ones, in turn with boxes of nodes (`boxes`) that are split until none can hold one.
 
-Of nodes that cost the same, the one with the lowest levels is taken: that of the smallest sum, and of equal sums the one whose
-first attributes are lower. If too many nodes may cost the same (generalisation costs nothing, say), or a lattice is too large
-to be held, only neighbours are compared in this way.
+Of nodes that cost the same, the one with the lowest levels is taken: the one with the smallest sum of levels and, if sums are
+equal, the one whose first attributes are lower. If too many nodes may cost the same (generalisation costs nothing, say), or a
+lattice is too large to be held, only neighbours are compared in this way.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _PATIENCE = 60.0
 """Seconds after which the search of a lattice that is not held as a whole stops if no limit is given."""
 _MOST_FAILING = 4096
 _FIRST_ROUNDS = 256
-"""Rounds of the walk before the first box is split."""
+"""The number of rounds of the walk before the first box is split."""
 _BOXES = 1
-"""Boxes split for each further round; one takes about as long."""
+"""The number of boxes split after each further round; splitting one takes about as long as a round."""
 _STALE = 256
 """After this many rounds in a row without a better node the walk ends, if no box can show that none is left."""
 _ROUNDING = 1e-6
@@ -58,7 +58,7 @@ _BATCH = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """What a search ends with.
+    """The result of a search.
 
     Attributes
     ----------
@@ -67,15 +67,15 @@ class SearchResult:
     score
         Its score.
     suppressed
-        Its records in violating classes.
+        The number of its records in violating classes.
     bound
         No node has a score below this.
     optimal
-        Whether it is certain that this is the best, or that there is none.
+        Whether it is certain that this node is the best, or that no node meets the requirements.
     lattice, evaluated
-        The nodes there are, and those looked at.
+        The numbers of nodes in the lattice and of those examined.
     closest
-        If none meets the requirements: of the nodes looked at, the one with the fewest records in violating classes.
+        If no node meets the requirements: the examined node with the fewest records in violating classes.
     """
 
     node: Node | None
@@ -90,20 +90,20 @@ class SearchResult:
 
 @dataclass(slots=True, eq=False)
 class _Seen:
-    """The best so far, and what has been looked at."""
+    """The best node so far, and what is known of the nodes examined."""
 
     score: float = math.inf
     node: Node | None = None
     suppressed: int = 0
     ranking: tuple[float, ...] = ()
-    """What the best node's attributes lose, the largest first, if the objective distinguishes equal scores by that."""
+    """The losses of the best node's attributes, the largest first, if the objective breaks ties by them."""
     costs: dict[Node, float] = field(default_factory=dict)
-    """What each node looked at costs, or a lower bound of that; infinite if it does not meet the requirements."""
+    """The cost of each examined node, or a lower bound of it; infinite if the node does not meet the requirements."""
     closest: tuple[Node, int] | None = None
 
 
 class _Spent(Exception):  # noqa: N818 - no error: the budget is used up
-    """The budget is used up."""
+    """Raised when the budget is spent."""
 
 
 def search(
@@ -123,7 +123,7 @@ def search(
     limit
         How many records may be suppressed.
     budget
-        When to stop early; the answer then says how far from the best it may be.
+        When to stop early; the result then says how far from the optimum it may be.
     """
     budget = budget or SearchBudget()
     hurried = budget.seconds is not None and isinstance(objective, Separable)
@@ -159,7 +159,7 @@ class _Search:
         self.tying = False  # whether the lowest cost is known, and only lower levels are looked for
 
     def run(self) -> SearchResult:
-        """Search until nothing better can be left, or the budget is used up."""
+        """Search until no better node can be left, or the budget is spent."""
         if (surveyed := self._survey()) is not None:
             return surveyed
         self._raise_lowest()
@@ -185,7 +185,7 @@ class _Search:
         return SearchResult(seen.node, seen.score, seen.suppressed, bound, optimal, self.space.size, self._evaluated(), closest)
 
     def _survey(self) -> SearchResult | None:
-        """Settle all nodes in one pass, if requirements and objective depend on nothing but class sizes."""
+        """Score all nodes in one pass, if requirements and objective depend on nothing but class sizes."""
         least, survey = self.requirements.least, None if isinstance(self.objective, Separable) else self.objective.survey
         limited = self.budget.seconds is not None or self.budget.nodes is not None
         many = self.space.size > _MOST_RAISED or len(self.space.cells) > self.space.capacity.surveyed
@@ -220,7 +220,7 @@ class _Search:
         return self._cost(node) < math.inf
 
     def _cost(self, node: Node) -> float:
-        """Return what a node costs, infinite if it fails the requirements; a lower bound is enough if it cannot be the best."""
+        """Return the cost of a node, infinite if it fails the requirements; a lower bound is enough if it cannot be the best."""
         if node in self.below:
             return math.inf
         if node not in self.seen.costs:
@@ -237,7 +237,7 @@ class _Search:
         return len(self.seen.costs) + (self.boxes.probes if self.boxes is not None else 0)
 
     def _spend(self) -> None:
-        """Stop when the run is cancelled, or the time or the budget is used up; one node is looked at in any case."""
+        """Stop if the run is cancelled, or the time or the budget is spent; one node is examined in any case."""
         self.active.check()
         if self.budget.nodes is not None and self._evaluated() >= self.budget.nodes:
             raise _Spent
@@ -285,11 +285,11 @@ class _Search:
         return score
 
     def _hopeful(self, node: Node, bound: float) -> bool:
-        """Whether a node that costs at least this much may be better than the best so far, if only by lower levels."""
+        """Whether a node whose cost has this lower bound may be better than the best so far, if only by lower levels."""
         return bound < self._ceiling() or (bound <= self.most and self._lower(node))
 
     def _ceiling(self) -> float:
-        """Return the score that a better node stays below; one that ties may be better if ties are distinguished further."""
+        """Return the score that a better node must stay below; nodes of equal score count as better if ties are broken."""
         return math.nextafter(self.most, math.inf) if self.objective.ranked else self.seen.score
 
     def _lower(self, node: Node) -> bool:
@@ -297,7 +297,7 @@ class _Search:
         return self.seen.node is not None and lowest_first(node) < lowest_first(self.seen.node)
 
     def _slack(self, score: float) -> float:
-        """Return by how much scores that count as equal may differ; those of separable objectives add up to 1."""
+        """Return the largest difference between scores that count as equal; the terms of separable objectives add up to 1."""
         return _ALIKE * max(abs(score), 1.0 if isinstance(self.objective, Separable) else 0.0)
 
     def _close_below(self, node: Node | None, lost: int, looked_at: Node | None = None) -> None:
@@ -318,7 +318,7 @@ class _Search:
         return np.full(self.space.shape, self.lowest)
 
     def _floor(self, node: Node, table: ClassTable, small: NDArray[np.bool_]) -> float:
-        """Return a lower bound of a node's cost, and raise that of all nodes below: classes too small here are so there."""
+        """Return a lower bound of a node's cost, and raise that of all nodes below, where small classes stay small."""
         if not isinstance(self.objective, Separable):
             if self.objective.rises == "never":
                 return -math.inf
@@ -342,7 +342,7 @@ class _Search:
         return chain
 
     def _step_costs(self) -> list[NDArray[np.float64]]:
-        """Return what every step up costs, attribute by attribute."""
+        """Return the cost of every step up, attribute by attribute."""
         if isinstance(self.objective, Separable):
             one = self.objective
             parts = zip(one.weights, one.totals, one.scale, strict=True)
@@ -350,7 +350,7 @@ class _Search:
         return [np.arange(1, size) / size for size in self.space.shape]
 
     def _bisect(self, chain: Sequence[Node]) -> None:
-        """Look for the lowest node of a chain that meets the requirements."""
+        """Find the lowest node of a chain that meets the requirements by bisection."""
         low, high = 0, len(chain) - 1
         while low < high:
             middle = (low + high) // 2
@@ -371,7 +371,7 @@ class _Search:
         return self._hopeful(node, bound) if self.tying else bound < self._ceiling()
 
     def _visit_rest(self) -> None:
-        """Look at every node that may be better, the most general first."""
+        """Examine every node that may be better, the most general first."""
         left = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() < self._ceiling()))
         order = left[np.argsort(-self.bounds.ravel()[left], kind="stable")]
         closed, bounds = self.closed.ravel(), self.bounds.ravel()
@@ -385,7 +385,7 @@ class _Search:
             self.active.at("generalisations", len(order), len(order))
 
     def _visit_ties(self) -> None:
-        """Look at the nodes that may cost as much as the best one at lower levels, the lowest first, until one does."""
+        """Examine nodes at lower levels that may cost as little as the best one, the lowest first, until one does."""
         self.tying = True
         tied = np.flatnonzero(~self.closed.ravel() & (self.bounds.ravel() <= self.most))
         if self.seen.node is None or len(tied) > _MOST_TIED:
@@ -396,7 +396,7 @@ class _Search:
                 self.look(node)
 
     def _visit_boxes(self) -> bool:
-        """Walk over a lattice too large to hold and split its boxes, in turn; return whether no box can hold a better node."""
+        """Walk over a large lattice and split its boxes in turn; return whether no box can hold a better node."""
         if isinstance(self.objective, Separable):
             k = self.requirements.least
             probe = LookedAt(self._fails_lastingly) if k is None else Sizes(self.space.rolled, k, self.limit)
@@ -426,7 +426,7 @@ class _Search:
         return not self.look(node) and bool((self.failing >= node).all(axis=1).any())
 
     def _lowest_left(self) -> float:
-        """Return a lower bound of the scores of the nodes that were not looked at."""
+        """Return a lower bound of the scores of the nodes not examined."""
         if not self.whole:
             return min(self.seen.score, self.lowest if self.boxes is None else self.boxes.bound)
         open_ = self.bounds[~self.closed]

@@ -1,4 +1,4 @@
-"""A generalisation: how it is chosen among those of a lattice, the models before and after, the levels and their score."""
+"""A generalisation chosen from a lattice: its levels, its score, and the figures of the models before and after."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["Choice", "Generalisation", "Lattice", "Searched", "generalisation_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lattice:
-    """The generalisations of a table, what each must meet, and what to minimise.
+    """The possible generalisations of a table, the requirements on them, and the objective to minimise.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Lattice:
         factor: float = 0.5,
         capacity: Capacity = USUAL,
     ) -> Lattice:
-        """Lay out the lattice of a request, held within a capacity; the other arguments are those of `anonymize`."""
+        """Build the lattice of a request, within a capacity; the other arguments are those of `anonymize`."""
         attributes = request.key_attributes(levels)
         predicted = [(target,) for target in targets_of(objective) if target and target not in request.keys]
         groups = dict.fromkeys([*request.sensitive_groups, *predicted])
@@ -86,7 +86,7 @@ class Lattice:
         return search(self.space, self.requirements, self.objective, self.limit, budget=budget)
 
     def chosen(self, budget: SearchBudget | None = None) -> Choice:
-        """Search for the best node, and say why if there is none, or if it leaves no record."""
+        """Return the best node; refuse, with the reason, if there is none or if it leaves no records."""
         began = time.perf_counter()
         best = self.searched(budget)
         if best.node is None:
@@ -100,7 +100,7 @@ class Lattice:
         return Choice(self, self.request, best, best.node, classes, gone, time.perf_counter() - began)
 
     def _unmet(self, best: SearchResult) -> ModelNotMetError:
-        """Say which model cannot be met, and by how much."""
+        """Return an error that says which model cannot be met, and by how much."""
         if not best.optimal:
             looked = counted(best.evaluated, "generalisation")
             return ModelNotMetError(f"none of the {looked} looked at within the limits meets the models; allow more time.")
@@ -111,7 +111,7 @@ class Lattice:
         )
 
     def _fails_at_the_top(self) -> ModelNotMetError | None:
-        """Say which model fails even at the highest levels, in one class or as few as they allow, with nothing suppressed."""
+        """Return which model fails even at the highest levels, in as few classes as these allow and with nothing suppressed."""
         classes = self.space.classes(self.space.top).copy()
         nothing = np.zeros(len(classes), dtype=bool)
         figures = self.request.measured(*self.released(self.space.top, classes, nothing))
@@ -127,7 +127,7 @@ class Lattice:
         return counts, whole
 
     def paid(self, node: Node, classes: ClassTable, gone: NDArray[np.bool_]) -> dict[Place, Measured]:
-        """Return what a record of the worst class kept pays its publisher, given what records lose at this node."""
+        """Return the publisher's payoff for a record of the worst class kept, given the information lost at this node."""
         payoffs: dict[Place, Measured] = {}
         kept = ~gone & (classes.n > 0)
         for model in self.requirements.paying:
@@ -154,11 +154,11 @@ class Choice:
     Attributes
     ----------
     lattice, request
-        The generalisations that it was chosen from; the table, and what was required of it.
+        The possible generalisations, and the request: the table and its requirements.
     best
-        What the search found.
+        The result of the search.
     node, classes, gone
-        The node, its classes, and those of them that are suppressed.
+        The node, its classes, and which of them are suppressed.
     seconds
         How long the search took.
     """
@@ -177,16 +177,16 @@ class Choice:
         return [one.lowest + level for one, level in zip(self.lattice.space.attributes, self.node, strict=True)]
 
     def applied(self, codes: Sequence[NDArray[Any]]) -> Applied:
-        """Return what records become, given for each key attribute the code of every record's value."""
+        """Return the recoded records, given the code of every record's value for each key attribute."""
         return applied(self.lattice.space, self.node, self.classes, self.gone, codes)
 
     def changed(self) -> list[str]:
-        """Return the key attributes that do not stay as they are; what is suppressed changes all of them."""
+        """Return the key attributes that are changed; suppressing a record changes all of them."""
         pairs = zip(self.request.keys, self.levels, strict=True)
         return [name for name, level in pairs if level > 0 or self.gone.any()]
 
     def recoded(self, without: Sequence[str]) -> Microdata:
-        """Return the records in hand as the node recodes them, without some columns; one that stays as it is keeps its type."""
+        """Return the records in memory, recoded and without some columns; a column that is not changed keeps its type."""
         what = self.applied(self.request.record_codes())
         labels = {name: what.labels[name] for name in self.changed()}
         return self.request.records.relabelled(labels, what.codes, without)
@@ -201,12 +201,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searched(Protection):
-    """What every search for a recoding that meets models reports.
+    """The report that all searches for a recoding have in common.
 
     Attributes
     ----------
     score
-        What the release costs, by the objective.
+        The cost of the release under the objective.
     suppressed
         How many records are suppressed.
     models, before
@@ -240,7 +240,7 @@ class Searched(Protection):
         ]
 
     def account(self, release: Release[Any]) -> dict[str, Any]:  # noqa: ARG002 - as every protection
-        """Return the JSON of every search."""
+        """Return the part of the JSON that all searches have in common."""
         return {
             "score": jsonable(self.score),
             "suppressed": self.suppressed,
@@ -273,10 +273,10 @@ class Generalisation(Searched):
     optimal, bound
         Whether no other generalisation costs less, and a lower bound of what any costs.
     lattice, evaluated
-        The generalisations there are, and those looked at.
+        The numbers of generalisations in the lattice and of those examined.
     lost
-        The key attributes that have one value in all records left, although the data has several, each with the number of groups
-        that Mondrian would keep of it; None if the table is too large to try.
+        The key attributes that have a single value in all remaining records although the data has several, each with the number
+        of groups that Mondrian would keep; None if the table is too large to try.
     """
 
     transformation: Mapping[str, int]
@@ -307,14 +307,14 @@ class Generalisation(Searched):
         }
 
     def line(self, release: Release[Any]) -> str:
-        """Return what was done, at what cost, and how sure that is."""
+        """Return a line with the generalisation, its cost, and whether it is certain to be optimal."""
         levels = in_line(f"{name} {level}/{self.heights[name]}" for name, level in self.transformation.items())
         sure = "optimal" if self.optimal else f"at least {number(self.bound)}"
         kept = counted(release.records.records, "record")
         return f"{levels}; {self.objective} {number(self.score)}, {sure}; {kept}, {self.suppressed:,} suppressed"
 
     def view(self, release: Release[Any]) -> View:
-        """Return what a person should see."""
+        """Return the displayed tables and notes."""
         sure = "no generalisation costs less" if self.optimal else f"stopped early: the best costs at least {number(self.bound)}"
         figures = (
             Figure(self.objective, self.score, sure),
@@ -327,7 +327,7 @@ class Generalisation(Searched):
 
 
 def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str]:
-    """Warn about suppressed records that are fewer than the smallest class: someone who knows such a person finds them there."""
+    """Warn if fewer records are suppressed than the smallest class holds: they form a small class that someone may recognise."""
     k = models["k_anonymity",].value if ("k_anonymity",) in models else None
     if k is None or not 0 < suppressed < k:
         return []
@@ -337,7 +337,7 @@ def on_suppressed(suppressed: int, models: Mapping[Place, Measured]) -> list[str
 
 
 def _against(model: str, settings: Mapping[str, Any], *, population: bool) -> str:
-    """Say against whom a model holds; if nulls match anything, records are matched within the release alone."""
+    """Return the intruder against whom a model holds; if nulls match anything, records are matched within the release alone."""
     if model == "k_anonymity" and settings.get("nulls") == "wildcard":
         return "someone who has the release alone, and takes a null for any value"
     whole = "population" if population else "data"
@@ -346,7 +346,7 @@ def _against(model: str, settings: Mapping[str, Any], *, population: bool) -> st
 
 
 def generalisation_of(choice: Choice, lost: Mapping[str, int | None]) -> Generalisation:
-    """Return what the search that made a choice reports, and which attributes are lost by it."""
+    """Return the report of a search that ended in a choice, with the attributes lost."""
     best, space = choice.best, choice.lattice.space
     after, before = choice.judged()
     return Generalisation(
@@ -367,7 +367,7 @@ def generalisation_of(choice: Choice, lost: Mapping[str, int | None]) -> General
 
 
 def stated_settings(choice: Choice, models: Mapping[Place, Measured]) -> dict[str, Any]:
-    """Return what was required of a generalisation, as its release reports it."""
+    """Return the requirements on a generalisation, as its release reports them."""
     request = choice.request
     return {
         "models": [" ".join([*place[1:2], str(one.requirement)]) for place, one in models.items()],
@@ -379,12 +379,12 @@ def stated_settings(choice: Choice, models: Mapping[Place, Measured]) -> dict[st
 
 
 def notes_on(choice: Choice, made: Generalisation, *, limited: bool, pseudonymised: str = "") -> list[str]:
-    """Return what a user should know about a generalisation.
+    """Return the notes for the user on a generalisation.
 
     Parameters
     ----------
     choice, made
-        The choice, and what its search reports.
+        The choice, and the report of its search.
     limited
         Whether the search had a limit of time or of generalisations.
     pseudonymised
@@ -405,7 +405,7 @@ def notes_on(choice: Choice, made: Generalisation, *, limited: bool, pseudonymis
 
 
 def _on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
-    """Say that attributes are gone, and what would keep some of them."""
+    """Return a note that attributes are lost entirely, and how some of them could be kept."""
     if not lost:
         return []
     who = "every record that is not suppressed has" if suppressed else "every record has"
@@ -420,5 +420,5 @@ def _on_lost(lost: Mapping[str, int | None], suppressed: int) -> list[str]:
 
 
 def _and(words: Sequence[str]) -> str:
-    """Join words by commas, the last one by "and"."""
+    """Join words by commas, with "and" before the last."""
     return words[0] if len(words) == 1 else f"{listed(words[:-1])} and {words[-1]}"

@@ -27,7 +27,7 @@ _MOST_ROWS = 1 << 29
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticeSizes:
-    """For each node of a lattice: the records in classes below k, the other classes, and the squares of their sizes, summed."""
+    """For each node of a lattice: the records in classes below k, the number of other classes, and their summed squares."""
 
     small: NDArray[np.int64]
     classes: NDArray[np.int64]
@@ -35,7 +35,7 @@ class LatticeSizes:
 
 
 def lattice_sizes(rolled: RollUp, k: int) -> LatticeSizes | None:
-    """Look at every node; None if the keys do not fit into one word."""
+    """Return the figures of every node; None if the keys do not fit into one word."""
     base, order = rolled.base, rolled.order
     if len(base.keys) > 1 or len(base) >= _MOST_ROWS:
         return None

@@ -4,8 +4,8 @@ Each rate is a sum over the count table at a node, rolled up from finer nodes. T
 `unveil.utility` find in the release: values are distinguished by the labels that the release shows, and a need's partitions are
 fitted to these labels.
 
-*Rates never rise from a node to one above it.* Let Y be what the release shows of the key at a node and Y' = f(Y) what it shows
-at one above. Then Y' adds nothing to Y, and knowing more never raises entropy, so for every X
+*Rates never rise from a node to one above it.* Let Y be the key as the release shows it at a node, and Y' = f(Y) the key at a
+node above. Then Y' adds nothing to Y, and knowing more never raises entropy, so for every X
 
 .. math:: H(X \mid Y') \ge H(X \mid Y', Y) = H(X \mid Y), \qquad\text{hence}\qquad DR_X(Y') \le DR_X(Y) ,
 
@@ -49,10 +49,10 @@ _Shown: TypeAlias = tuple[list["NDArray[Any]"], "NDArray[Any]"]
 """The codes of the attributes, column by column, and the records of each row."""
 
 Cells: TypeAlias = Callable[[], "NDArray[np.int64]"]
-"""Gives the rows of the suppressed cells as soon as they are known."""
+"""A function that returns the rows of the suppressed cells as soon as they are known."""
 
 DECIMALS = 12
-"""Rates that agree in this many decimals are equal: the same records may be summed in another order."""
+"""Rates that agree to this many decimals are equal: sums may differ in the last bits, depending on the order of the records."""
 
 
 def rate_between(known: Sequence[NDArray[Any]], hidden: NDArray[Any], n: NDArray[Any]) -> float | None:
@@ -105,7 +105,7 @@ class _Joint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
-    """What each value of a key attribute counts as, level by level.
+    """The code that each value of a key attribute has at each level.
 
     Attributes
     ----------
@@ -137,13 +137,13 @@ class Coding:
         return cls(groups, kept, starred, all(_follows(coarse, fine) for fine, coarse in pairwise(codings)))
 
     def signature(self, level: int) -> bytes | None:
-        """Return what tells levels apart: which values count as one; None if that is not defined."""
+        """Return a signature that levels share if they merge the same values; None if it is undefined."""
         codes = self.kept[level]
         return None if codes is None else np.unique(codes[self.groups[level]], return_inverse=True)[1].astype(np.int64).tobytes()
 
 
 def _codes(labels: Sequence[Any], partition: Partition | None, name: str) -> NDArray[np.int64] | None:
-    """Return a number for each label, the same for those that count as one."""
+    """Return a number for each label; labels in the same block of the partition share it."""
     if partition is None:
         number: dict[Any, int] = {}
         return np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
@@ -234,7 +234,7 @@ class Rate:
         return self._adjusted[levels]
 
     def _shown(self, levels: Node) -> _Shown | None:
-        """Return what the release shows at some levels of the attributes used; None if a partition does not cover it."""
+        """Return the values shown by the release at given levels of the attributes used; None if a partition misses some."""
         codings = [self.codings[at].kept[level] for at, level in zip(self._used, levels, strict=True)]
         table = self._roll.table(levels)
         columns = [table.codes(field) for field in self._roll.fields]
@@ -242,7 +242,7 @@ class Rate:
         return ([*shown, *columns[len(codings) :]], table.n) if len(shown) == len(codings) else None
 
     def _starred(self, node: Node, cells: Cells) -> _Shown | None:
-        """Return what the release shows at a node where some cells are suppressed: the labels of the others, and stars."""
+        """Return the values shown by the release at a node where some cells are suppressed: labels, and stars for those cells."""
         levels = tuple(node[at] for at in self._used)
         codings = [self.codings[at].starred[level] for at, level in zip(self._used, levels, strict=True)]
         stars = [codes[-1] for codes in codings if codes is not None]
@@ -277,9 +277,9 @@ def _fixed(values: Sequence[Any], partition: Partition | None, name: str) -> NDA
 
 
 class Identity:
-    """The rate of every original key attribute given its protected one, and their mean: the white-box identity risk.
+    """The rate of every original key attribute given its protected version, and their mean: the white-box identity risk.
 
-    Without suppression each depends on its own attribute's level alone.
+    Without suppression, each rate depends only on the level of its own attribute.
     """
 
     def __init__(self, counts: Counts, attributes: Sequence[KeyAttribute]) -> None:
@@ -307,7 +307,7 @@ class Identity:
     def _given_stars(
         self, coding: Coding, level: int, column: NDArray[np.int64], records: NDArray[np.int64], gone: NDArray[np.int64]
     ) -> float | None:
-        """Return the rate of one attribute, some of whose values' records are suppressed."""
+        """Return the rate of one attribute if some records of its values are suppressed."""
         codes = coding.starred[level]
         if codes is None:  # labels alone are always distinguished
             return None

@@ -1,12 +1,12 @@
-r"""What does a generalisation cost? Objectives to minimise, each with a bound that lets a search leave nodes out.
+r"""What does a generalisation cost? Objectives to minimise, each with a bound that lets a search skip nodes.
 
-Suppressed records count as fully generalised. With :math:`s_j(r)` what record r loses in attribute j, an objective that is
-*separable* joins what the attributes lose,
+Suppressed records count as fully generalised. With :math:`s_j(r)` what record r loses in attribute j, a *separable* objective
+combines the losses of the attributes,
 
 .. math:: L_j = \frac{\sum_r s_j(r) - o_j}{c_j} ,
 
-into one figure. So what generalisation alone costs follows from the attributes one by one, without any class: a bound on the
-score of a node before it is looked at. `objective_of` says which s, o and c each objective takes.
+into one figure. So the cost of generalisation alone follows from the attributes one by one, without any classes, and bounds the
+score of a node before it is examined. `objective_of` says which s, o and c each objective takes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SEPARABLE = ("loss", "precision", "entropy")
 OBJECTIVES: tuple[str, ...] = (*_SEPARABLE, *ATTRIBUTE_COSTS, *CLASS_COSTS, "class-size", "entropy-based")
 """The objectives, by their plain names."""
 JOINED_OBJECTIVES: tuple[str, ...] = tuple(f"{one}-{how}" for one in (*_SEPARABLE, *ATTRIBUTE_COSTS) for how in JOININGS[1:])
-"""Objectives that combine the attributes in another way than by their mean."""
+"""Objectives that combine the attributes in other ways than by their mean."""
 _CLASSIFICATION, _PAYOFF = "classification:", "payoff:"
 _EVEN = 0.5
 """The factor that lets generalisation and suppression count in full."""
@@ -66,7 +66,7 @@ _EVEN = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A generalisation, as an objective of the user's own sees it.
+    """A generalisation as passed to a user-defined objective.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Candidate:
     sizes
         The size of each class that is kept.
     suppressed, records
-        The records suppressed, and all records.
+        The numbers of suppressed records and of all records.
     losses
         The share of each attribute's leaves that its values stand for, on average over all records.
     """
@@ -92,7 +92,7 @@ Objective: TypeAlias = "Separable | ClassBased"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separable:
-    """What the values of each attribute lose, joined over the attributes.
+    """An objective that combines the losses of the attributes.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Separable:
     costs
         For every attribute and level allowed, what a record in each group loses.
     tops, toll
-        What a record of which nothing is left loses in each attribute; the share of the remaining loss that suppression adds.
+        The loss of a fully generalised record in each attribute; the share of the remaining loss that suppression adds.
     offset, scale
         o and c of each attribute.
     weights
@@ -109,7 +109,7 @@ class Separable:
     totals
         For every attribute and level the sum of `costs` over all records.
     joined
-        How what the attributes lose, weighted, becomes one figure.
+        How the weighted losses of the attributes are combined.
     """
 
     name: str
@@ -124,7 +124,7 @@ class Separable:
 
     @property
     def ranked(self) -> bool:
-        """Whether nodes of one score are distinguished by what their other attributes lose."""
+        """Whether ties between nodes are broken by the losses of their other attributes."""
         return self.joined == "rank"
 
     def score(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
@@ -132,11 +132,11 @@ class Separable:
         return self.floor(node, self.added(space, node, table, gone))
 
     def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Return what the attributes lose, weighted, the largest first."""
+        """Return the weighted losses of the attributes, the largest first."""
         return ranked_losses(self._losses(node, self.added(space, node, table, gone)))
 
     def added(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what suppressing these classes adds to each attribute's sum, here, and at least in every node below."""
+        """Return how much suppressing these classes adds to each attribute's sum, here and, at least, in every node below."""
         if not gone.any():
             return np.zeros(len(self.costs))
         chosen = [one[level] for one, level in zip(self.costs, node, strict=True)]
@@ -144,11 +144,11 @@ class Separable:
         return self.surcharge(lost, kept)
 
     def surcharge(self, lost: float | NDArray[Any], kept: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what suppressing this many records, which would otherwise lose `kept`, adds to each attribute's sum."""
+        """Return how much suppressing `lost` records adds to each attribute's sum if they would otherwise lose `kept`."""
         return np.asarray(self.toll * (lost * self.tops - kept))
 
     def bounds(self, node: Node, added: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
-        """Return a lower bound of the score of every node from the bottom to this one, given what is added to each sum."""
+        """Return a lower bound of the score of every node from the bottom to this one, given the amounts added to the sums."""
         additions = np.broadcast_to(np.asarray(added, dtype=np.float64), len(self.costs))
         bounds, join = np.zeros(()), np.maximum if self.joined in ("max", "rank") else np.add
         for at, one in enumerate(self.totals):
@@ -167,7 +167,7 @@ class Separable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassBased:
-    """A figure of the classes.
+    """An objective that depends on the classes.
 
     Attributes
     ----------
@@ -176,14 +176,14 @@ class ClassBased:
     score
         The figure of a node whose classes `gone` are suppressed.
     rises
-        How the score changes as classes are suppressed: "more", it is at least the score with any fewer of them; "first", at
-        least that with none (suppressing one more may lower it); "never", nothing is known.
+        How the score changes as classes are suppressed. "more": it is at least the score with any subset of them suppressed;
+        "first": at least the score with none suppressed (suppressing one more may lower it); "never": nothing is known.
     needs_population
         Whether it uses the sizes of classes in the population.
     survey
-        The figures of all nodes at once, from the sizes of their classes; None: they are looked at one by one.
+        Returns the figures of all nodes at once from the sizes of their classes; None: nodes are examined one by one.
     ranks
-        Distinguishes nodes of one score, the lowest first; None: nothing does.
+        Returns the figures that break ties between nodes, the lowest first; None: ties are not broken.
     """
 
     name: str
@@ -195,11 +195,11 @@ class ClassBased:
 
     @property
     def ranked(self) -> bool:
-        """Whether nodes of one score are distinguished further."""
+        """Whether ties between nodes are broken."""
         return self.ranks is not None
 
     def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Return the figures that distinguish a node from others of the same score."""
+        """Return the figures that break ties between nodes of the same score."""
         return () if self.ranks is None else self.ranks(space, node, table, gone)
 
 
@@ -264,7 +264,7 @@ def objective_of(
 def _of_attributes(
     objective: str, attributes: Sequence[KeyAttribute], records: int, weights: NDArray[np.float64], factor: float
 ) -> Objective:
-    """Return an objective that joins what the attributes lose."""
+    """Return an objective that combines the losses of the attributes."""
     plain, joined = split_joining(objective)
     factors = Factors.of(factor)
     if plain in _SEPARABLE:
@@ -332,7 +332,7 @@ def _totals(one: KeyAttribute, costs: Sequence[NDArray[np.float64]]) -> NDArray[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """s of every group, level by level, its value for a suppressed record, and o."""
+    """One attribute's terms: s of every group, level by level; s of a suppressed record; and o."""
 
     costs: list[NDArray[np.float64]]
     top: float

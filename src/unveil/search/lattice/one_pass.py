@@ -60,7 +60,7 @@ class OnePass:
         self._rows = len(base) // capacity.much_smaller
 
     def table(self, node: tuple[int, ...], most: int | None = None) -> ClassTable | None:
-        """Return the classes of a node; None if there are more of them than are of use."""
+        """Return the classes of a node; None if there are more than `most`."""
         if node == self._bottom:
             return self._base if most is None or len(self._base) <= most else None
         if (known := self._kept.get(node)) is not None:
@@ -75,7 +75,7 @@ class OnePass:
         return table
 
     def _finer(self, node: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the node below this one whose table is the smallest that is kept."""
+        """Return the node below this one that has the smallest kept table."""
         below = [one for one in self._kept if all(map(int.__le__, one, node))]
         return min(below, key=lambda one: len(self._kept[one]), default=self._bottom)
 
@@ -118,7 +118,7 @@ def merged_at_once(
     """Return the table with the codes of some fields replaced by their groups, and equal keys merged.
 
     The keys are in the order of their first occurrence. None: there are more than `most` of them. There is room for `first_room`
-    at first, and for more when they come.
+    keys at first, and it grows as needed.
     """
     keep = np.full(len(table.keys), ~np.uint64(0), dtype=np.uint64)
     for field in fields:

@@ -1,10 +1,10 @@
-r"""Costs, as in ARX, that do not depend on what is left of a suppressed record: bits lost, and the publisher's payoff.
+r"""ARX's costs that do not depend on the remains of suppressed records: the bits lost, and the publisher's payoff.
 
 - "entropy-based" is the share of a record's information that is lost, on average: bits out of those of all combinations of
   leaves, as in `models.profitability`; f for a suppressed record.
-- "payoff:BENEFIT:LOSS:GAIN:COST[:ATTACKER]" is the share of what all records together are worth that their publisher does not
-  get: all of it for a suppressed record, and for one that is kept the amount by which its payoff (see `models.profitability`)
-  falls short of its benefit.
+- "payoff:BENEFIT:LOSS:GAIN:COST[:ATTACKER]" is the share of the benefit of all records that their publisher does not get: a
+  suppressed record loses all of its benefit, and a kept one the amount by which its payoff (see `models.profitability`) falls
+  short of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def payoff_cost(game: Game, factors: Factors) -> ClassCost:
 
 
 def class_payoffs(game: Game, space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
-    """Return what a record of each class of a node pays its publisher; a journalist looks for it in the population."""
+    """Return the publisher's payoff for a record of each class of a node; a journalist looks for the record in the population."""
     size = space.population(table) if game.needs_population else table.n
     return game.payoff(np.maximum(size, 1).astype(np.float64), _shares_lost(space, node, table))
 

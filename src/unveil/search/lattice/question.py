@@ -1,4 +1,4 @@
-"""The question put to every generalisation when privacy is weighed against use: models, risks, and needs served."""
+"""The requirements on every generalisation when privacy is weighed against utility: models, risks, and needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def thresholds_of(needs: Mapping[str, Need], prefer: str, identity: float | None
 def further_columns(
     records: Microdata, keys: Sequence[str], sensitive: Sequence[str], needs: Mapping[str, Need], models: Sequence[Model]
 ) -> tuple[str, ...]:
-    """Return the columns that are counted besides the key: those that are sensitive, and those of the models and of the needs."""
+    """Return the columns that are counted besides the key: sensitive ones, and those that the models and needs name."""
     for name in sensitive:
         if name in keys:
             raise ArgumentError.key_is_sensitive(name)
@@ -61,7 +61,7 @@ def question_of(
     suppression: float,
     levels: Mapping[str, tuple[int, int]] | None,
 ) -> Question:
-    """Put together what is required of every node."""
+    """Collect the requirements on every node."""
     checked_share("the share of records that may be suppressed", suppression)
     models = list(request.models.values())
     if strange := [model.name for model in models if model.needs_population]:
@@ -86,7 +86,7 @@ def question_of(
 
 
 def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str, str]:
-    """Say which figures are undefined everywhere, and refuse a search that they cannot guide."""
+    """Return notes on figures that are undefined everywhere; refuse needs that cannot guide a search because of this."""
     undefined = {
         f"homogeneity of {name}": "it holds only one value, so there is nothing to disclose"
         for name, rate in question.homogeneity.items()
@@ -109,7 +109,7 @@ def undefined_figures(question: Question, needs: Mapping[str, Need]) -> dict[str
 
 
 def thresholds_not_met(question: Question, free: Frontier) -> ModelNotMetError:
-    """Say how close to the thresholds a release gets."""
+    """Return an error that says how close to the thresholds a release can get."""
     if not free.points:
         return ModelNotMetError("at every generalisation a need has no degree: its partition must cover the generalised values.")
     missed = [question.thresholds.missed(point, question.adjusted(point)) for point in free.points]
@@ -125,7 +125,7 @@ def thresholds_not_met(question: Question, free: Frontier) -> ModelNotMetError:
 
 
 def uncovered_levels(question: Question) -> list[str]:
-    """Say which levels had to be left out because a need's partition does not cover them."""
+    """Return notes on levels that are left out because a need's partition does not cover them."""
     uncovered = []
     for name, rate in question.needs.items():
         for at, coding in rate.codings.items():

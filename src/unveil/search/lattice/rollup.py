@@ -2,8 +2,8 @@
 
 A class is a key of bit fields, one field per attribute, in one or more 64-bit words; raising an attribute's level rewrites its
 field and merges the keys that became equal. A generalisation is reached attribute by attribute, those with most values first,
-and the tables on the way are kept, so neighbours cost what their last attributes cost. If there are very many cells, these
-tables would take several times the memory of the cells: each generalisation is made in one pass instead (`one_pass`).
+and the tables on the way are kept, so a neighbour costs only the roll-up of its last attributes. If there are very many cells,
+these tables would take several times the memory of the cells: each generalisation is made in one pass instead (`one_pass`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Merger", "RollUp", "classes_of", "code_sums", "rows_among"]
 
 _PACE = Pace(rollup_kernels.merge, rollup_kernels.number, rollup_kernels.sum_codes)
 _MOST_KEPT = 1 << 28
-"""The most bytes of all tables kept on the way."""
+"""The most bytes that the intermediate tables kept may take."""
 
 
 class RollUp:
@@ -42,14 +42,14 @@ class RollUp:
     codes, sizes
         The cells of a count table: for every column the code of each cell, and the number of its values.
     amounts
-        What is added up: one row per cell, the first column its records.
+        The amounts to sum: one row per cell, the number of its records in the first column.
     levels
         For the first columns, those that are generalised: for each allowed level, the group of every value. The other columns
         stay as they are.
     distinct
         Whether no two cells agree in all columns.
     capacity
-        From which sizes on tables are made in another way.
+        The sizes from which tables are made in other ways.
     pace
         When compiled loops take over from array operations.
     """
@@ -85,11 +85,11 @@ class RollUp:
         self._begin(self.base, [0] * len(levels))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the tables on the way behind: they are made again from the first one."""
+        """Leave out the intermediate tables, which can be made again from the first one."""
         return {**self.__dict__, "_kept": OrderedDict(), "_bytes": 0}
 
     def _begin(self, table: ClassTable, lowest: Sequence[int]) -> None:
-        """Start from the table of a node, whose levels are the lowest from now on."""
+        """Start from the table of a node, whose levels become the lowest."""
         self._first, self._lowest, self._is_raised = table, tuple(lowest[at] for at in self.order), any(lowest)
         upwards = [
             {level: self.groups(at, low, level) for level in range(low + 1, len(self.levels[at]))}
@@ -100,7 +100,7 @@ class RollUp:
         self._bytes = 0
 
     def raise_lowest(self, fails: Callable[[ClassTable], bool]) -> tuple[int, ...]:
-        """Leave out the levels of each attribute that fail even with all other attributes left out, and all lower ones.
+        """Drop the levels of each attribute that fail even with all other attributes left out, and all lower levels.
 
         Returns the lowest levels that remain, at most the highest there are. All further tables are made from the table of these.
         """
@@ -117,7 +117,7 @@ class RollUp:
         return tuple(lowest)
 
     def _does_alone(self, fails: Callable[[ClassTable], bool], alone: ClassTable, at: int, level: int) -> bool:
-        """Whether an attribute at a level is good enough with all others left out."""
+        """Whether an attribute at a level passes with all others left out."""
         return not fails(self._alone(alone, at, level))
 
     def _alone(self, table: ClassTable, at: int, level: int) -> ClassTable:
@@ -154,11 +154,11 @@ class RollUp:
         return table
 
     def table_within(self, node: Sequence[int], most: int | None) -> ClassTable | None:
-        """Return the classes of a generalisation as `table` does; it may be None if there are more of them than are of use."""
+        """Return the classes of a generalisation as `table` does; the result may be None if there are more than `most`."""
         return self.table(node) if self._at_once is None else self._at_once.table(tuple(node), most)
 
     def _raised(self, path: tuple[int, ...], before: ClassTable) -> ClassTable:
-        """Return a table, made from the one kept at the next lower level, or at worst from the one whose level is not raised."""
+        """Return a table, made from the one kept at the next lower level of this attribute, or at worst at its lowest level."""
         level, at, lowest = path[-1], self.order[len(path) - 1], self._lowest[len(path) - 1]
         lower = next((under for under in range(level - 1, lowest, -1) if (*path[:-1], under) in self._kept), lowest)
         finer = self._kept[*path[:-1], lower] if lower > lowest else before
@@ -166,7 +166,7 @@ class RollUp:
         return self._keep(path, merged.copy()) if len(path) < len(self.order) else merged
 
     def groups(self, at: int, lower: int, level: int) -> NDArray[np.uint64]:
-        """Return the group at a level of every group of a lower level."""
+        """Return, for every group of a lower level, the group at this level that contains it."""
         if (at, lower, level) not in self._maps:
             if (at, lower) not in self._holders:
                 self._holders[at, lower] = np.unique(self.levels[at][lower], return_index=True)[1]
@@ -183,7 +183,7 @@ class RollUp:
 
 
 class Merger:
-    """Room to merge tables in, used again and again; a slot belongs to the current merge if it is at or above its epoch."""
+    """Reusable memory for merging tables; a slot belongs to the current merge if its entry is not below the epoch."""
 
     def __init__(self, amounts: NDArray[np.integer[Any]], words: int, capacity: Capacity = USUAL, pace: Pace = _PACE) -> None:
         rows = len(amounts)
@@ -200,7 +200,7 @@ class Merger:
     def follow(
         self, fields: Sequence[CodeField], upwards: Sequence[Mapping[int, NDArray[np.uint64]]], lowest: Sequence[int]
     ) -> None:
-        """Note the order of raising columns, for each column and level the group of every lowest one, and the lowest levels."""
+        """Set the order in which columns are raised, the groups of each column at every level, and the lowest levels."""
         self._lowest, self._is_raised = np.array(lowest, dtype=np.int64), any(lowest)
         maps = [groups for levels in upwards for groups in levels.values()]
         ends = iter(np.cumsum([0, *(len(groups) for groups in maps)]).tolist())
@@ -214,7 +214,7 @@ class Merger:
         self._places = np.array([(one.word, one.shift, one.mask) for one in fields], dtype=np.uint64).reshape(-1, 3)
 
     def merged_all(self, table: ClassTable, path: Sequence[int], done: int) -> ClassTable:
-        """Return a small table with the columns raised that a path raises, except those already done."""
+        """Return a small table with the columns of a path raised, except those already raised."""
         levels = np.array(path)
         if self._is_raised:
             levels[levels == self._lowest] = 0
@@ -233,7 +233,7 @@ class Merger:
         return ClassTable(tuple(word[:rows] for word in last[0]), last[1][:rows])
 
     def _begin(self, merges: int) -> None:
-        """Begin a new epoch; if there are not enough numbers left for it, all slots are emptied first."""
+        """Begin a new epoch; if too few epoch numbers are left, empty all slots first."""
         self._epoch += self._step
         if self._epoch + self._step * (merges + 1) > self._last_epoch:
             self._slots[:] = 0
@@ -270,7 +270,7 @@ def _regrouped(keys: Sequence[NDArray[np.uint64]], field: CodeField, groups: NDA
 def classes_of(
     keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField], pace: Pace = _PACE
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the class of every row, rows that agree in these columns being alike, and the first row of each class."""
+    """Return the class of every row, where rows that agree in these columns form a class, and the first row of each class."""
     masks = np.zeros(len(keys), dtype=np.uint64)
     for field in fields:
         masks[field.word] |= np.uint64(field.mask << field.shift)
@@ -283,7 +283,7 @@ def classes_of(
 
 
 def rows_among(table: ClassTable, keys: tuple[NDArray[np.uint64], ...], fields: Sequence[CodeField]) -> NDArray[np.int64]:
-    """Return the row of a table that has each key; all of them are in it."""
+    """Return the row of each key in a table that contains all of them."""
     of_row, _ = classes_of(tuple(np.concatenate(pair) for pair in zip(table.keys, keys, strict=True)), fields)
     return of_row[len(table) :]
 
@@ -295,7 +295,7 @@ def code_sums(
     chosen: NDArray[np.bool_],
     pace: Pace = _PACE,
 ) -> tuple[int, NDArray[np.float64]]:
-    """Return the records of the rows chosen, and for each column the cost of their codes, summed over them."""
+    """Return the number of records in the chosen rows, and for each column the cost of their codes, summed over these records."""
     if not pace.pays(len(table)):
         rows = np.flatnonzero(chosen)
         n = table.n[rows].astype(np.int64)

@@ -1,7 +1,7 @@
-"""The compiled loops under `rollup`: keys are merged, numbered and summed up by hashing, row after row.
+"""The compiled loops of `rollup`: keys are merged, numbered and summed by hashing, row after row.
 
-Arrays of keys come as tuples of 64-bit words. Hash tables are open: a slot holds the number of a key, and a key that is not at
-its slot is at one of the next.
+Arrays of keys come as tuples of 64-bit words. Hash tables use open addressing: a slot holds the number of a key, and a key that
+is not in its own slot is in one of the next.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def merge_all(keys, amounts, path, fields, starts, maps, slots, epoch, step, out
 
 @compiled
 def merge_fields(keys, amounts, row, keep, fields, starts, maps, slots, classes, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0913
-    """Rewrite several fields of the keys from a row on, and add up equal keys, of which there are some already.
+    """Rewrite several fields of the keys from a row on, and merge equal keys into those found so far.
 
-    `keep` has the bits of each word that stay, and `starts` says where the groups of each field's codes begin in `maps`. It stops
-    when there is no room for one more key; returns the row that it came to, and how many keys there are.
+    `keep` has the bits of each word that stay, and `starts` says where the groups of each field's codes begin in `maps`. The loop
+    stops when there is no room for one more key; it returns the row reached, and how many keys there are.
     """
     last = np.uint64(slots.shape[0] - 1)
     while row < amounts.shape[0]:
@@ -122,7 +122,7 @@ def merge_fields(keys, amounts, row, keep, fields, starts, maps, slots, classes,
 
 @compiled
 def place(keys, rows, slots):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Give each of the first keys, which all differ, a slot; all slots are empty before."""
+    """Enter the first keys, which are distinct, into empty slots."""
     last = np.uint64(slots.shape[0] - 1)
     for row in range(rows):
         mixed = np.uint64(0)
@@ -187,7 +187,7 @@ def sum_groups(keys, amounts, shift, mask, groups, sums):  # type: ignore[no-unt
 
 @compiled
 def merge_word(keys, n, rows, shift, mask, groups, slots, epoch, out, sums):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Merge as `merge` does the first rows of keys of one word with one amount each; returns how many keys there are."""
+    """Merge the first rows as `merge` does, for keys of one word with one amount each; return how many keys there are."""
     classes, keep, last = np.int64(0), ~(mask << shift), np.uint64(slots.shape[0] - 1)
     for row in range(rows):
         # slots of earlier merges are below the epoch, and so count as free

@@ -43,9 +43,9 @@ __all__ = [
 Node: TypeAlias = tuple[int, ...]
 
 _MOST_DENSE = 1 << 26
-"""Sensitive values are counted class by class if there are no more cells for them than this."""
+"""Sensitive values are counted class by class if this takes at most this many cells."""
 _PIECE = 1 << 20
-"""How many cells are worked on at a time."""
+"""The number of cells processed at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,12 +145,12 @@ class Space:
     attributes
         The key attributes.
     sensitive
-        The sensitive attributes, each alone or several jointly, whose spread over the classes will be needed.
+        The sensitive attributes, alone or several jointly, whose distribution in the classes will be needed.
     population
         The count table over the key attributes of the population that the table is part of, with the same values in the same
         order; none: there is no population.
     capacity
-        What is held, and worked on at once.
+        The size limits of what is held and processed at once.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Space:
     top, bottom
         The most general node, and the most specific one.
     rolled, fields
-        What makes the classes of a node, and where each key attribute is in their keys.
+        The maker of the classes of a node, and where each key attribute is in their keys.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class Space:
         return RollUp(codes, sizes, amounts, levels, distinct=not sensitive, capacity=self.capacity)
 
     def _spread_out(self, table: NDArray[Any], places: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        """Add, for every value of every sensitive attribute, how many records of each cell over the key hold it."""
+        """Enter into a table how many records of each cell over the key hold each value of each sensitive attribute."""
         cells, records, at = table.ravel(), n.astype(table.dtype), self._first
         for sensitive in self.sensitive.values():
             np.add.at(cells, places * table.shape[1] + (sensitive.of_cell + at), records)
@@ -216,15 +216,15 @@ class Space:
         return self.rolled.table(node)
 
     def classes_within(self, node: Node, most: int | None) -> ClassTable | None:
-        """Return the classes of a node as `classes` does; it may be None if there are more of them than are of use."""
+        """Return the classes of a node as `classes` does; the result may be None if there are more than `most`."""
         return self.rolled.table_within(node, most)
 
     def survey(self, k: int) -> LatticeSizes | None:
-        """Return, for every node, the small classes, the others and their squares; None if the keys are too wide for that."""
+        """Return the class sizes of every node as `LatticeSizes`; None if the keys are too wide for that."""
         return lattice_sizes(self.rolled, k)
 
     def population(self, table: ClassTable) -> NDArray[np.integer[Any]]:
-        """Return how many records of the population each class stands for; those of the table if there is none."""
+        """Return how many records of the population each class stands for; if there is no population, those of the table."""
         return table.amounts[:, self._first - 1]
 
     def held(self, table: ClassTable, sensitive: str) -> NDArray[np.integer[Any]]:
@@ -239,7 +239,7 @@ class Space:
     def joint(self, node: Node, table: ClassTable) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], NDArray[np.int64]]:
         """Return the classes of a node split by the sensitive values, if the space is not dense.
 
-        For each part: the class in `table`, which is that of the node; the code of each sensitive attribute; the records.
+        For each part: its class in `table`, the table of the node; the code of each sensitive attribute; the number of records.
         """
         if self._joint is None:
             raise ArgumentError("the classes of a dense space hold their sensitive values themselves.")
@@ -250,7 +250,7 @@ class Space:
         return of_row[len(table) :], {name: split.codes(field) for name, field in codes}, split.n.astype(np.int64)
 
     def transformation(self, node: Node) -> dict[str, int]:
-        """Return the level of every attribute, counted from its values."""
+        """Return the level of every attribute, counted from level 0 of its hierarchy."""
         return {one.name: one.lowest + level for one, level in zip(self.attributes, node, strict=True)}
 
 
@@ -269,7 +269,7 @@ def node_at(place: int, shape: Sequence[int]) -> Node:
 
 
 def nodes_below(node: Node) -> tuple[slice, ...]:
-    """Return where a node and all below it are in an array over the lattice."""
+    """Return the slices of a node and all nodes below it in an array over the lattice."""
     return tuple(slice(0, level + 1) for level in node)
 
 
@@ -286,7 +286,7 @@ def neighbours(node: Node, shape: Sequence[int]) -> Iterator[Node]:
 
 
 def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any]:
-    """Return columns side by side, in the smallest type that holds their sums, with empty columns for parts of them."""
+    """Return columns side by side, in the smallest type that holds their sums, followed by empty columns for parts of them."""
     most = max(int(column.sum()) for column in amounts)
     columns: NDArray[Any] = np.zeros((len(amounts[0]), len(amounts) + more), dtype=np.int32 if most < 2**31 else np.int64)
     for at, column in enumerate(amounts):
@@ -295,7 +295,7 @@ def _columns(amounts: Sequence[NDArray[np.int64]], more: int = 0) -> NDArray[Any
 
 
 def _over(counts: Counts, names: Sequence[str], *, wanted: bool) -> tuple[Counts, NDArray[np.int64]]:
-    """Return the cells over some columns and, if it is wanted, which of them each cell of a count table belongs to."""
+    """Return the cells over some columns and, on request, which of them each cell of a count table belongs to."""
     if tuple(names) == counts.names:
         return counts, np.arange(len(counts.n) if wanted else 0)
     classes = counts.classes(names)

@@ -1,7 +1,6 @@
 """Which releases are undominated? One release dominates another if it is nowhere worse and somewhere better.
 
-Of releases with equal figures, the one with the least loss stands for all, and of equal losses the one with the lowest
-levels.
+Of releases with equal figures, only the one with the least loss is kept; of equal losses, the one with the lowest levels.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class FrontPoint:
     node
         Its levels, counted from the lowest allowed.
     identity
-        The mean rate of the original key attributes, each given its protected one; None if all are constant.
+        The mean rate of the original key attributes, each given its protected version; None if all are constant.
     homogeneity
         The rate of each sensitive attribute given the protected key; None for a constant one.
     degrees
@@ -64,12 +63,12 @@ class FrontPoint:
 
     @property
     def rank(self) -> tuple[float, tuple[int, Node]]:
-        """What decides between releases with equal figures: the loss, then the levels, lower ones first."""
+        """The order of releases with equal figures: by loss, then by levels, the lower ones first."""
         return round(self.loss, DECIMALS), lowest_first(self.node)
 
     @property
     def figures(self) -> NDArray[np.float64]:
-        """What releases are compared by: negated risks, and degrees; higher is better."""
+        """The figures by which releases are compared: negated risks, and degrees; higher is better."""
         risks = [-risk for risk in (self.identity, *self.homogeneity.values()) if risk is not None]
         return np.array([*risks, *(degree for degree in self.degrees.values() if degree is not None)])
 
@@ -83,7 +82,7 @@ class Thresholds:
     degrees: Mapping[str, float] = field(default_factory=dict)
 
     def missed(self, point: FrontPoint, adjusted: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
-        """Return the thresholds that a release misses, given its adjusted degrees: its figure, and the required one."""
+        """Return the thresholds that a release misses, given its adjusted degrees: for each, its figure and the required one."""
         risks = {"identity": (point.identity, self.identity)}
         risks |= {f"homogeneity of {name}": (risk, self.homogeneity) for name, risk in point.homogeneity.items()}
         missed = {name: (risk or 0.0, most or 0.0) for name, (risk, most) in risks.items() if exceeds(risk, most)}
@@ -119,7 +118,7 @@ class Undominated:
         return bool(((self._figures >= figures).all(axis=1) & (self._figures > figures).any(axis=1)).any())
 
     def offer(self, point: FrontPoint) -> None:
-        """Take a release in unless one is better, and drop those that it is better than."""
+        """Add a release unless it is dominated, and drop the releases that it dominates."""
         figures = point.figures
         if self.dominates(figures):
             return

@@ -1,9 +1,9 @@
 """Is there a better generalisation nearby? A walk over the nodes that meet the requirements, out of local optima and down again.
 
-From a node some attributes are raised at random; then attributes are lowered, those that gain most first, as long as the
-requirements hold. The walk continues from where this ends if it costs less than before, or, seldom, a little more. After many
-rounds that found nothing better, the walk begins again on a way down from the most general node. These draws protect nobody: they
-always start from the same seed, so that a search can be repeated.
+From a node, some attributes are raised at random; then attributes are lowered, those that gain most first, as long as the
+requirements hold. The walk continues from the node reached if that costs less than before or, now and then, a little more. After
+many rounds that found nothing better, the walk begins again on a way down from the most general node. Privacy does not depend on
+these random draws: they always start from the same seed, so that a search can be repeated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["LatticeWalk"]
 
 _MOST_RAISED = 3
 _WORSE = 0.003
-"""The share of its cost by which a node may be worse, on average, for the walk still to continue from it."""
+"""The walk also continues from a node that is worse by this share of its cost, on average."""
 _LEAST_WEIGHT = 0.3
 _BLIND = 0.2
 """How often a step down is taken regardless of what it gains."""

@@ -24,7 +24,7 @@ __all__ = ["Axis", "HierarchyAxis", "OrderedAxis", "axis_of", "recoded_by_parts"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchyAxis:
-    """An attribute with a hierarchy: a part is named by the lowest node that holds all its values."""
+    """An attribute with a hierarchy: the label of a part is the lowest node that holds all its values."""
 
     attribute: KeyAttribute
     codes: NDArray[np.int64]
@@ -40,7 +40,7 @@ class HierarchyAxis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderedAxis:
-    """An attribute whose values have an order: a part is named by the values from its lowest to its highest.
+    """An attribute whose values are ordered: the label of a part is the range from its lowest value to its highest.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ def axis_of(request: Request, name: str, orders: Mapping[str, Sequence[Any]] | N
 
 
 def recoded_by_parts(request: Request, axes: Sequence[Axis], extents: Extents, of_record: NDArray[np.int64]) -> Recoded:
-    """Return what the records become, given the part of each; none is suppressed."""
+    """Return the recoded records, given the part of each; none is suppressed."""
     rules = {request.keys[at]: axis.rule(extents, at, of_record, request.of_row) for at, axis in enumerate(axes)}
     return Recoded(rules, np.zeros(len(request.of_row), dtype=bool))
 
@@ -123,7 +123,7 @@ def _ordered(name: str, present: Sequence[Any], order: Sequence[Any]) -> NDArray
 
 
 def _positions(values: Sequence[Any]) -> NDArray[np.float64]:
-    """Return where each value lies from 0 to 1: numbers by value, others by rank."""
+    """Return the position of each value from 0 to 1: numbers by value, other values by rank."""
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     places = np.array([float(value) for value in values] if numbers else np.arange(len(values)), dtype=np.float64)
     if len(places) < 2 or not np.isfinite(places).all():  # noqa: PLR2004

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["lost_attributes"]
 
 _FEW = 200_000
-"""The most records for which Mondrian is run to say what it would keep."""
+"""The most records for which Mondrian is run to see what it would keep."""
 
 
 def lost_attributes(choice: Choice) -> dict[str, int | None]:
@@ -41,12 +41,12 @@ def lost_attributes(choice: Choice) -> dict[str, int | None]:
 
 
 def _alike(codes: NDArray[Any]) -> bool:
-    """Whether all are the same, and there is at least one."""
+    """Whether there is at least one code, and all codes are equal."""
     return bool(len(codes) and (codes == codes[0]).all())
 
 
 def _labels_by_mondrian(request: Request, names: Sequence[str]) -> dict[str, int | None]:
-    """Return how many groups of each of some key attributes strict Mondrian would keep; one if it cannot meet the models.
+    """Return how many groups of given key attributes strict Mondrian would keep; one each if it cannot meet the models.
 
     It keeps the records of a cell together, so the cells and their counts are all that it needs.
     """

@@ -1,7 +1,7 @@
-"""The compiled loops under `gathering`: which label joined parts would share, what that costs, and which part is nearest.
+"""The compiled loops of `gathering`: the label that joined parts would share, its cost, and the part nearest to another.
 
 A part is named by two numbers per attribute: in a hierarchy one of its values and the level of its node, in an order its lowest
-and highest rank; a null's rank comes after all others. `begins`, `last`, `meet` and `shares` are explained there. The
+and highest rank; a null's rank comes after all others. `begins`, `last`, `meet` and `shares` are those of its `_Chart`. The
 records of a part are a chain: `head` gives the first, `after` the next one, -1 the end.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["costs", "gather", "improve", "join", "nearest", "owners"]
 
 @compiled_in_place
 def _together(low, high, other_low, other_high, at, begins, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the name of two parts together, by one attribute."""
+    """Return the name that two parts would have together, for one attribute."""
     if begins[at] >= 0:
         return low, max(high, other_high, np.int64(meet[begins[at] + low * last[at] + other_low]))
     return min(low, other_low), max(high, other_high)
@@ -24,7 +24,7 @@ def _together(low, high, other_low, other_high, at, begins, last, meet):  # type
 
 @compiled_in_place
 def _joint(names, one, other, begins, last, meet, shares, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return what a record of two parts together costs, summed over the attributes; stop above the limit."""
+    """Return the cost of a record if two parts were joined, summed over the attributes; stop above the limit."""
     cost = 0.0
     for at in range(begins.shape[0]):
         first, second = names[one, at, 0], names[one, at, 1]
@@ -45,11 +45,11 @@ def _joint(names, one, other, begins, last, meet, shares, most):  # type: ignore
 
 @compiled
 def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, least, begins, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Return the part with which some records cost least, how many records that gives, and what it costs beyond its own.
+    """Return the part that some records can join at least cost, how many records it provides, and the additional cost.
 
-    The records, `own` of them, have the name in row `one`; the part `apart` is left out. A part whose records are alike gives
-    as many as are missing, if it then has k left; any other part gives all. The loop over the attributes is that of `_joint`: a
-    call for each part would take longer than the loop.
+    The records, `own` of them, have the name in row `one`; the part `apart` is left out. A part whose records are alike provides
+    as many as are missing, if k remain in it; any other part provides all of its records. The loop over the attributes is that of
+    `_joint`: a call for each part would take longer than the loop.
     """
     best, taken = -1, np.int64(0)
     for other in others:
@@ -79,7 +79,7 @@ def _cheapest(names, size, cost, alike, others, one, apart, own, missing, k, lea
 
 @compiled
 def _hand_over(head, after, size, one, other, taken):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put the first records of a part before those of another."""
+    """Move the first records of a part to the front of another."""
     end = head[other]
     for _ in range(taken - 1):
         end = after[end]
@@ -91,7 +91,7 @@ def _hand_over(head, after, size, one, other, taken):  # type: ignore[no-untyped
 
 @compiled
 def join(names, size, head, after, one, other, taken, begins, last, meet):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Put the first records of a part, or all, into another."""
+    """Move the first records of a part, or all of them, into another, and update the names and sizes."""
     for at in range(begins.shape[0]):
         names[one, at, 0], names[one, at, 1] = _together(
             names[one, at, 0], names[one, at, 1], names[other, at, 0], names[other, at, 1], at, begins, last, meet
@@ -101,7 +101,7 @@ def join(names, size, head, after, one, other, taken, begins, last, meet):  # ty
 
 @compiled
 def costs(names, size, begins, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return what a record of each part costs; 0 for parts without any."""
+    """Return the cost of a record of each part; 0 for empty parts."""
     cost = np.zeros(size.shape[0])
     for part in range(size.shape[0]):
         if size[part]:
@@ -123,7 +123,7 @@ def owners(head, after, units):  # type: ignore[no-untyped-def]  # noqa: ANN001,
 
 @compiled
 def nearest(names, size, living, asking, begins, last, meet, shares, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return for each requested part the parts with which it costs least, and how much more that costs than staying apart."""
+    """Return, for each requested part, the parts that it joins at least cost, and how much more that costs than staying apart."""
     partner, price = np.full((asking.shape[0], number), -1, np.int64), np.full((asking.shape[0], number), np.inf)
     for row in range(asking.shape[0]):
         one = asking[row]
@@ -148,9 +148,9 @@ def nearest(names, size, living, asking, begins, last, meet, shares, number):  #
 
 @compiled
 def gather(names, size, head, after, begins, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Let every part below k join the one with which it costs least, the largest of them first.
+    """Let every part smaller than k join the part with which it costs least, the largest of these parts first.
 
-    A part whose records are alike, and that is large enough, gives only as many records as are missing.
+    A part whose records are alike, and that is large enough, hands over only as many records as are missing.
     """
     number = size.shape[0]
     cost, alike, living = np.zeros(number), np.ones(number, np.bool_), np.arange(number)
@@ -179,7 +179,7 @@ def gather(names, size, head, after, begins, last, meet, shares, k):  # type: ig
 
 @compiled
 def _named(names, row, head, after, part, but, codes, begins, last, meet, shares):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Write the name of a part without one of its records into a row; returns what that costs a record."""
+    """Write the name of a part without one of its records into a row; return the cost of a record under that name."""
     first, at = True, head[part]
     while at >= 0:
         if at != but:
@@ -213,7 +213,7 @@ def _move(head, after, size, record, part, other):  # type: ignore[no-untyped-de
 
 @compiled
 def improve(names, size, head, after, codes, begins, last, meet, shares, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
-    """Go through the parts once: dissolve what costs less elsewhere, and move records out of parts that can spare them.
+    """Go through the parts once: dissolve parts that cost more than their records would elsewhere, and move spare records out.
 
     The last row of the names is room to work in. Returns what was saved.
     """

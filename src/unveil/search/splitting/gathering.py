@@ -1,9 +1,9 @@
-"""How are small parts made large enough? From the bottom up: each joins the part with which it costs least.
+"""How do small parts become large enough? From the bottom up: each joins the part with which it costs least.
 
 Records that are alike begin as a part. The part that is nearest to being large enough joins the one with which it costs least,
-and so on; a part whose records are alike gives only as many as are missing. Then parts are dissolved whose records cost less
-elsewhere, and records move out of parts that can spare them. If the models ask for more than a size, parts that violate one
-join others, preferably those with which they meet the models.
+and so on; a part whose records are alike hands over only as many as are missing. Then parts whose records cost less elsewhere are
+dissolved, and records move out of parts that can spare them. If the models require more than a size, parts that violate a model
+join other parts, preferably such that both together meet the models.
 
 All pairs of parts are compared, so large tables are cut into blocks first, from the top down.
 """
@@ -36,7 +36,7 @@ _BLOCK = 512
 """The least number of different records that are compared with each other."""
 _PASSES = 4
 _WORTH = 1e-3
-"""What a pass must save per record, as a share of the cost of suppressing one, to be followed by another pass."""
+"""A pass is followed by another if it saves at least this share of the cost of suppressing a record, per record."""
 _PARTNERS = 8
 
 
@@ -106,7 +106,7 @@ def _taken(one: Dimension, units: NDArray[np.int64]) -> Dimension:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chart:
-    """The attributes as the compiled loops take them, those that distinguish records most first.
+    """The attributes in the form that the compiled loops take, those that distinguish records most first.
 
     Attributes
     ----------
@@ -117,9 +117,9 @@ class _Chart:
     last
         The number of values of a hierarchy; for an order, its last rank.
     meet
-        The level at which two values of a hierarchy have one node.
+        The lowest level at which two values of a hierarchy share a node.
     shares
-        What the node of a value costs, level by level.
+        The cost of each value's node, level by level.
     """
 
     codes: NDArray[np.int64]
@@ -157,7 +157,7 @@ def _spread(one: Dimension) -> int:
 
 
 def _meeting(groups: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
-    """Return for each pair of values the level at which they have one node."""
+    """Return, for each pair of values, the lowest level at which they share a node."""
     heights = np.zeros((len(groups[0]), len(groups[0])), dtype=np.uint8)
     for level in groups[:-1]:
         heights += level[:, np.newaxis] != level[np.newaxis, :]
@@ -165,14 +165,14 @@ def _meeting(groups: Sequence[NDArray[np.int64]]) -> NDArray[np.uint8]:
 
 
 class _Block:
-    """Some kinds of records, gathered with each other.
+    """Some kinds of records that are gathered only among themselves.
 
     Parameters
     ----------
     chart
         The attributes.
     kinds, chosen
-        The units by kind, those of one kind being alike, and the kinds of this block.
+        The units by kind, where units of one kind are alike, and the kinds in this block.
     requirements
         What every part must meet.
     """
@@ -217,7 +217,7 @@ class _Block:
         return self.units, owner, number
 
     def _numbered(self) -> tuple[NDArray[np.int64], int]:
-        """Return the part of every unit, those that are empty left out."""
+        """Return the part of every unit, numbered without empty parts."""
         living = np.flatnonzero(self.size)
         place = np.full(len(self.size), -1, dtype=np.int64)
         place[living] = np.arange(len(living))
@@ -236,7 +236,7 @@ class _Block:
             self._join(asking, partner, np.where(self._wrong_together(asking, partner), cost + _DEAR, cost))
 
     def _wrong_together(self, asking: NDArray[np.int64], partner: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for each part and each of its possible partners whether they violate a model together, too."""
+        """Return, for each part and each of its possible partners, whether both together still violate a model."""
         owner = owners(self.head, self.after, len(self.units))
         parts = Parts.of(owner, len(self.size))
         pairs = np.stack([np.repeat(asking, partner.shape[1]), partner.ravel()], axis=1).ravel()
@@ -247,7 +247,7 @@ class _Block:
         return self.requirements.violated(of_pair, partner.size, self.units[units]).reshape(partner.shape)
 
     def _join(self, asking: NDArray[np.int64], partner: NDArray[np.int64], cost: NDArray[np.float64]) -> None:
-        """Join each part with its cheapest partner, the cheapest pairs first, each part at most once."""
+        """Join each part to its cheapest partner, the cheapest pairs first, each part at most once."""
         used = np.zeros(len(self.size), dtype=bool)
         best = cost.argmin(axis=1)
         for at in np.argsort(cost[np.arange(len(asking)), best], kind="stable").tolist():
@@ -258,4 +258,4 @@ class _Block:
 
 
 _DEAR = 1e9
-"""What is added to the cost of partners that do not help."""
+"""The amount added to the cost of partners with whom a part would still violate a model."""

@@ -42,7 +42,8 @@ class Recoding(Searched):
     method
         The name of the method.
     transformation
-        For each key attribute how many labels it has in the release, how many records lost its exact value, and its Loss.
+        For each key attribute, the number of its labels in the release, the number of records without its exact value, and its
+        Loss.
     classes
         The combinations of labels in the release.
     details
@@ -81,12 +82,12 @@ class Recoding(Searched):
         }
 
     def line(self, release: Release[Any]) -> str:
-        """Return what was done, and at what cost."""
+        """Return a line with the recoding and its cost."""
         size = f"{counted(self.classes, 'class', 'classes')}, {counted(release.records.records, 'record')}"
         return f"{self.method}; loss {number(self.score)}; {size}, {self.suppressed:,} suppressed"
 
     def view(self, release: Release[Any]) -> View:
-        """Return what a person should see."""
+        """Return the displayed tables and notes."""
         figures = (
             Figure("loss", self.score, "0: nothing is generalised; 1: everything is"),
             Figure("classes", self.classes, f"of {counted(release.records.records, 'record')}, in {self.seconds:.2f} s"),
@@ -99,18 +100,18 @@ class Recoding(Searched):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """What the records hold in one attribute.
+    """The labels of the records in one attribute.
 
     Attributes
     ----------
     labels
-        The labels; those of different codes may be equal.
+        The labels; different codes may have equal labels.
     shares
-        The share of the attribute's leaves that each stands for.
+        The share of the attribute's leaves that each label stands for.
     exact
-        Which labels are values as they were.
+        Which labels are original values.
     leaves
-        How many leaves there are.
+        The number of leaves.
     codes
         The label of each record.
     """
@@ -131,7 +132,7 @@ class Labelling:
 
 @dataclass(frozen=True, eq=False)
 class Recoded:
-    """What all records become: a rule for each key attribute, which records are suppressed, and notes."""
+    """All records recoded: the labelling of each key attribute, which records are suppressed, and notes."""
 
     rules: Mapping[str, Labelling]
     suppressed: NDArray[np.bool_]
@@ -149,7 +150,7 @@ class Recoded:
 
 
 def of_levels(one: KeyAttribute, level: NDArray[np.int64], codes: NDArray[np.int64]) -> Labelling:
-    """Return the rule that gives every record its label at a level of its own, from the code of its value."""
+    """Return the labelling in which every record has a level of its own, given the code of its value."""
     levels = one.levels
     starts = np.cumsum([0, *(len(labels) for labels in levels.labels)])
     tables = np.stack(levels.groups)
@@ -168,7 +169,7 @@ def fully_general(request: Request, known: Sequence[KeyAttribute]) -> Recoded:
 
 
 def _best_of(request: Request, candidates: Sequence[Recoded]) -> tuple[Recoded, Counts, dict[Place, Measured]]:
-    """Return the candidate that costs least among those that meet the models, its count table and its models."""
+    """Return the cheapest candidate that meets the models, with its count table and the figures of its models."""
     for one in sorted(candidates, key=lambda one: one.score):
         counts = _counted(request, one)
         after = request.measured(counts)
@@ -191,7 +192,7 @@ def released(
     settings: Mapping[str, Any],
     proposed: Sequence[str] = (),
 ) -> Release[Recoding]:
-    """Apply the best of the candidates, and measure what comes out."""
+    """Apply the best of the candidates, and measure the result."""
     best, counts, after = _best_of(request, candidates)
     changed = {name: _column(request.records, name, rule, best.suppressed) for name, rule in best.rules.items()}
     protected = request.records.replaced({name: column for name, column in changed.items() if column is not None})

@@ -3,8 +3,8 @@
 Parts of the table are gathered from the bottom up (`gathering`): small ones join the part with which they cost least. If every
 key attribute has a hierarchy, parts are also opened from the top down, from the table as a whole and from the classes of
 subtrees: the children of a node that are large enough become parts, and the others keep the node's label. And parts are halved
-as Mondrian halves them. The best result is taken. So one value may be exact in some records, and in others an ancestor, or a
-range.
+as Mondrian halves them. The best result is taken. So the same value may stay exact in some records and become an ancestor or a
+range in others.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ __all__ = ["Board", "Dimension", "Extents", "Parts", "Splitter", "block_parts", 
 
 _NONE = -1
 _POOLED = 2
-"""How often the children of a node that violate a model are pooled: first among themselves, then with one more child."""
+"""How often children of a node that violate a model are pooled: first with each other, then with one more child."""
 _PACE = Pace(describe, propose, scatter)
-"""Whether parts are split by compiled loops, by the codes that are looked at."""
+"""The switch to compiled loops, which depends on the number of codes examined so far."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extents:
-    """What the parts hold, one row per attribute and one column per part.
+    """The extent of each part in each attribute: one row per attribute, one column per part.
 
     Attributes
     ----------
@@ -74,14 +74,14 @@ class Extents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Units in parts: `order` lists the units part by part, `starts` says where each part begins, and where the last ends."""
+    """Units in parts: `order` lists the units part by part; `starts` has the start of each part, and the end of the last."""
 
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
 
     @classmethod
     def of(cls, of_unit: NDArray[np.int64], number: int) -> Parts:
-        """Return the parts from the part of every unit; a part's units stay in their order."""
+        """Return the parts, given the part of every unit; the units of a part stay in their order."""
         sizes = np.bincount(of_unit, minlength=number)
         return cls(np.argsort(of_unit, kind="stable"), np.concatenate([[0], np.cumsum(sizes)]))
 
@@ -97,7 +97,7 @@ class Parts:
 
 
 class Board:
-    """The dimensions as loops and array operations take them, padded to one size."""
+    """The dimensions as arrays padded to one size, for loops and array operations."""
 
     def __init__(self, dimensions: Sequence[Dimension]) -> None:
         self.codes = np.stack([one.codes for one in dimensions]).astype(np.int32)
@@ -117,7 +117,7 @@ class Board:
                 self.widths[at, level, : len(shares)] = (shares * one.levels.leaves - 1.0) / leaves
 
     def extents(self, parts: Parts) -> Extents:
-        """Return what every part holds."""
+        """Return the extents of every part."""
         if not _PACE.pays(self.codes.size):
             return Extents(*described(self, parts))
         shape = (len(self.codes), len(parts))
@@ -150,8 +150,8 @@ def split_parts(
     relaxed
         Whether records with an ordered attribute's median may go to both sides, so that halves are equal.
     pooled
-        Whether children of a node lend records to those that cannot be parts of their own, and the attribute that gains most is
-        split first. In either case, children that cannot be parts of their own stay together under their node.
+        Whether children of a node lend records to children that are too small to be parts, and the attribute that gains most is
+        split first. In either case, children that still cannot be parts of their own stay together under their node.
     """
     board = Board(dimensions)
     begun = start or _whole(len(n))
@@ -170,13 +170,13 @@ def split_parts(
 
 
 def one_part(dimensions: Sequence[Dimension]) -> tuple[Parts, Extents]:
-    """Return all units as one part, and what it holds."""
+    """Return all units as one part, with its extents."""
     parts = _whole(len(dimensions[0].codes))
     return parts, extents_of(dimensions, parts)
 
 
 def extents_of(dimensions: Sequence[Dimension], parts: Parts) -> Extents:
-    """Return what parts hold."""
+    """Return the extents of parts."""
     return Board(dimensions).extents(parts)
 
 
@@ -191,7 +191,7 @@ def _whole(units: int) -> Parts:
 
 
 class Splittable(Protocol):
-    """What is required of parts."""
+    """The requirements on parts."""
 
     @property
     def smallest(self) -> int:
@@ -202,7 +202,7 @@ class Splittable(Protocol):
         """Whether the size of a part is all that is required of it."""
 
     def most_parts(self, records: int) -> int:
-        """Return the most parts into which this many records may be split."""
+        """Return the largest number of parts into which this many records may be split."""
 
     def violated(
         self, of_unit: NDArray[np.int64], number: int, units: NDArray[np.int64] | slice = slice(None)
@@ -212,7 +212,7 @@ class Splittable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Sized:
-    """Parts must be of a size, and nothing else."""
+    """The requirement that parts have a minimum size, and nothing else."""
 
     smallest: int
     only_size: bool = True
@@ -251,7 +251,7 @@ class Splitter:
         return kept, left
 
     def proposals(self, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return for every place in the order the child it would go to, and for every part the children and the attribute."""
+        """Return the child that each place in the order would go to, and for each part its number of children and attribute."""
         board = self.board
         if self.mode == STRICT and not _PACE.pays(len(parts.order) * len(board.codes)):
             return proposed(board, parts, self.tried, self.n, self.requirements.smallest)
@@ -290,7 +290,7 @@ class Splitter:
         return accepted
 
     def _wrong(self, parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], which: NDArray[np.bool_]) -> _Wrong:
-        """Return which children of the given parts violate a model, and which parts have such a child."""
+        """Return which children of the given parts violate a model, and which parts have a violating child."""
         children = np.where(which, number, 0)
         first = np.cumsum(children) - children
         places = np.repeat(which, np.diff(parts.starts))
@@ -316,7 +316,7 @@ class _Wrong:
 def _regrouped(
     parts: Parts, child: NDArray[np.int64], number: NDArray[np.int64], accepted: NDArray[np.bool_]
 ) -> tuple[Parts, NDArray[np.int64]]:
-    """Return the parts with those accepted replaced by their children, and which part each was."""
+    """Return the parts, with accepted ones replaced by their children, and the part that each came from."""
     first = np.cumsum(number) - number
     sizes = np.diff(parts.starts)
     of_place = np.repeat(first, sizes) + np.where(np.repeat(accepted, sizes), child, 0)

@@ -1,4 +1,4 @@
-"""The best full-domain generalisation of some of a table's records, judged as part of the whole table."""
+"""The best full-domain generalisation of some records of a table, judged as a part of the whole table."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ def round_of(
     factor: float = 0.5,
     budget: SearchBudget | None = None,
 ) -> tuple[Node, NDArray[np.bool_]] | None:
-    """Search the full-domain generalisations of some cells, in their order.
+    """Find the best full-domain generalisation of some cells.
 
     Parameters
     ----------
     request, known
         The table, and its key attributes.
     cells
-        Those of its cells that are generalised.
+        The cells to generalise.
     limit
         How many of their records may be left over.
     factor
-        From 0, where leaving records over costs nothing, through 0.5 to 1, where generalising costs nothing.
+        The balance of costs, from 0 (leaving records over costs nothing) through 0.5 (both count in full) to 1 (generalising
+        costs nothing).
     budget
         How far the search may go.
 
@@ -73,7 +74,7 @@ def round_of(
 
 
 class _RequirementsOfPart(NodeRequirements):
-    """The requirements of a part of a table, whose classes are compared with the whole of it."""
+    """The requirements on a part of a table, whose classes are compared with the whole table."""
 
     def __init__(self, space: Space, models: Sequence[Model], limit: int, whole: Mapping[str, SensitiveColumn]) -> None:
         super().__init__(space, models, limit)
@@ -98,7 +99,7 @@ def _mask(cells: NDArray[np.int64], number: int) -> NDArray[np.bool_]:
 
 
 def _restricted(one: KeyAttribute, codes: NDArray[np.int64], n: NDArray[np.int64]) -> KeyAttribute:
-    """Return an attribute for the values that some cells hold; its leaves stay those of the hierarchy."""
+    """Return an attribute restricted to the values of some cells; its leaves stay those of the hierarchy."""
     records = np.bincount(codes, weights=n, minlength=len(one.records)).astype(np.int64)
     used = np.flatnonzero(records)
     if len(used) == len(records):

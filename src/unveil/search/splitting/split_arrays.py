@@ -1,6 +1,6 @@
-"""The same as the strict loops of `split_kernels`, by array operations, without the half second that loading a compiler takes.
+"""The strict loops of `split_kernels` as array operations, without the half second that it takes to load the compiler.
 
-All parts are looked at together. Both choose the same attribute for every part, and number its children alike.
+All parts are handled together. Both choose the same attribute for every part, and number its children in the same way.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _NONE = -1
 
 
 def scattered(order: NDArray[np.int64], of_place: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the units part by part, those of a part as they came."""
+    """Return the units part by part, those of a part in their previous order."""
     return order[np.argsort(of_place, kind="stable")]
 
 
 def described(board: Board, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return what every part holds of every attribute: see `Extents`."""
+    """Return the extent of every part in every attribute: see `Extents`."""
     extents = [
         _node_of(board, at, parts) if board.hierarchical[at] else _range_of(board, at, parts) for at in range(len(board.codes))
     ]
@@ -37,7 +37,7 @@ def described(board: Board, parts: Parts) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _node_of(board: Board, at: int, parts: Parts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """Return the level, and the group there, of the lowest node that holds a part."""
+    """Return the level, and the group at that level, of the lowest node that holds each part."""
     codes, starts = board.codes[at][parts.order], parts.starts[:-1]
     level = np.zeros(len(parts), dtype=np.int64)
     several = np.ones(len(parts), dtype=bool)
@@ -51,7 +51,7 @@ def _node_of(board: Board, at: int, parts: Parts) -> tuple[NDArray[Any], NDArray
 
 
 def _range_of(board: Board, at: int, parts: Parts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-    """Return the lowest and highest rank of a part, and whether it holds nulls beside values."""
+    """Return the lowest and highest rank of each part, and whether it holds nulls beside values."""
     codes, starts, null = board.codes[at][parts.order].astype(np.int64), parts.starts[:-1], board.nulls[at]
     if null == _NONE:
         return np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts), np.zeros(len(parts), dtype=bool)
@@ -65,7 +65,7 @@ def _range_of(board: Board, at: int, parts: Parts) -> tuple[NDArray[Any], NDArra
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Some:
-    """The units of some parts: their part, counted from 0 among these, their code, and their records; the fewest of a part."""
+    """The units of some parts: the part (counted from 0), code and records of each unit, and the fewest records of a part."""
 
     part: NDArray[np.int64]
     parts: int
@@ -79,7 +79,7 @@ class _Some:
 
 
 _Split: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
-"""The child of every unit, and how many children each part has: one if it is not split."""
+"""The child of every unit, and the number of children of each part: one if it is not split."""
 
 
 def proposed(
@@ -125,7 +125,7 @@ def _spans(board: Board, low: NDArray[Any], high: NDArray[Any], mixed: NDArray[n
 def _ways(
     board: Board, at: int, which: NDArray[np.bool_], low: NDArray[Any], mixed: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.bool_], Callable[[_Some], _Split]]]:
-    """Yield some of the parts chosen, and how these are split along an attribute."""
+    """Yield the chosen parts in groups, with the way in which each group is split along an attribute."""
     if board.hierarchical[at]:
         for level in np.unique(low[which]).tolist():
             yield which & (low == level), partial(_children, below=board.groups[at][level - 1])
@@ -143,7 +143,7 @@ def _nulls_apart(some: _Some, null: np.int64) -> _Split:
 
 
 def _halves(some: _Some) -> _Split:
-    """Cut an ordered attribute where the halves are nearest to equal: the lowest of such cuts."""
+    """Cut an ordered attribute where the halves are most nearly equal; of several such cuts, at the lowest."""
     values = int(some.codes.max()) + 1
     cells, of_unit = np.unique(some.part * values + some.codes, return_inverse=True)
     n = some.sums(of_unit, len(cells))
@@ -163,7 +163,7 @@ def _halves(some: _Some) -> _Split:
 
 
 def _children(some: _Some, below: NDArray[Any]) -> _Split:
-    """Give every child of a node a part; those that are too small share one, with the smallest of the others if need be."""
+    """Make every child of a node a part; children that are too small share one, with the smallest of the others if need be."""
     width = len(below)
     keys = some.part * width + below[some.codes]
     cells, first, of_unit = np.unique(keys, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The compiled loops under `parts`: what a part holds, along which attribute it is split, and where its units go.
+"""The compiled loops of `parts`: the extent of a part, the attribute along which it is split, and the child of each unit.
 
 A part is a stretch of `order`, from `starts[part]` to `starts[part + 1]`. Codes, hierarchies (`groups`, one row per
 level) and widths come attribute by attribute, padded to one size.
@@ -25,7 +25,7 @@ def scatter(order, of_place, next_, out):  # type: ignore[no-untyped-def]  # noq
 
 @compiled_within
 def _extent(order, start, stop, codes, hierarchical, null, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return lowest and highest rank and whether nulls are beside values; or the level and group of the lowest node."""
+    """Return the lowest and highest rank and whether nulls occur beside values; or the level and group of the lowest node."""
     first = np.int64(codes[order[start]])
     if hierarchical:
         # up to the level where all are in the group of the first
@@ -50,7 +50,7 @@ def _extent(order, start, stop, codes, hierarchical, null, groups):  # type: ign
 
 @compiled
 def describe(order, starts, codes, hierarchical, nulls, groups, low, high, mixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Fill in what every part holds of every attribute."""
+    """Fill in the extent of every part in every attribute."""
     for part in range(starts.shape[0] - 1):
         for at in range(codes.shape[0]):
             low[at, part], high[at, part], mixed[at, part] = _extent(
@@ -115,7 +115,7 @@ def propose(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
 
 @compiled_in_place
 def _gain(order, start, stop, codes, groups, widths, level, node, n, smallest, scratch):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Return what would be gained if every child that is large enough were a part of its own."""
+    """Return the gain if every child that is large enough became a part of its own."""
     below, gain = groups[level - 1], 0.0
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] += n[order[place]]
@@ -140,7 +140,7 @@ def _nulls_apart(order, start, stop, codes, null, n, smallest, child):  # type: 
 
 @compiled_in_place
 def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, scratch, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Cut an ordered attribute where the halves are nearest to equal; relaxed, records of the median go to both sides."""
+    """Cut an ordered attribute where the halves are most nearly equal; if relaxed, records of the median go to both sides."""
     # how many records hold each value, then the cut that is nearest to half of them
     for place in range(start, stop):
         scratch[codes[order[place]]] += n[order[place]]
@@ -170,7 +170,7 @@ def _halves(order, start, stop, codes, low, high, n, weight, smallest, relaxed, 
 
 @compiled_in_place
 def _children(order, start, stop, codes, below, n, smallest, lends, scratch, names, child):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901, PLR0912, PLR0913
-    """Give every child of a node a part; those too small share one, which takes records from another child or joins it."""
+    """Make every child of a node a part; too small ones share a part, which takes records from another child or joins it."""
     # how many records each child has, and which children are too small
     for place in range(start, stop):
         scratch[below[codes[order[place]]]] += n[order[place]]

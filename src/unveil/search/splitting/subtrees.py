@@ -1,9 +1,8 @@
 """May each branch of a hierarchy have its own level? Subtree generalisation: a cut through the hierarchy of every attribute.
 
-The search begins at the most general release and at the best full-domain one, and goes down from each: the node whose children
-save most is replaced by them if the models are still met, until no node can be opened; the better result is taken. So the result
-never costs more than the best full-domain generalisation, and no node of it could be opened without breaking a model or adding
-to the cost.
+The search goes down both from the most general release and from the best full-domain one: the node whose children save most is
+replaced by them if the models are still met, until no node can be opened; the better result is taken. So the result never costs
+more than the best full-domain generalisation, and no node of it could be opened without breaking a model or adding to the cost.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def generalize_subtrees(  # noqa: PLR0913 - options by keyword
 
 
 def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, budget: SearchBudget) -> list[Cut]:
-    """Return a cut for each of the releases to begin with."""
+    """Return a cut for each starting release."""
     first = round_of(request, known, np.arange(len(request.cells)), limit, budget=budget)
     begins = [(tuple(one.levels.height for one in known), None), *([] if first is None else [first])]
     cuts = [Cut(request, known, levels, limit, gone) for levels, gone in begins]
@@ -144,18 +143,18 @@ def subtree_cuts(request: Request, known: Sequence[KeyAttribute], limit: int, bu
 
 
 class Cut:
-    """A level for every value of every attribute, the same for all values below a node of the cut, and the resulting classes.
+    """A cut: a level for every value of every attribute, the same for all values below a node of the cut, and its classes.
 
     Parameters
     ----------
     request, known
         The table, and its key attributes.
     levels
-        The level of each attribute to begin with; the models are met there.
+        The level of each attribute at the start, where the models are met.
     limit
         How many records may be suppressed.
     gone
-        Which cells are suppressed to begin with; None: those of classes that violate a model.
+        Which cells are suppressed at the start; None: those of classes that violate a model.
     """
 
     def __init__(
@@ -190,7 +189,7 @@ class Cut:
                 break
 
     def recoded(self) -> Recoded:
-        """Return what every record becomes."""
+        """Return the recoded records."""
         rules = {}
         for one, level, codes in zip(self.known, self.level, self.codes, strict=True):
             rules[one.name] = of_levels(one, level[codes][self.request.of_row], codes[self.request.of_row])
@@ -232,7 +231,7 @@ class Cut:
         return np.flatnonzero(self.known[at].levels.groups[node[0]] == node[1])
 
     def _saving(self, at: int, node: tuple[int, int]) -> float:
-        """Return what opening a node would save if no class broke a model."""
+        """Return how much opening a node would save if no class violated a model."""
         one, values = self.known[at], self._values(at, node)
         children = one.levels.groups[node[0] - 1][values]
         saved = one.levels.shares[node[0]][node[1]] - one.levels.shares[node[0] - 1][children]

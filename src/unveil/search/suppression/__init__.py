@@ -1,1 +1,1 @@
-"""Local suppression: single cells become null, as few as can be found."""
+"""Local suppression: as few single cells as possible become null."""

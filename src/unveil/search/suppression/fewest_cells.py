@@ -1,10 +1,10 @@
-"""The fewest cells whose suppression protects a small table, found by searching all ways to suppress.
+"""The fewest cells whose suppression protects a small table, found by an exhaustive search.
 
 Records are taken one after the other, each with every set of cells that it may lose, from the cheapest to the dearest. A branch
-is abandoned when its cells, and the least that some record still needs, cost as much as the best way known. Sets of attributes
-are bits.
+is abandoned when its cells, together with the least that some record still needs, cost as much as the best solution known. Sets
+of attributes are bit masks.
 
-Of ways that cost the same, those that leave fewer records at risk complete, and fewer records empty, are preferred.
+Of solutions that cost the same, those that leave fewer records at risk complete, and fewer records empty, are preferred.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["MOST_CELLS", "fewest_cells"]
 
 MOST_CELLS = 24
-"""Tables of more cells have too many ways to be searched."""
+"""Tables with more cells are too large for an exhaustive search."""
 _MOST_NODES = 1_000_000
-"""A search that takes longer returns the best way found so far."""
+"""A search that examines more nodes ends with the best solution found so far."""
 _TIE = 1e-6
-"""How much a record at risk that stays complete, or one that is emptied, weighs beside the cheapest cell."""
+"""The weight of a record at risk that stays complete, or of a record that is emptied, relative to the cheapest cell."""
 
 
 def fewest_cells(
@@ -38,12 +38,12 @@ def fewest_cells(
     codes
         The records, a null being -1.
     k, price
-        How many records must cover or match each, and what a cell of each attribute costs.
+        How many records must cover or match each record, and the cost of a cell of each attribute.
     known
         True: this many released records cover each true one. False: this many match each from both sides, records with nothing
         left aside.
     start
-        A way that is known; none: to empty k records, which then cover everybody.
+        A known solution to start from; none: emptying k records, which then cover everybody.
     """
     bits = 1 << np.arange(codes.shape[1])
     held = ((codes >= 0) * bits).sum(axis=1)
@@ -59,7 +59,7 @@ def fewest_cells(
 
 
 def _emptied(held: NDArray[np.int64], costs: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return what is lost if the k records that hold least are emptied."""
+    """Return the cells lost if the k records with the cheapest cells are emptied."""
     lost = np.zeros_like(held)
     cheapest = np.argsort(costs[held], kind="stable")[:k]
     lost[cheapest] = held[cheapest]
@@ -67,7 +67,7 @@ def _emptied(held: NDArray[np.int64], costs: NDArray[np.float64], k: int) -> NDA
 
 
 def _weight(held: int, lost: int, costs: NDArray[np.float64], at_risk: bool) -> float:  # noqa: FBT001 - one of a row of plain values
-    """Return the price of what a record loses, plus a small weight that decides between ways of equal price."""
+    """Return the price of the cells that a record loses, plus a small weight that breaks ties between equal prices."""
     tie = int(at_risk and lost == 0) + int(lost == held)
     return float(costs[lost] + _TIE * costs[1:].min() * tie)
 
@@ -82,7 +82,7 @@ def _options(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the sets of cells that each record may lose, from the cheapest to the dearest, their weights and their number.
 
-    To cover true records, a record loses all cells in which it differs from some of them, or none.
+    To cover true records, a record loses all cells in which it differs from some of them, or no cells.
     """
     sets, weights = np.zeros((len(held), len(costs)), dtype=np.int64), np.full((len(held), len(costs)), np.inf)
     numbers = np.zeros(len(held), dtype=np.int64)
@@ -102,7 +102,7 @@ def _is_union(lost: int, differs: NDArray[np.int64]) -> bool:
 
 @compiled
 def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the sum of the least few of some numbers; infinite if there are too few."""
+    """Return the sum of the smallest of some numbers, as many as needed; infinite if there are too few."""
     if number <= 0:
         return 0.0
     if number > needs.shape[0]:
@@ -112,7 +112,7 @@ def _least(needs, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
 
 @compiled
 def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the least that must still be paid to cover every true record, records from `done` on being undecided."""
+    """Return the least remaining cost of covering every true record, where records from `done` on are undecided."""
     highest = 0.0
     for truth in range(differs.shape[0]):
         covers = np.int64(0)
@@ -124,7 +124,7 @@ def _missing_cover(differs, costs, lost, k, done):  # type: ignore[no-untyped-de
 
 @compiled
 def _missing_matches(differs, held, costs, lost, k, done):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the least that must still be paid so that every decided record, unless emptied, matches k."""
+    """Return the least remaining cost of making every decided record, unless emptied, match k records."""
     highest = 0.0
     for row in range(done):
         if lost[row] == held[row]:
@@ -138,7 +138,7 @@ def _missing_matches(differs, held, costs, lost, k, done):  # type: ignore[no-un
 
 @compiled
 def _search(differs, held, options, weights, numbers, costs, k, known, first, limit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Go through the ways depth first, and return what each record loses in the best."""
+    """Search the solutions depth first, and return the cells that each record loses in the best."""
     records = differs.shape[0]
     best, lost = first.copy(), np.zeros(records, np.int64)
     at, paid = np.zeros(records, np.int64), np.zeros(records + 1)

@@ -1,7 +1,7 @@
-"""The compiled loops that let records at risk join groups, or form them with records that others can spare; sets are bits.
+"""The compiled loops that let records at risk join groups, or form groups with spare records of others; sets are bit masks.
 
-`codes` holds the records at risk, a line for each attribute, -1 for a null of the data, which here is a value. `gone` is the set
-of cells that each record loses; records of one group lose the same cells and are alike in the others. `group_of` numbers the
+`codes` holds the records at risk, one line per attribute; -1 is a null of the data, which counts as a value here. `gone` is the
+set of cells that each record loses; records of one group lose the same cells and are alike in the others. `group_of` numbers the
 groups, -1 for a record that still waits, and `sizes` counts their members.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["regroup"]
 
 @compiled_in_place
 def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Fill in for every record the set of attributes in which it differs from one."""
+    """Fill in, for every record, the set of attributes in which it differs from the record in `row`."""
     for other in range(differs.shape[0]):
         differs[other] = 0
     for at in range(codes.shape[0]):
@@ -28,7 +28,7 @@ def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: 
 
 @compiled_in_place
 def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Let a record join the cheapest group to which it can belong without losing more cells than the limit allows."""
+    """Let a record join the cheapest group that it can belong to without exceeding the limit on the price of lost cells."""
     best, least = -1, limit
     for other in range(differs.shape[0]):
         price = costs[gone[other]]
@@ -44,13 +44,13 @@ def _joined(gone, group_of, sizes, costs, limit, row, differs):  # type: ignore[
 
 @compiled_within
 def _spared(gone, group_of, sizes, k, costs, price, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether a record can leave its group and join one whose members lose cells of this price without losing more."""
+    """Whether a record is waiting, or its group can spare it and loses cells of at least this price."""
     return group_of[other] < 0 or (sizes[group_of[other]] > k and costs[gone[other]] >= price)
 
 
 @compiled_in_place
 def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members, before_gone, before_group):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
-    """Form a group of a record and others that differ from it within a set and can be spared; False: there are too few."""
+    """Form a group of a record and spare records that differ from it only within a set of cells; False if there are too few."""
     number, group = 0, last[0]
     for other in range(-1, differs.shape[0]):
         one = row if other < 0 else other
@@ -78,9 +78,9 @@ def _formed(gone, group_of, sizes, last, k, costs, chosen, row, differs, members
 
 @compiled
 def regroup(codes, gone, group_of, sizes, last, k, costs, sets, order, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Go through records that wait; let each join or form a group that loses one of the cell sets, which cost the same.
+    """Let each waiting record join or form a group that loses one of the given cell sets, all of which have the same cost.
 
-    Groups, sizes and the number of groups so far are brought up to date. `room` is for the sets in which records differ, for the
+    Groups, sizes and the number of groups so far are updated. `room` is for the sets in which records differ, for the
     number of records within each set, and for the members of a group and what they were before.
     """
     differs, near, members, before_gone, before_group = room

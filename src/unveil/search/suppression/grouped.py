@@ -1,11 +1,11 @@
-"""Which cells must go so that every record at risk is like k - 1 others? Groups of records that lose the same cells.
+"""Which cells must be suppressed so that every record at risk equals k - 1 others? Groups of records that lose the same cells.
 
 A record is at risk if fewer than k share its key, a null of the data being a value. Such records are put into groups of at least
 k; the members of a group lose the cells in which they differ, and are alike in what is left. So no record at risk stays complete,
-and k holds however nulls are read: as values, matched from both sides, or compared with the true records.
+and k holds however nulls are interpreted: as values, as matching anything on either side, or in comparison with the true records.
 
-Fewer cells would be enough if a few records lost nearly all of theirs: these cover everybody. But they would cover thousands of
-records that stay as they were, and anyone who knows one of those would not mistake an emptied record for it.
+Fewer cells would suffice if a few records lost nearly all of their cells, because such records cover everybody. But they would
+cover thousands of unchanged records, and anyone who knows one of these would not mistake an emptied record for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["grouped", "numbered"]
 
 _PART, _WORK = 256, 1 << 24
-"""This many records are treated, or compared with others, before progress is reported and the search can be stopped."""
+"""The numbers of records treated, and of comparisons made, before progress is reported and the search can be stopped."""
 
 
 def grouped(
@@ -38,18 +38,18 @@ def grouped(
 ) -> NDArray[np.bool_]:
     """Return the cells to suppress.
 
-    From the cheapest set of cells to the dearest, records at risk that would be alike without these cells become a group, if they
-    are at least k. Those left over join a group that loses no more, or form one with records that groups of the same price can
-    spare. The few that remain at the end are put together with the group for which this costs least.
+    For each set of cells, from the cheapest to the dearest, at least k records at risk that are alike without these cells become
+    a group. Records left over join a group that loses no more, or form a group with spare records of groups of the same price.
+    The few that remain in the end join the group for which this costs least.
 
     Parameters
     ----------
     codes
         The records in an order of their own, a null being -1.
     k, costs
-        How many records must be alike; what a set of attributes, as bits, costs.
+        How many records must be alike; the cost of each set of attributes, as bit masks.
     tell
-        Called with the number of records at risk that have a group, and of all records at risk.
+        Called with the number of records at risk that have a group, and the number of all records at risk.
     covered
         Records that are safe although fewer than k are like them; None: there are no such records.
     """
@@ -74,14 +74,14 @@ def grouped(
 
 
 def numbered(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give records that are alike the same number."""
+    """Return a number for each record; records that are alike share it."""
     if not codes.size:
         return np.zeros(len(codes), dtype=np.int64)
     return group([column + 1 for column in codes.T], [int(column.max()) + 2 for column in codes.T])[0]
 
 
 def _needed(codes: NDArray[np.int64], released: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the cells suppressed, without those in which the members of a group agree after all."""
+    """Return the suppressed cells, without those in which the members of a group agree after all."""
     numbers = numbered(released)
     groups = int(numbers.max()) + 1
     needed = np.zeros(codes.shape, dtype=bool)
@@ -115,7 +115,7 @@ class _Groups:
 
     @classmethod
     def of(cls, codes: NDArray[np.int64]) -> _Groups:
-        """Let all records wait; every group is formed around one of them, so there are no more groups than records."""
+        """Begin with all records waiting; every group is formed around one of them, so there are no more groups than records."""
         records = len(codes)
         lines = np.ascontiguousarray(codes.T.astype(np.int32))
         sizes = np.zeros(records + 1, dtype=np.int64)
@@ -138,7 +138,7 @@ class _Groups:
             tell(len(self.gone) - len(waiting) + start, len(self.gone))
 
     def _alike(self, lost: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return the number of each waiting record by what a set of cells leaves of it, the sizes, and how many form groups."""
+        """Return a number for waiting records that agree outside a set of cells, the sizes, and how many records form groups."""
         active_run().check()
         waiting = np.flatnonzero(self.group_of < 0)
         kept = np.array([at for at in range(len(self.codes)) if not lost >> at & 1], dtype=np.int64)

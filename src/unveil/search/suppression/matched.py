@@ -1,6 +1,6 @@
-"""Which cells must be suppressed so that every record matches k from both sides, a null matching anything? The weaker reading.
+"""Which cells must be suppressed so that every record matches k records, with a null on either side matching anything?
 
-Suppressing a cell takes no match from anyone, except that a record with no cell left says nothing about anyone and forms no
+Suppressing a cell takes no match from any record, except that a record with no cell left says nothing about anyone and forms no
 class. Only cells of records that lack matches are suppressed.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["matched"]
 
 _NULL = -1
 _PART, _WORK = 256, 1 << 24
-"""This many records are treated, or compared with others, before progress is reported and the search can be stopped."""
+"""The numbers of records treated, and of comparisons made, before progress is reported and the search can be stopped."""
 
 
 def matched(
@@ -38,9 +38,9 @@ def matched(
     codes
         The records in an order of their own, a null being -1.
     k, price, costs
-        How many records each must match; what a cell of each attribute costs, and a set of attributes, as bits.
+        How many records each record must match; the cost of a cell of each attribute, and of each set of attributes (a bit mask).
     tell
-        Called with the number of records treated and of all records, in both tries.
+        Called with the number of records treated and the number of all records, over both tries.
     """
     tries = [(_treated(codes, k, price, costs, sign, tell) < 0) & (codes >= 0) for sign in (1, -1)]
     return min(tries, key=lambda nulled: float(nulled.sum(axis=0) @ price))
@@ -78,7 +78,7 @@ def _treated(
 
 
 def _parts(chosen: NDArray[np.int64], rows: _Rows) -> Iterator[NDArray[np.int64]]:
-    """Yield rows a few at a time, as long as the run goes on."""
+    """Yield a few rows at a time; stop when the run is cancelled."""
     run, size = active_run(), max(1, min(_PART, _WORK // max(1, len(rows.weight))))
     for start in range(0, len(chosen), size):
         run.check()
@@ -101,12 +101,12 @@ def _sizes(codes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Records as the compiled functions take them: some one by one, the others in one row for all that are alike.
+    """Records in the form that the compiled functions take: some one by one, the others with one row for all that are alike.
 
     Attributes
     ----------
     codes, weight, size
-        The key of each row, a line per attribute, the records that it stands for, and those that match it.
+        The key of each row (one line per attribute), the number of records that it stands for, and the number that match it.
     single
         The rows of single records.
     """

@@ -1,4 +1,4 @@
-"""The compiled loops that find which cells of a record to suppress so that enough others match it; attribute sets are bits.
+"""The compiled loops that find which cells of a record to suppress so that enough others match it; sets are bit masks.
 
 Rows stand for records; `codes` holds a line for each attribute; a null cell is -1. A row whose every cell is null matches
 nobody and has no weight. Two rows differ in a set of attributes: those in which both hold a value, but not the same one. With the
@@ -18,7 +18,7 @@ __all__ = ["cheapest", "restore", "suppress"]
 
 @compiled
 def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Fill in for every row the set of attributes in which it differs from one; attribute by attribute, which vectorises."""
+    """Fill in, for every row, the set of attributes in which it differs from `row`; attribute by attribute, which vectorises."""
     differs[:] = 0
     for at in range(codes.shape[0]):
         column, own, bit = codes[at], codes[at, row], np.int32(1 << at)
@@ -29,7 +29,7 @@ def _differences(codes, row, differs):  # type: ignore[no-untyped-def]  # noqa: 
 
 @compiled
 def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """For every set of cells of a row that may go: the records that then match it, and those of them that lack a match."""
+    """Count, for every set of cells that a row may lose, the records that then match it, and those of them that lack matches."""
     _differences(codes, row, differs)
     matches[:] = 0
     helped[:] = 0
@@ -43,9 +43,9 @@ def _profile(codes, weight, size, k, row, differs, matches, helped):  # type: ig
 
 @compiled
 def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return the cheapest set of cells that makes a row match k records, and among equal ones the set that helps most others.
+    """Return the cheapest set of cells that makes a row match k records; of equally cheap sets, the one that helps most others.
 
-    The row keeps a cell if it can.
+    The row keeps at least one cell if possible.
     """
     held = np.int64(0)
     for at in range(codes.shape[0]):
@@ -64,7 +64,7 @@ def _choice(codes, row, k, costs, by_cost, matches, helped):  # type: ignore[no-
 
 @compiled
 def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return what it would cost at the moment to make each of some rows match k records."""
+    """Return the current cost of making each of some rows match k records."""
     price, differs = np.empty(rows.shape[0]), np.empty(codes.shape[1], np.int32)
     matches, helped = np.zeros(costs.shape[0], np.int64), np.zeros(costs.shape[0], np.int64)
     for at in range(rows.shape[0]):
@@ -77,7 +77,7 @@ def cheapest(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
 def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Go through rows of one record each; if a row lacks matches, suppress its cheapest set of cells.
 
-    Codes, weights and sizes (the records that match each row) are brought up to date.
+    Codes, weights and sizes (the records that match each row) are updated.
     """
     differs = np.empty(codes.shape[1], np.int32)
     matches, helped = np.zeros(costs.shape[0], np.int64), np.zeros(costs.shape[0], np.int64)
@@ -102,7 +102,7 @@ def suppress(codes, weight, size, k, costs, by_cost, rows):  # type: ignore[no-u
 
 @compiled
 def restore(codes, weight, size, k, original, rows, attributes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Put suppressed cells back, row by row and in the order of attributes given, if no row falls below k matches."""
+    """Restore suppressed cells, row by row and in the given order of attributes, where no row falls below k matches."""
     differs = np.empty(codes.shape[1], np.int32)
     for row in rows:
         if weight[row] == 0:

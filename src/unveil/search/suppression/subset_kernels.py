@@ -1,4 +1,4 @@
-"""Sums over the subsets of every set of attributes, sets as bits: both ways of local suppression count matches with them."""
+"""Sums over the subsets of every set of attributes (a bit mask); both methods of local suppression count matches with them."""
 
 from __future__ import annotations
 

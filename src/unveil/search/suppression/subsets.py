@@ -1,9 +1,9 @@
-"""What if an intruder knows only some of the key attributes? Local suppression for every subset of the key of some sizes.
+"""What if an intruder knows only some of the key attributes? Local suppression for every subset of the key of given sizes.
 
-Subsets are treated one after the other, on what the earlier ones left. A null that is put in never removes a record that
-covers a true one, so what holds against the truth still holds when the next subset is treated. Against the release, a record that
-has no value left in a subset says nothing there, and no longer counts for others; so the subsets are treated again until
-nothing changes.
+Subsets are treated one after the other, each on the result of the one before. A new null never removes a record that covers a
+true one, so a figure reached against the truth still holds when the next subset is treated. Against the release, a record without
+any value left in a subset says nothing there, and no longer counts for others; so the subsets are treated again until nothing
+changes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def subsets_of(sizes: Mapping[int, int], width: int) -> Iterator[tuple[list[int]
 
 
 def costs_of_sets(price: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what every set of attributes, as bits, costs."""
+    """Return the cost of every set of attributes, as bit masks."""
     bits = 1 << np.arange(len(price))
     return np.array([price[(bits & chosen) > 0].sum() for chosen in range(1 << len(price))])
 
@@ -60,7 +60,7 @@ def costs_of_sets(price: NDArray[np.float64]) -> NDArray[np.float64]:
 def for_subsets(
     codes: NDArray[np.int64], nulled: NDArray[np.bool_], sizes: Mapping[int, int], price: NDArray[np.float64], against: str
 ) -> NDArray[np.bool_]:
-    """Return the cells to suppress so that every subset meets its k: those given, and any others needed.
+    """Return the cells to suppress so that every subset meets its k: the given cells, and any others needed.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def for_subsets(
 
 
 def _covered(codes: NDArray[np.int64], lost: NDArray[np.bool_], k: int, price: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the cells to suppress so that k released records cover every true one; a null of the data is a value.
+    """Return the cells to suppress so that k released records cover every true one, where a null of the data is a value.
 
     A record whose values fewer than k share does not stay complete, although records with nulls may cover it.
     """
