@@ -39,7 +39,7 @@ OPEN_MODULES = (
     "refine",
     "window",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """The equivalence classes of some columns: which one each cell belongs to, what each holds, and how many there are."""
+    """The equivalence classes of some columns: the class of each cell, the size and values of each class, and their number."""
 
     of_cell: NDArray[np.int64]
     columns: tuple[Column, ...]
@@ -67,7 +67,7 @@ class Classes:
 
     @property
     def values(self) -> list[Any]:
-        """What each class holds: a value, or a tuple of them if there are several columns."""
+        """The value of each class, or the tuple of values if there are several columns."""
         pairs = zip(self.columns, self.codes, strict=True)
         held = [[column.values[code] for code in codes.tolist()] for column, codes in pairs]
         return held[0] if len(held) == 1 else list(zip(*held, strict=True))
@@ -75,9 +75,9 @@ class Classes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A count table with its classes by what is known and by what is hidden, and the mass of each cell.
+    """A count table with its classes by the known columns and by the hidden ones, and the mass of each cell.
 
-    None: hidden is which record it is.
+    None: the identity of the record is hidden.
     """
 
     counts: Counts
@@ -87,7 +87,7 @@ class Split:
 
 
 class Pairs(NamedTuple):
-    """The pairs of a class and a value that occur, in order, with the records of each."""
+    """The pairs of a class and a value that occur, in order, with the number of records of each."""
 
     of_class: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -95,7 +95,7 @@ class Pairs(NamedTuple):
 
 
 class Valued(NamedTuple):
-    """The values of a whole table, the place among them of each value of a part of it, and the share of each in the whole."""
+    """The values of a whole table, the position of each value of a part among them, and the share of each value in the whole."""
 
     values: Sequence[Any]
     place: NDArray[np.int64]
@@ -104,7 +104,7 @@ class Valued(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crossing:
-    """The classes of a key beside those of other columns, one entry for each set of these: names, pairs, and the whole table."""
+    """The classes of a key crossed with those of other columns, one entry per set of columns: names, pairs, whole table."""
 
     classes: Classes
     names: Sequence[str]
@@ -123,11 +123,11 @@ class Counts:
     codes
         For each column the code of every cell, in the smallest unsigned type.
     n
-        The records in each cell, all above zero.
+        The number of records in each cell, at least one.
     weight
         The sampling weight in each cell; None if every record counts one.
     amounts
-        What named columns of numbers amount to in each cell: the sum and the largest contributions.
+        The amounts of named columns of numbers in each cell: the sum and the largest contributions.
     names, records
         The names of the columns, and the number of records counted.
 
@@ -153,13 +153,13 @@ class Counts:
     records: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set what is asked of every table: the names of its columns, and the number of its records."""
+        """Set the names of the columns, and the number of records."""
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
         object.__setattr__(self, "records", int(self.n.sum()))
 
     @property
     def mass(self) -> NDArray[np.float64]:
-        """Each cell's share before division by the total: its weight, or its records if there are no weights."""
+        """The weight of each cell, or the number of its records if there are no weights."""
         return self.n.astype(np.float64) if self.weight is None else self.weight
 
     def __len__(self) -> int:
@@ -235,7 +235,7 @@ class Counts:
         return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
 
     def crossed(self, keys: Sequence[str], sets: Iterable[Sequence[str]], whole: Counts) -> Crossing:
-        """Return the classes of a key beside the values of several sets of columns, here and in the whole table."""
+        """Return the classes of a key crossed with the values of several sets of columns, here and in the whole table."""
         classes, others = self.classes(keys), [self.classes(names) for names in sets]
         pairs = []
         for one in others:
@@ -257,7 +257,7 @@ class Counts:
         return Valued([*theirs, *(mine[at] for at in new)], place, share)
 
     def split(self, known: Sequence[str], hidden: Sequence[str]) -> Split:
-        """Return the table with its classes by what is known and by what is hidden."""
+        """Return the table with its classes by the known columns and by the hidden ones."""
         return Split(self, self.classes(known), self.classes(hidden) if hidden else None, self.mass)
 
     def distinct(self, names: Sequence[str], owner: str) -> Counts:
@@ -270,11 +270,11 @@ class Counts:
         return self._combined(other, sign=1) if isinstance(other, Counts) else NotImplemented
 
     def __sub__(self, other: object) -> Counts:
-        """Return the table without the records of the other, all of which it must hold."""
+        """Return the table without the records of another, all of which it must contain."""
         return self._combined(other, sign=-1) if isinstance(other, Counts) else NotImplemented
 
     def as_source(self) -> Source:
-        """Return the table as data that can be counted: every measure that works on counts takes it in place of data."""
+        """Return the table in the form of data, so that every measure that works on counts accepts it in place of data."""
         if self.weight is not None:
             raise CountsError("a weighted count table cannot be counted again: the weights of single records are lost.")
         pairs = zip(self.columns, self.codes, strict=True)
@@ -374,7 +374,7 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
 
 
 def _is_whole(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
-    """Whether the rows are the values of a single column, each once and in order: then nothing has to be counted."""
+    """Whether the rows are the values of a single column, each once and in order, so that nothing has to be counted."""
     return len(codes) == 1 and len(codes[0]) == sizes[0] and bool((codes[0] == np.arange(sizes[0])).all())
 
 
@@ -397,7 +397,7 @@ def _coded(counts: Counts, dropped: int) -> CodedTable:
 def split_each(
     questions: Iterable[tuple[CodedTable, Sequence[str], Sequence[str]]], partitions: Mapping[str, Partition]
 ) -> list[Split]:
-    """Count what is known and what is hidden in several tables; a column with a partition is counted by its blocks."""
+    """Count the known and hidden columns of several tables; a column with a partition is counted by its blocks."""
     splits = []
     for table, known, hidden in questions:
         by_name = {column.name: column for column in table.columns}
@@ -412,7 +412,7 @@ def _integer_sums(of_cell: NDArray[np.int64], n: NDArray[np.int64], number: int)
 
 
 def _without_unused(counts: Counts) -> Counts:
-    """Forget the values that no cell holds, so that equal tables look equal."""
+    """Drop the values that no cell holds, so that equal tables compare equal."""
     columns, codes = list(counts.columns), list(counts.codes)
     for at, column in enumerate(columns):
         used = np.zeros(len(column.values), dtype=bool)

@@ -1,4 +1,4 @@
-"""Agreements between the records of two tables, counted over all pairs, and searched, without listing a pair.
+"""Agreements between the records of two tables, counted over all pairs and searched without listing the pairs.
 
 The pattern of a pair says on which attributes its two records agree: attribute j is bit j. A missing value agrees with
 nothing, not even with another missing value. Records that agree on a set of attributes form classes, which split as the set
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["BestOriginals", "RecordCells", "agreement_counts", "bits_of", "patterns_of"]
 
 _MOST_ATTRIBUTES = 16
-"""Every further attribute doubles the patterns."""
+"""The most attributes that are compared; every further one doubles the number of patterns."""
 
 
 def agreement_counts(original_codes: Sequence[Codes], release_codes: Sequence[Codes]) -> NDArray[np.int64]:
-    """Count the pairs of an original and a release record that show each pattern, exactly.
+    """Count exactly the pairs of an original and a released record that show each pattern.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class RecordCells:
     Attributes
     ----------
     codes, sizes
-        For each attribute the value of every cell (0 is missing, a value is its code plus one), and their number.
+        For each attribute, the value of every cell (0 if it is missing, else its code plus one), and the number of values.
     originals, releases
         How many records of each table a cell holds.
     of_original, of_release
@@ -95,7 +95,7 @@ class RecordCells:
         return RecordCells._merged(columns, [self.sizes[at] for at in attributes], len(self.of_original))
 
     def agreements(self, originals: NDArray[np.int64], releases: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for some pairs of records on which attributes each agrees."""
+        """Return, for some pairs of records, the attributes on which each pair agrees."""
         one, other = self.of_original[originals], self.of_release[releases]
         return np.stack([(codes[one] == codes[other]) & (codes[one] > 0) for codes in self.codes], axis=1)
 
@@ -132,7 +132,7 @@ class RecordCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Classes:
-    """Cells that agree on some attributes, class by class; not every cell has to be in a class."""
+    """Classes of cells that agree on some attributes; not every cell has to be in a class."""
 
     cells: NDArray[np.int64]
     of_cell: NDArray[np.int64]
@@ -140,7 +140,7 @@ class _Classes:
 
     @classmethod
     def whole(cls, cells: int) -> _Classes:
-        """Return all cells as one class: they agree on nothing in particular."""
+        """Return all cells as one class, before any attribute is compared."""
         return cls(np.arange(cells), np.zeros(cells, dtype=np.int64), 1)
 
     def split(self, codes: Codes, size: int) -> _Classes:
@@ -156,7 +156,7 @@ class _Classes:
         return _Classes(self.cells[kept], self.of_cell[kept], self.number)
 
     def totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sum a number of each cell by class."""
+        """Sum a figure of the cells by class."""
         return np.bincount(self.of_cell, weights=values[self.cells], minlength=self.number).astype(np.int64)
 
 
@@ -211,7 +211,7 @@ class BestOriginals:
                 self._visit(finer, higher, at + 1)
 
     def _alive(self, classes: _Classes, reach: int) -> _Classes:
-        """Return the classes that hold originals and a release record that may still find as good a set or a better one."""
+        """Return the classes that hold originals and a released record whose best score may still be equalled or exceeded."""
         asking = (self.cells.releases[classes.cells] > 0) & (self.score[classes.cells] <= reach)
         offering = self.cells.originals[classes.cells] > 0
         wanted, offered = np.zeros(classes.number, dtype=bool), np.zeros(classes.number, dtype=bool)

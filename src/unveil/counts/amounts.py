@@ -1,4 +1,4 @@
-"""What the records of each cell amount to: the sum of a value, and its largest contributions. Both add."""
+"""Amounts of the cells of a count table: the sum of a value, and its largest contributions. Both can be merged."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Amounts", "amounts_of", "numbers_of", "ranked"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Amounts:
-    """What a column of numbers amounts to in each cell, every record being a contribution.
+    """The amounts of a column of numbers in each cell, where every record is a contribution.
 
     Attributes
     ----------
     total, size
-        The sum of the contributions, and of their sizes: the two differ if some are negative.
+        The sum of the contributions, and the sum of their absolute values.
     top
         The largest contributions by size, largest first, filled up with zeros.
     """
@@ -45,25 +45,25 @@ class Amounts:
         return Amounts(self.total[kept], self.size[kept], self.top[kept])
 
     def followed_by(self, other: Amounts) -> Amounts:
-        """Return the amounts of these cells followed by those of others; only as many contributions are kept as both hold."""
+        """Return the amounts of these cells followed by those of others, with as many largest contributions as both have."""
         kept = min(self.top.shape[1], other.top.shape[1])
         top = np.concatenate([self.top[:, :kept], other.top[:, :kept]])
         return Amounts(np.concatenate([self.total, other.total]), np.concatenate([self.size, other.size]), top)
 
     def same(self, other: Amounts) -> bool:
-        """Return whether both are alike, apart from rounding due to the order in which numbers were added."""
+        """Return whether both are equal, apart from rounding errors due to the order of summation."""
         pairs = ((self.total, other.total), (self.size, other.size), (self.top, other.top))
         return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in pairs)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return what each cell amounts to, as it is written to JSON."""
+        """Return the amounts of each cell as they are written to JSON."""
         return [{"sum": total, "largest": top} for total, top in zip(self.total.tolist(), self.top.tolist(), strict=True)]
 
 
 def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, top: int) -> tuple[CodedTable, Amounts]:
-    """Return combinations of columns, among which the same one may occur several times, and what each amounts to.
+    """Return combinations of columns, which may be repeated, with the amounts of each.
 
-    An engine computes both where the data is; other data is read record by record.
+    An engine computes both itself; other data is read record by record.
     """
     from unveil.sources.amounts import Contribution, amounts  # most calls count, and add up nothing
 

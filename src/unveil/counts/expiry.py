@@ -1,6 +1,6 @@
-"""When a record leaves a window: after a number of records, after a time, or never.
+"""The expiry of records from a window: after a number of records, after a time, or never.
 
-Each keeps the places of the records that its window holds (`MovingCounts`), oldest first, and lets `MovingCounts` count them.
+Each class keeps the places of the records in its window, oldest first, and lets `MovingCounts` count them.
 Times are microseconds since 1970.
 """
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["ByNumber", "ByTime", "Expiry", "Never", "hold_to_limit"]
 
 _MOST_RUNS = 256
-"""Runs of records that are kept separate, each in the order of time, before they are put together."""
+"""The most runs of records, each in the order of time, that are kept before they are merged."""
 
 
 class Expiry(Protocol):
-    """What a window remembers of its records, so that it can drop the old ones."""
+    """The records that a window remembers so that it can drop the old ones."""
 
     counts: MovingCounts
 
@@ -35,10 +35,10 @@ class Expiry(Protocol):
     def add(
         self, codes: NDArray[np.uint32], times: NDArray[np.int64] | None = None, amounts: NDArray[np.int64] | None = None
     ) -> None:
-        """Let records in, each with its time and as often as `amounts` says, and let the oldest out."""
+        """Add records, each with its time and as often as `amounts` says, and drop the oldest."""
 
     def take_out(self, places: NDArray[np.int64]) -> None:
-        """Take out the records at the given places, the latest of those that look alike."""
+        """Remove the records at the given places; of equal records, the latest."""
 
     def renumber(self, new: NDArray[np.int64]) -> None:
         """Take note of the new place of each old place."""
@@ -51,7 +51,7 @@ class Expiry(Protocol):
 
 
 class Never:
-    """A landmark window: everything since the start."""
+    """A landmark window, which keeps all records since the start."""
 
     def __init__(self, counts: MovingCounts) -> None:
         self.counts = counts
@@ -79,7 +79,7 @@ class Never:
         self.counts.remove(places)
 
     def renumber(self, new: NDArray[np.int64]) -> None:
-        """Take note of the new place of each old place: none is kept."""
+        """Do nothing: no places are kept."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what a checkpoint keeps: nothing but the counts."""
@@ -108,7 +108,7 @@ class ByNumber:
         times: NDArray[np.int64] | None = None,  # noqa: ARG002 - only the order matters
         amounts: NDArray[np.int64] | None = None,
     ) -> None:
-        """Let records in, and the oldest out."""
+        """Add records, and drop the oldest."""
         if amounts is not None:
             raise CountsError(
                 "records that were counted have no order, so a window by number cannot hold them; use a window by time."
@@ -154,7 +154,7 @@ class _Run(NamedTuple):
 class ByTime:
     """The records of the last `duration` microseconds, by their own times; they may come in any order.
 
-    `add` lets in records that the window has reached; `reach` lets go those that are too old.
+    `add` adds records that the window has reached; `reach` drops those that are too old.
     """
 
     def __init__(self, counts: MovingCounts, duration: int) -> None:
@@ -184,7 +184,7 @@ class ByTime:
             self._runs = [self._in_order()]
 
     def reach(self, end: int) -> None:
-        """Let go the records that are older than the duration once the window ends, just before `end`."""
+        """Drop the records that are too old for a window that ends just before `end`."""
         kept = []
         for run in self._runs:
             gone = int(np.searchsorted(run.times, end - self._duration, side="left"))
@@ -225,7 +225,7 @@ class ByTime:
 
 
 def hold_to_limit(expiry: Expiry, waiting: Sequence[NDArray[np.uint32]]) -> None:
-    """If the count table is above its limit, forget what no record holds; if that is not enough, keep a sample."""
+    """If the count table exceeds its limit, drop combinations that no record holds; if that is not enough, keep a sample."""
     counts = expiry.counts
     if counts.crowded:
         expiry.renumber(counts.forget(waiting))

@@ -41,9 +41,9 @@ _LARGEST_KEY = 1 << 62
 _LARGEST = (1 << 63) - 1
 _COMPILE_FROM = 1 << 26
 _DENSE = 1 << 16
-"""A table over all combinations is filled if there are so many at most, or no more than rows."""
+"""A table over all combinations is filled if there are at most this many of them, or no more than rows."""
 _CHUNK = 1 << 17
-"""How many rows are worked on at a time."""
+"""The number of rows processed at a time."""
 
 
 def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], NDArray[np.int64]]:
@@ -84,7 +84,7 @@ def _tallied(keys: _Keys) -> tuple[list[Codes], NDArray[np.int64]]:
 
 
 def merged(codes: Sequence[Codes], sizes: Sequence[int], n: NDArray[np.int64]) -> tuple[list[Codes], NDArray[np.int64]]:
-    """Return the code combinations that occur, in order, and the sum of the whole numbers of each."""
+    """Return the code combinations that occur, in order, with the sum of `n`, in integers, for each."""
     run, keys = active_run(), _Keys.packed(codes, sizes)
     run.check()
     if keys.is_dense():
@@ -106,7 +106,7 @@ def merged(codes: Sequence[Codes], sizes: Sequence[int], n: NDArray[np.int64]) -
 
 
 def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[Any]) -> tuple[list[Codes], NDArray[np.float64]]:
-    """Return the code combinations that occur, in order, and the sum of the amounts of each."""
+    """Return the code combinations that occur, in order, with the sum of the amounts for each."""
     keys = _Keys.packed(codes, sizes)
     if keys.is_dense():
         used = np.flatnonzero(np.bincount(keys.key, minlength=keys.domain))
@@ -146,12 +146,13 @@ def _rows(codes: Sequence[Codes]) -> int:
 def rows_alone(
     codes: Sequence[Codes], sizes: Sequence[int], others: Sequence[Codes], other_sizes: Sequence[int]
 ) -> tuple[Codes, int, list[int]]:
-    """Count the rows that share their codes with no other row: by some columns, and by these together with each other column.
+    """Count the rows that are unique by some columns, and by these columns together with each other column.
 
     Returns
     -------
     tuple
-        For each row the number of its combination in the first columns, how many combinations these have, and the counts of rows.
+        For each row, the number of its combination in the first columns; how many such combinations there are; the counts of
+        rows.
     """
     of_row, cells = group(codes, sizes)
     held = np.bincount(of_row, minlength=len(cells[0]))
@@ -164,7 +165,7 @@ def rows_alone(
 
 
 def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
-    """Count the rows whose code combination no other row has."""
+    """Count the rows whose code combination is unique."""
     keys = _Keys.packed(codes, sizes)
     if keys.is_dense():
         return int(np.count_nonzero(_counted(keys.key, keys.domain) == 1))
@@ -175,7 +176,7 @@ def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
 
 
 def in_strict_order(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
-    """Whether the code combinations rise from row to row, so that each is a group; False if they do not fit into a key."""
+    """Whether the code combinations strictly increase, so that each row is a group; False if they do not fit into a key."""
     if math.prod(sizes) >= _LARGEST_KEY:
         return False
     for piece in _pieces(len(codes[0])):
@@ -192,14 +193,14 @@ def summed(of_row: NDArray[np.int64], values: NDArray[Any], number: int) -> NDAr
 
 
 def _counted(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
-    """Return how often each key occurs; in a compiled loop if that is already compiled, or if compiling it pays."""
+    """Return how often each key occurs, by a compiled loop if it is compiled already or compiling it pays."""
     if len(key) >= _COMPILE_FROM or (len(key) >= domain and _PACE.pays(len(key))):
         return count_keys(key, domain)
     return np.bincount(key, minlength=domain).astype(np.int64, copy=False)
 
 
 def count_keys(key: NDArray[Any], domain: int) -> NDArray[np.int64]:
-    """Return how often each of the keys 0 to domain - 1 occurs, by a compiled loop that does not widen them first."""
+    """Return how often each key from 0 to domain - 1 occurs, by a compiled loop that does not widen the keys first."""
     counts = np.zeros(domain, dtype=np.int64)
     _count(key, counts)
     return counts
@@ -262,7 +263,7 @@ def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.
 
 
 class _Keys:
-    """Packed keys of some columns, and how to get the columns' codes back from a key.
+    """Packed keys of some columns, from which the columns' codes can be recovered.
 
     A key that holds all columns gives their codes as its digits. If the columns did not fit into one key, those packed so
     far were replaced by their ranks, and codes are looked up in a row that holds the key.
@@ -374,7 +375,7 @@ def places_among(known: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int6
 
 
 def united(mine: Sequence[Any], theirs: Sequence[Any]) -> tuple[Sequence[Any], NDArray[Any], NDArray[Any]]:
-    """Return the values of two columns in the order of one column that holds both, and where the values of each are in it."""
+    """Return the union of two columns' values, in the order of a single column, and the positions of each column's values."""
     equal = len(set(mine)) < len(mine) or len(set(theirs)) < len(theirs)
     both = encode_values([*mine, *theirs], as_objects=equal)
     return both.values, both.codes[: len(mine)], both.codes[len(mine) :]

@@ -1,4 +1,4 @@
-"""What is the best guess of one column's value when another's is known? The most frequent one, and how often it is right."""
+"""What is the best guess of one column's value, given another's? The most frequent value, and how often it is right."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def best_guess(by: NDArray[Any], of: NDArray[Any], width: int, n: NDArray[Any] |
     by, of
         The codes of the column that is known and of the one that is guessed, record by record, or cell by cell.
     width
-        How many codes the guessed column has; of several that are most frequent, the last is taken.
+        How many codes the guessed column has; of several most frequent codes, the last is taken.
     n
-        The records of each cell; none: one each.
+        The number of records of each cell; none: one each.
 
     Examples
     --------

@@ -6,9 +6,9 @@ goes up through the numbers, so that every set comes before those that contain i
 without its lowest column. A cell that becomes unique leaves the classes; if it holds one record and none of its
 minimal uniques found so far lies within the set, the set is one more.
 
-Two things keep the walk short. Cells that no column still to come tells apart are taken together (they stay as neighbours
-that others are compared with, but can never be unique), and a class without a record that could be unique is dropped.
-Cells are in the order of their codes from the first column on, and splitting keeps that order, so such cells are neighbours.
+Two things keep the walk short. Cells that no later column distinguishes are joined (others are still compared with them, but they
+can never be unique), and a class without any record that could be unique is dropped. Cells are in the order of their codes from
+the first column on, and splitting keeps that order, so such cells are neighbours.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
 __all__ = ["MOST_COLUMNS", "MinimalUniques", "find_minimal_uniques"]
 
 MOST_COLUMNS = 32
-"""A set of columns is kept as 32 bits."""
+"""The most columns: a set of columns is a bit mask of 32 bits."""
 
 _NONE = 0xFFFFFFFF
-"""The end of a list of blocks."""
+"""The mark at the end of a list of blocks."""
 
 _BLOCK = 8
-"""Minimal uniques are listed in blocks: the number of the next block, then sets of columns, zeros while it is not full."""
+"""Minimal uniques are listed in blocks: the number of the next block, then sets of columns, filled up with zeros."""
 
 _CROWD = 0x80000000
-"""Set in a cell's number if it stands for several records, so that it can never be unique."""
+"""A bit that is set in a cell's number if the cell stands for several records, so that it can never be unique."""
 
 _CELL = 0x7FFFFFFF
-"""The rest of the number."""
+"""The mask of the remaining bits, which are the cell's number."""
 
 _MOST_BLOCKS = _NONE
-"""Blocks are numbered in 32 bits."""
+"""The most blocks: their numbers have 32 bits."""
 
 _BUDGET = 5_000_000
-"""Cells that are looked at in a few tenths of a second."""
+"""The number of cells that can be examined in a few tenths of a second."""
 
 _BEGIN, _END, _FIRST, _RUNS, _SET, _NEXT, _LOWEST = range(7)
-"""A frame of the walk: where its cells begin and end, where its run starts begin, how many runs there are, its set of columns,
+"""The fields of a frame: where its cells begin and end, where its run starts begin, its number of runs, its set of columns,
 the next column to add, and the column at which to stop."""
 
 _DEPTH, _USED, _DONE = range(3)
-"""The state of the walk: the frame it is in (below 0 at the end), the blocks in use, the sets of columns done."""
+"""The fields of the walk's state: its current frame (below 0 at the end), the blocks in use, the sets of columns done."""
 
 _PAUSED, _NO_BLOCKS, _NO_ROOM = range(3)
 """Why the walk stopped: its budget is spent (or all is done), too few blocks are left, or too little room for classes."""
@@ -71,11 +71,11 @@ class MinimalUniques:
     Attributes
     ----------
     starts, sets
-        Those of cell c are sets[starts[c]:starts[c + 1]]; bit i of a set stands for column i.
+        The minimal sample uniques of cell c are sets[starts[c]:starts[c + 1]]; bit i of a set stands for column i.
     by_size
-        For each cell how many it has of one column, of two, and so on.
+        For each cell, how many it has of one column, of two, and so on.
     by_column
-        For each column how many sets of one column, of two, and so on, contain it, over all cells.
+        For each column, how many sets of one column, of two, and so on, contain it, over all cells.
     """
 
     starts: NDArray[np.int64]
@@ -104,7 +104,7 @@ def find_minimal_uniques(
     max_size
         The largest sets of columns to look at.
     budget
-        How many cells are looked at between two reports of progress.
+        How many cells are examined between two reports of progress.
     most_blocks
         How many blocks of minimal uniques may be listed.
     """
@@ -124,7 +124,7 @@ def find_minimal_uniques(
 
 
 class _Walk:
-    """The walk through the sets of columns: where it is, and what it has found."""
+    """The walk through the sets of columns: its position and its findings."""
 
     def __init__(self, rows: NDArray[Any], n: NDArray[np.int64], values: int, max_size: int) -> None:
         columns, cells = rows.shape
@@ -152,11 +152,11 @@ class _Walk:
 
     @property
     def done(self) -> int:
-        """How many sets of columns are done, including those that need not be looked at."""
+        """How many sets of columns are done, including those that need not be examined."""
         return int(self._state[_DONE])
 
     def advance(self, budget: int, most_blocks: int, run: Run) -> None:
-        """Go on until as many cells as the budget are looked at, with no more blocks than are allowed."""
+        """Continue until the budget of examined cells is spent, with at most the allowed number of blocks."""
         stopped = _NO_ROOM
         while stopped != _PAUSED:
             run.check()
@@ -170,7 +170,7 @@ class _Walk:
                 self._cells, self._starts = _grown(self._cells), _grown(self._starts)
 
     def uniques(self, by_code: NDArray[np.int64], order: NDArray[np.int64], run: Run) -> MinimalUniques:
-        """Return what was found, cells and columns numbered as the caller does."""
+        """Return the findings, with the caller's numbers of cells and columns."""
         columns, cells = self._rows.shape
         starts = np.zeros(cells + 1, dtype=np.int64)
         _count(self._heads, self._lists, by_code, starts, run.flag)
@@ -202,7 +202,7 @@ def _with_room(array: NDArray[Any], room: int) -> NDArray[Any]:
 def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state of the walk, array by array
     rows, max_size, below, frames, state, cells, starts, tally, touched, lists, heads, budget, flag,  # noqa: ANN001
 ):  # fmt: skip
-    """Continue until the budget is spent, room is short, the flag says so, or all is done; return which."""
+    """Continue until the budget is spent, room is short, the flag is set, or all is done; return which of these it was."""
     depth, used, done = state[_DEPTH], state[_USED], state[_DONE]
     spent = 0
     stopped = _PAUSED
@@ -248,7 +248,7 @@ def _walk(  # type: ignore[no-untyped-def]  # noqa: ANN202, PLR0913 - the state 
 
 @compiled
 def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Keep the set for a cell that is unique on it, unless one within it is kept already; return how many blocks are used."""
+    """Keep a set on which a cell is unique, unless a subset of it is kept already; return how many blocks are in use."""
     at = heads[cell]
     # go through the sets of the cell, newest block first; the free slot is in the newest
     free = 1 if at != _NONE else _BLOCK
@@ -276,7 +276,7 @@ def _note(cell, subset, lists, heads, used):  # type: ignore[no-untyped-def]  # 
 def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR0913 - one loop, kept whole for speed
     row, subset, cells, begin, starts, first, runs, tally, touched, lists, heads, used, flag,  # noqa: ANN001
 ):  # fmt: skip
-    """Note the cells that a last column makes unique; nothing is split after it."""
+    """Note the cells that the last column makes unique, without splitting their classes."""
     for run in range(first, first + runs):
         if flag[0] != 0:
             break
@@ -317,7 +317,7 @@ def _single(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0912, PLR
 def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one loop, kept whole for speed
     row, subset, cells, begin, end, starts, first, runs, free, tally, touched, lists, heads, used, flag,  # noqa: ANN001
 ):  # fmt: skip
-    """Split the classes by a column: note the cells that become unique, and keep the classes in which others still may."""
+    """Split the classes by a column, note the cells that become unique, and keep classes in which others may still do so."""
     kept = 0
     new_runs = 0
     starts[free] = 0
@@ -363,7 +363,7 @@ def _split(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913 - one
 
 @compiled
 def _join(rows, lowest, cells, base, starts, first, runs):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Join cells of a class that agree in all columns below `lowest`, and drop classes in which nobody can be unique."""
+    """Join cells of a class that agree in all columns below `lowest`, and drop classes in which no cell can be unique."""
     kept = 0
     new_runs = 0
     start = 0
@@ -394,7 +394,7 @@ def _join(rows, lowest, cells, base, starts, first, runs):  # type: ignore[no-un
 
 @compiled
 def _agree(rows, lowest, one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether two cells hold the same values in all columns below `lowest`, the most telling column first."""
+    """Whether two cells have the same values in all columns below `lowest`; columns with more values are compared first."""
     for at in range(lowest - 1, -1, -1):  # noqa: SIM110 - compiled
         if rows[at, one] != rows[at, other]:
             return False

@@ -1,6 +1,6 @@
 """Owners of classes: pairs of a class and a person or household, from which every count of owners follows.
 
-A person who has several records in a class is in it once; one whose records lie in several classes is in each of them.
+A person with several records in a class is counted once in it; a person whose records lie in several classes is counted in each.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Owners:
     classes
         The number of classes.
     number
-        The owners that have a record in a class.
+        The number of owners that have a record in a class.
     every
-        All owners of the table, including those whose records are in no class.
+        The number of all owners in the table, including those without a record in any class.
     """
 
     of_class: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Owners:
 
     @classmethod
     def of(cls, of_cell: NDArray[np.int64], who: Codes, classes: int, owners: int, every: int | None = None) -> Owners:
-        """Return the owners of the classes that cells belong to, each cell being of one owner.
+        """Return the owners of the classes that cells belong to, where each cell has one owner.
 
         Examples
         --------
@@ -58,20 +58,20 @@ class Owners:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """The owners in each class."""
+        """The number of owners in each class."""
         return np.bincount(self.of_class, minlength=self.classes).astype(np.int64)
 
     def among(self, which: NDArray[np.bool_]) -> int:
-        """Count the owners that have a record in one of some classes."""
+        """Count the owners with a record in at least one of the given classes."""
         return len(np.unique(self.who[which[self.of_class]]))
 
     def worst(self, alike: NDArray[Any]) -> NDArray[np.int64]:
-        """Count each owner once, in the class among theirs in which the fewest look alike; of equal ones, in the first.
+        """Count each owner once: of their classes, in the one in which the fewest look alike, or in the first of several such.
 
         Parameters
         ----------
         alike
-            For each class, among how many an intruder has to choose.
+            For each class, the number of records or owners among which an intruder has to choose.
         """
         order = np.lexsort((self.of_class, alike[self.of_class], self.who))
         first = np.diff(self.who[order], prepend=-1) > 0

@@ -1,10 +1,10 @@
 """How do classes split when one more column is known? Partition refinement, compiled.
 
-The classes of a set of columns are kept as runs of cells; a class of a single cell cannot split any more and is stripped,
-its part carried along as two sums. Splitting by a column costs what the cells that are left cost, whatever the column's
+The classes of a set of columns are kept as runs of cells; a class of a single cell cannot split any more and is removed, and its
+contribution is carried along in two sums. The cost of splitting by a column depends on the remaining cells, not on the column's
 cardinality: the counters have one entry per value, and only the entries that were touched are cleared.
 
-A column that will not be added any more is summed out: within a class, cells that agree in all columns before it become one. The
+A column that will not be added any more is summed out: within a class, cells that agree in all columns before it are merged. The
 cells are in the order of their codes, first columns first, and splitting keeps that order, so that such cells are neighbours.
 """
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Refinement", "Refiner", "largest_subsets", "subsets_up_to"]
 
 _JOINT = 1 << 14
-"""Classes with at most this many pairs of a value and a sensitive value are tabulated while they are split."""
+"""Classes with at most this many pairs of a value and a sensitive value are tabulated during the split."""
 _LOGS = 1 << 16
-"""n log2 n is looked up below this."""
+"""Below this n, n log2 n is looked up in a table."""
 _ALL = (1 << 64) - 1
 
 
@@ -42,18 +42,18 @@ class Refinement:
     Attributes
     ----------
     cells, starts
-        The cells of the classes that can still split, run by run, and where each run starts (one entry more than runs); both
-        are empty if nothing will be split any more.
+        The cells of the classes that can still split, run by run, and where each run starts (one entry more than runs); both are
+        empty if no class will be split any more.
     runs
-        Classes of several cells.
+        The number of classes of several cells.
     settled, settled_multiple, settled_single
-        Classes of one cell: how many, how many of them hold several records, how many hold one record.
+        The number of classes of one cell, and of those among them that hold several records and one record.
     class_sum
         The sum over all classes of m log2 m, m being the class's mass.
     uncertainty
         The sum over all classes of m log2 m - sum_x m_x log2 m_x, which is total mass x H(X|Y).
     mixed, pure
-        Runs with several sensitive values, and with one.
+        The number of runs with several sensitive values, and with one.
     independent
         Whether every run holds every sensitive value in the overall proportion (of records).
     """
@@ -131,7 +131,7 @@ class Refiner:
         return _refined(parent, cells, starts[: sums[0] + 1].copy(), tuple(sums))
 
     def _last(self, parent: Refinement) -> Refinement:
-        """Return the sums of the classes split by the first column, below which nothing is split."""
+        """Return the sums of the classes split by the first column, after which nothing is split."""
         sums = split_in_order(
             parent.cells, parent.starts, self._keys, np.uint64(self._shifts[0]), _JOINT if self._sizes[0] <= _JOINT else 0,
             self._n, self._weight, self._sensitive, self._sensitive_sizes, self._logs, *self._workspace()[-3:],
@@ -139,7 +139,7 @@ class Refiner:
         return _refined(parent, parent.cells[:0], parent.starts[:1], sums)
 
     def gathered(self, parent: Refinement) -> tuple[Refiner, Refinement]:
-        """Return the parent's classes with the cells of each side by side, so that going through one does not jump in memory."""
+        """Return the parent's classes with the cells of each class adjacent in memory."""
         made, cells = copy.copy(self), parent.cells
         parts = {"_keys": self._keys[cells], "_n": self._n[cells], "_sensitive": self._sensitive[cells]}
         weight = None if self._weight is None else self._weight[cells]
@@ -149,8 +149,8 @@ class Refiner:
     def without(self, parent: Refinement, at: int, *, least: int = 0, worth: float = 1.0) -> tuple[Refiner, Refinement] | None:
         """Return the parent's classes with a column, and those behind it, summed out.
 
-        None if that saves little: there are fewer than `least` cells, or more than a share of `worth` of them are left. It saves
-        most when the cells are in the order of their codes.
+        None if that saves little: there are fewer than `least` cells, or more than a share of `worth` of them are left. The
+        saving is largest if the cells are in the order of their codes.
         """
         cells = len(parent.cells)
         if cells < least or at > len(self._shifts):
@@ -181,7 +181,7 @@ class Refiner:
         return made, settled
 
     def _digits(self, at: int) -> tuple[NDArray[Any], np.uint64, np.uint64]:
-        """Return where the codes of a column stand: in an array of their own or within the keys, at a shift, under a mask."""
+        """Return where the codes of a column are: the array (their own, or that of the keys), the shift and the mask."""
         if at >= len(self._shifts):
             return self._columns[at - len(self._shifts)], np.uint64(0), np.uint64(_ALL)
         return self._keys, np.uint64(self._shifts[at]), np.uint64((1 << _bits(self._sizes[at])) - 1)
@@ -216,7 +216,7 @@ def _refined(parent: Refinement, cells: NDArray[np.uint32], starts: NDArray[np.u
 
 
 def _packed(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> tuple[list[int], NDArray[np.uint64]]:
-    """Pack as many columns as fit into one word, the first in its highest bits; return the shift of each, and the words."""
+    """Pack as many columns as fit into a word, the first in its highest bits; return the shift of each, and the words."""
     shifts, free = [], 64
     for size in sizes:
         free -= _bits(size)
@@ -246,7 +246,7 @@ def subsets_up_to(columns: int, largest: int) -> int:
 
 
 def largest_subsets(attributes: int, max_size: int | None) -> int:
-    """Return how many key attributes are taken together at most, or refuse more sets of them than can be looked at."""
+    """Return the largest size of a set of key attributes, or refuse if there are more sets than can be examined."""
     largest = attributes if max_size is None else min(checked_count("max_size", max_size, least=1), attributes)
     number = subsets_up_to(attributes, largest)
     if number > _MOST_SUBSETS:

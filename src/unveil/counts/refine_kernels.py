@@ -1,7 +1,7 @@
 """The loops of partition refinement: classes split by one more column, or with a column summed out.
 
-Sums are taken class by class and within a class cell by cell, in the order of the cells, so that they come out the same to the
-last bit whichever loop takes them.
+Sums are taken class by class, and within a class in the order of the cells, so that every loop gives the same sums to the last
+bit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def split_classes(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR091
     value_count, slot, joint, touched, sensitive_n, sensitive_mass, sensitive_touched,  # noqa: ANN001
     out_cells, out_starts,  # noqa: ANN001
 ):  # fmt: skip
-    """Split every class by a column: cells go where those of their value begin; a cell alone with its value is stripped."""
+    """Split every class by a column, sorting its cells by value; a cell that is alone with its value is removed."""
     kept = runs = total = 0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
@@ -183,7 +183,7 @@ def split_in_order(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR09
     cells, starts, keys, shift, most_pairs, n, weight, sensitive, sensitive_sizes, logs,  # noqa: ANN001
     sensitive_n, sensitive_mass, sensitive_touched,  # noqa: ANN001
 ):  # fmt: skip
-    """Sum classes that are split by the first column of the keys: within a class, cells of one value are neighbours."""
+    """Compute the sums of classes split by the first column of the keys, where cells of a class with one value are neighbours."""
     runs = total = 0
     multiple = single = mixed = balanced_runs = 0
     settled_sum = class_sum = uncertainty = 0.0
@@ -303,7 +303,7 @@ def sum_out(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912, PLR
     cells, starts, keys, shift, n, weight, sensitive, logs, sensitive_n, sensitive_mass, sensitive_touched,  # noqa: ANN001
     out_keys, out_n, out_weight, out_sensitive, out_starts,  # noqa: ANN001
 ):  # fmt: skip
-    """Merge neighbouring cells whose keys begin alike and that hold one sensitive value; runs of one cell are stripped."""
+    """Merge neighbouring cells that share the beginning of their keys and the sensitive value; remove runs of one cell."""
     kept = runs = multiple = single = 0
     settled_sum = 0.0
     out_starts[0] = 0

@@ -1,12 +1,13 @@
 """Counts that grow and expire: the joint count table of the records that a moving window holds.
 
 Every column has a dictionary that grows as values come; a record is a row of their codes. The combinations that occur are kept
-with their records as integers, so a record that expires leaves exactly what was there before it came, however many came and went.
-What no record holds any more is forgotten from time to time, so memory follows the window, not the stream.
+with their records as integers, so when a record expires, the counts are exactly those without it, however many records have come
+and gone. Combinations and values that no record holds any more are dropped from time to time, so memory depends on the window,
+not on the stream.
 
 Beyond a limit of combinations the table becomes a sample (`thin`): of the combinations of some columns, the most frequent ones at
-that moment stay for certain, and of the others those whose hash falls into a share of all hashes, with all their records. For
-the other records only some columns are still counted; the rest is blank. A hash follows from the values alone, so the order of
+that moment stay for certain, and of the others those whose hash falls into a share of all hashes, with all their records. For the
+other records, only some columns are still counted; the others are blank. A hash follows from the values alone, so the order of
 records does not affect which combinations stay.
 """
 
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_TABLE", "MovingCounts", "Rank"]
 
 Rank: TypeAlias = "Callable[[Sequence[Any]], NDArray[np.int64]]"
-"""Gives each of some values its place among them."""
+"""A function that returns the rank of each of some values."""
 
 _LEAST_ROOM = 1 << 10
 _FORGET_FROM = 1 << 12
-"""Combinations, or values, that no record holds are forgotten once there are this many, and as many as those in use."""
+"""Combinations or values that no record holds are dropped once there are this many of them, and as many as are in use."""
 LARGEST_TABLE = 50_000_000
-"""Combinations held at once, unless another limit is chosen."""
+"""The most combinations held at once, unless another limit is given."""
 _BLANK = 0xFFFFFFFF
-"""The code that stands for whatever a record outside the sample holds in a column."""
+"""The code that replaces the value of a record outside the sample."""
 _MOST_HALVINGS = 48
 _CERTAIN = 4
 """The combinations that stay for certain take up a quarter of the limit at most."""
@@ -112,12 +113,12 @@ def _most_frequent(hashes: NDArray[np.uint64], n: NDArray[np.int64], most: int) 
 
 
 def _known_as(value: Any) -> Hashable:
-    """Return what a value is distinguished by: Python takes True for 1."""
+    """Return the dictionary key of a value, which keeps True apart from 1."""
     return (value,) if isinstance(value, bool) else value
 
 
 def _texts(values: Sequence[Any]) -> bool | None:
-    """Whether values are texts; None if there is nothing but a null."""
+    """Whether values are texts; None if there are only nulls."""
     first = next((value for value in values if value is not None), None)
     return None if first is None else isinstance(first, str)
 
@@ -128,7 +129,7 @@ def _mixed(values: Sequence[Any]) -> bool:
 
 
 class MovingCounts:
-    """The joint count table of records that come and go.
+    """The joint count table of the records in a moving window.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ class MovingCounts:
     limit
         The most combinations to hold, after which the table is `crowded`.
     ranks
-        For columns whose values have an order of their own, such as blocks of a partition, what gives each value its place.
+        For columns whose values have an order of their own, such as blocks of a partition, the function that ranks them.
     sampled
         The columns by whose combinations a crowded table is thinned; none: it cannot be thinned.
     kept
@@ -181,7 +182,7 @@ class MovingCounts:
 
     @property
     def records(self) -> int:
-        """The records held."""
+        """The number of records held."""
         return int(self._n[: self._used].sum())
 
     @property
@@ -195,7 +196,7 @@ class MovingCounts:
         return self._used > self._limit and len(self) > self._limit
 
     def thin(self) -> NDArray[np.int64]:
-        """Keep half of the combinations of the sampled columns; return the new place of each old place."""
+        """Keep half of the combinations of the sampled columns; return the new place for each old place."""
         live = self._live()
         if not self.sampled or not len(live) or self.halvings == _MOST_HALVINGS:
             raise CountsError(
@@ -263,7 +264,7 @@ class MovingCounts:
         return places
 
     def add_counted(self, codes: NDArray[np.uint32], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Count combinations that were counted elsewhere, and return the place of each; negative amounts take them off."""
+        """Add combinations counted elsewhere, and return the place of each; negative amounts subtract them."""
         from unveil.counts.window_kernels import add_counted, find_rows
 
         at = 0
@@ -289,7 +290,7 @@ class MovingCounts:
         return oldest, held
 
     def remove(self, places: NDArray[np.int64], amounts: NDArray[np.int64] | None = None) -> None:
-        """Take records off again, by their places: one at each, or as many as `amounts` says."""
+        """Subtract records by their places: one at each place, or as many as `amounts` says."""
         from unveil.counts.window_kernels import subtract_counted, subtract_records
 
         if amounts is None:
@@ -298,7 +299,7 @@ class MovingCounts:
             subtract_counted(places, amounts, self._n)
 
     def places_of(self, columns: Sequence[Coded]) -> NDArray[np.int64]:
-        """Return where the combinations of some records stand; -1 if no such record is held."""
+        """Return the places of the combinations of some records; -1 if no such record is held."""
         from unveil.counts.window_kernels import find_rows
 
         codes = self.in_sample(self.coded(columns))
@@ -311,14 +312,14 @@ class MovingCounts:
         return np.where(places < 0, 0, self._n[places])
 
     def table(self) -> Counts:
-        """Return the joint count table, as if the same records were counted in a table; for a sample, the table of the sample."""
+        """Return the joint count table, equal to that of a table with the same records; for a sample, the table of the sample."""
         live = self._live()
         if not len(live):
             raise CountsError("the window holds no records.")
         return self._table_of(live)
 
     def strata(self) -> tuple[Counts | None, Counts | None]:
-        """Return the count tables of what stays for certain and of what was drawn; None if there is nothing."""
+        """Return the count tables of the combinations kept for certain and of those drawn; None for an empty one."""
         live = self._live()
         certain = np.isin(self._hashes(self._rows[live]), self.certain)
         certainly, drawn = (self._table_of(part) if len(part) else None for part in (live[certain], live[~certain]))
@@ -337,7 +338,7 @@ class MovingCounts:
         return Counts(tuple(columns), tuple(codes), self._n[live]).regrouped(columns, codes)
 
     def in_other_type(self, columns: Sequence[Coded]) -> list[str]:
-        """Return the columns of a batch that hold texts although numbers were counted so far, or the other way round."""
+        """Return the columns of a batch that hold texts where numbers were counted so far, or vice versa."""
         pairs = zip(self.names, self._dictionaries, columns, strict=True)
         return [
             name
@@ -346,7 +347,7 @@ class MovingCounts:
         ]
 
     def as_text(self, name: str, waiting: Sequence[NDArray[np.uint32]] = ()) -> NDArray[np.int64]:
-        """Turn the values of a column into texts, because texts have come; waiting rows of codes are changed in place.
+        """Turn the values of a column into texts after texts have arrived; waiting rows of codes are changed in place.
 
         Returns the new place of each old place: a number and its text are one value now, as in a table that holds both.
         """
@@ -369,9 +370,9 @@ class MovingCounts:
         return most >= _FORGET_FROM and most >= 2 * max(len(self), 1)
 
     def forget(self, waiting: Sequence[NDArray[np.uint32]] = ()) -> NDArray[np.int64]:
-        """Forget what no record holds; rows of codes that wait to be counted are changed in place.
+        """Drop values and combinations that no record holds; rows of codes that wait to be counted are changed in place.
 
-        Returns the new place of each old place, -1 for those forgotten.
+        Returns the new place for each old place, -1 for those dropped.
         """
         live = np.flatnonzero(self._n[: self._used])
         for at, dictionary in enumerate(self._dictionaries):
@@ -389,7 +390,7 @@ class MovingCounts:
         return self._renumbered(live)
 
     def _renumbered(self, live: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keep some of the rows, equal ones together, and return the new place of each old place."""
+        """Keep some of the rows, merging equal ones, and return the new place for each old place."""
         before = self._used
         rows, n = self._rows[live].copy(), self._n[live].copy()
         room = max(_LEAST_ROOM, 1 << len(live).bit_length())

@@ -1,8 +1,8 @@
 """Compiled loops of counts that grow and expire: combinations of codes found in a hash table, and their records counted.
 
-A combination is a row of codes; its number (its place) is the order in which it first came. `slots` is a table of places with
-open addressing, at least twice as long as the rows; an empty slot is -1. A loop that finds no room for a new combination
-stops, says how far it has come, and continues when the caller has made room.
+A combination is a row of codes; combinations are numbered (their place) in the order of their first occurrence. `slots` is a
+table of places with open addressing, at least twice as long as the rows; an empty slot is -1. A loop that finds no room for a new
+combination stops, says how far it has come, and continues when the caller has made room.
 
 numba is imported with this module; import it when a window begins, not before.
 """
@@ -45,7 +45,7 @@ def _slot_of(codes: Any, at: int, rows: Any, slots: Any) -> Any:
 
 @compiled
 def add_records(codes: Any, start: int, rows: Any, n: Any, slots: Any, used: int, places: Any) -> tuple[int, int]:
-    """Count one record for each row of codes from `start` on, and note its place; return the record reached and the rows used."""
+    """Count one record for each row of codes from `start` on, and note its place; return the record reached and the used rows."""
     for at in range(start, len(codes)):
         # a new combination takes the next row, if there is room
         slot = _slot_of(codes, at, rows, slots)
@@ -88,7 +88,7 @@ def add_counted(codes: Any, amounts: Any, start: int, rows: Any, n: Any, slots: 
 def slide_records(
     codes: Any, start: int, rows: Any, n: Any, slots: Any, used: int, ring: Any, oldest: int, held: int
 ) -> tuple[int, int, int, int]:
-    """Count records one by one, each taking the place of the oldest once the ring is full.
+    """Count records one by one, each replacing the oldest once the ring is full.
 
     Returns the record reached, the rows used, where the oldest record is in the ring, and how many it holds.
     """
@@ -120,14 +120,14 @@ def slide_records(
 
 @compiled
 def subtract_records(places: Any, n: Any) -> None:
-    """Take one record off each place."""
+    """Subtract one record at each place."""
     for place in places:
         n[place] -= 1
 
 
 @compiled
 def subtract_counted(places: Any, amounts: Any, n: Any) -> None:
-    """Take as many records off each place as `amounts` says."""
+    """Subtract as many records at each place as `amounts` says."""
     for at in range(len(places)):
         n[places[at]] -= amounts[at]
 
