@@ -25,4 +25,4 @@ OPEN_MODULES = (
     "unnamed",
     "wildcard",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

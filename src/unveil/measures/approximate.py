@@ -1,9 +1,9 @@
 """How far does a key refine a sensitive attribute, if there are too many combinations to hold? An estimate with its error.
 
-A large file, or a table of an engine, is read twice: first to find the largest classes of the key, from records drawn at random,
-then to keep all records of these and of a random share of the other classes. Such a class is in or out by a hash of its values,
-so the share is a random sample, and what it says about the others carries a standard error. Nothing is estimated if the limit is
-not reached, and an estimate always says that it is one.
+A large file, or a table in an engine, is read twice: first to find the largest classes of the key, from records drawn at random,
+then to keep all records of these classes and of a random share of the others. A hash of its values decides whether one of the
+other classes is kept, so the share is a random sample, and estimates from it have a standard error. Nothing is estimated if the
+limit is not reached, and an estimate is always marked as one.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class ApproximateRate(Result):
     entropy
         :math:`H(X)` in bits; exact.
     classes, uniques
-        How many classes the key has, and how many of one record.
+        The number of classes of the key, and of classes of one record.
     share, sampled_classes
-        The share of the classes that was kept, and how many these are.
+        The share of the classes that was kept, and the number of these classes.
     max_distinct
         The limit that made the estimate necessary.
     made
@@ -130,7 +130,7 @@ class ApproximateRate(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures and notes."""
         figures = (
             Figure("Discrimination Rate", self.value, "estimated"),
             Figure(
@@ -214,7 +214,7 @@ def approximate_rate(
 
 
 def _refuse_what_is_not_sampled(study: Study, columns: Sequence[str]) -> None:
-    """Refuse a study that means more by its data than columns of values."""
+    """Refuse a study with settings that a sample does not support."""
     if study.policy != "category":
         raise ArgumentError(
             f"a rate is estimated with nulls as values, but the study says nulls={study.policy!r}; measure it exactly."
@@ -226,7 +226,7 @@ def _refuse_what_is_not_sampled(study: Study, columns: Sequence[str]) -> None:
 
 
 def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> ApproximateRate:
-    """Estimate from the classes kept: the large ones count as they are, the random share of the others for all others."""
+    """Estimate from the classes kept: large ones count once, and the random share of the others stands for all others."""
     share, records = 2.0**-sampled.level, sampled.records
     entropy = (
         math.log2(records) if sampled.sensitive is None or sampled.sensitive.n is None else entropy_bits(sampled.sensitive.n)
@@ -257,7 +257,7 @@ def _estimated(sampled: Sampled, made: Provenance, max_distinct: int) -> Approxi
 
 
 def _uncertain(tally: Tally, keys: Sequence[str], sensitive: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the records of every class, and the same multiplied by the uncertainty left among them."""
+    """Return the number of records of every class, and this number times the uncertainty that is left among them."""
     if tally.frame.is_empty():
         return np.empty(0), np.empty(0)
     counts = count(TallySource("the data", tally), [*keys, *sensitive])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "rows_of", "telling_classes", "telling_values"]
 
 CERTAIN, LIKELY, TIMES = 0.8, 0.5, 10.0
-"""The share of a class that gives away a value, the share that suffices for a rare value, and how rare that is."""
+"""The share of a class that discloses a value, the share that suffices for a rare one, and how many times rarer that is."""
 
 _ROUNDING = 1e-12
 
@@ -36,13 +36,14 @@ class ByValue:
     classes
         The classes of the key.
     dr
-        :math:`1 - p(y) H(X|Y=y) / H(X)`: what stays uncertain through this value, weighted by how common it is.
+        :math:`1 - p(y) H(X|Y=y) / H(X)`: 1 minus the uncertainty that remains for this value, weighted by how common it is.
     posterior
-        :math:`1 - H(X|Y=y) / H(X)`: what is refined for those who hold this value; it can be negative.
+        :math:`1 - H(X|Y=y) / H(X)`: the refinement for the records that hold this value; it can be negative.
     telling
-        Whether the value gives away a sensitive value of those who hold it (`disclosing`); not judged for record identity.
+        Whether the value discloses a sensitive value of the records that hold it (`disclosing`); not judged for record identity.
     hidden, small
-        Which values are masked, and below how many records the count is given nevertheless; None: nothing is masked.
+        Which values are masked, and the number of records below which a masked value's count is still given; None: nothing is
+        masked.
     """
 
     classes: Classes
@@ -53,7 +54,7 @@ class ByValue:
     small: int = 0
 
     def masked(self, small: int) -> ByValue:
-        """Return the same without the values that are rare or telling, and one more, so that none follows from the others."""
+        """Return the same without rare or disclosing values, and without one more, so that none follows from the others."""
         if self.hidden is not None or not small:
             return self
         whole = hashlib.blake2b(b"".join(part.tobytes() for part in (*self.classes.codes, self.classes.n, self.posterior)))
@@ -97,7 +98,7 @@ def rows_of(tables: Sequence[ByValue]) -> list[Rows]:
 
 
 def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each pair of a class and a sensitive value whether the class gives away that its members hold the value.
+    """Return, for each pair of a class and a sensitive value, whether the class discloses that its members hold the value.
 
     It does if all records of the class hold it, or all but one (whose owner then knows about all others); if at least `CERTAIN`
     of them do, and a guess is wrong at most half as often as without the key; or if at least `LIKELY` of them do, `TIMES` times
@@ -106,9 +107,9 @@ def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) 
     Parameters
     ----------
     n, size
-        The records of the class that hold the value, and all records of the class.
+        The number of records of the class that hold the value, and of all records of the class.
     whole
-        The share of the value in the whole table; 1: there is no other, so there is nothing to give away.
+        The share of the value in the whole table; 1: there is no other value, so there is nothing to disclose.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def disclosing(n: NDArray[Any], size: NDArray[Any], whole: NDArray[np.float64]) 
 
 
 def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which classes of the key give away a value of the sensitive attribute, whose records each cell counts."""
+    """Return which classes of the key disclose a sensitive value, given the number of records of each cell."""
     cells = disclosing(n, classes.n[classes.of_cell], (hidden.n / hidden.n.sum())[hidden.of_cell])
     return np.bincount(classes.of_cell, weights=cells, minlength=classes.number) > 0
 
@@ -132,8 +133,8 @@ def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> 
 def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]) -> dict[str, set[Any]]:
     """Return the values that must not be named, by column.
 
-    These are the values of a key attribute that give away a sensitive value, and the sensitive values that few hold besides the
-    people of whom they are given away, by one key attribute or by all of them together.
+    These are the values of a key attribute that disclose a sensitive value, and the sensitive values that few people hold besides
+    those for whom they are disclosed, by one key attribute or by all of them together.
     """
     telling: dict[str, set[Any]] = {name: set() for name in (*sensitive, *keys)}
     columns = dict(zip(counts.names, zip(counts.columns, counts.codes, strict=True), strict=True))
@@ -167,24 +168,24 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]
 def _told(
     pairs: Sequence[Codes], held: NDArray[np.float64], whole: NDArray[Any]
 ) -> tuple[Codes, Codes, NDArray[np.bool_], NDArray[np.float64]]:
-    """Return the pairs of a class and a sensitive value that occur, which are given away, and the records of the others."""
+    """Return the pairs of a class and a sensitive value, which of them are disclosed, and the records of the others."""
     known, value = pairs
     given_away = disclosing(held, np.bincount(known, weights=held)[known], (whole / whole.sum())[value])
     return known, value, given_away, np.where(given_away, 0.0, held)
 
 
 def _values(column: Column, which: NDArray[np.bool_]) -> Iterator[Any]:
-    """Give some values of a column."""
+    """Return some values of a column."""
     return (column.values[code] for code in np.flatnonzero(which).tolist())
 
 
 def _called(name: str) -> str:
-    """Return what a key column is called beside the figures."""
+    """Return the name of a key column in a table of figures."""
     return f"key.{name}" if name in ("count", "dr", "posterior") else name
 
 
 def _without(values: list[Any], which: NDArray[np.bool_], instead: Any) -> list[Any]:
-    """Return the values, some of them replaced."""
+    """Return the values with some of them replaced."""
     for at in np.flatnonzero(which).tolist():
         values[at] = instead
     return values

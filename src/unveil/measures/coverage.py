@@ -1,12 +1,12 @@
 r"""How many released records may belong to someone whose true values are known? Records that cover a true one.
 
 A released record covers a true one if each of its values that is not null is the true value: a null says nothing, so it fits
-everybody. Unlike the matching of `unveil.measures.wildcard`, which compares the release with itself, this is how an intruder
-who knows the person compares: a null helps the person whose record fits it, not the one whose record holds it.
+everybody. Unlike the matching of `unveil.measures.wildcard`, which compares the release with itself, this is the comparison of an
+intruder who knows the person: a null protects the people whose records fit it, not the person whose record holds it.
 
 .. math:: c_t = |\{ r : r_j = t_j \text{ or } r_j \text{ is null, for every key attribute } j \}|, \qquad k_{known} = \min_t c_t
 
-A record that is null throughout covers everybody. A null among the true values is covered by a null only. Fewer is riskier.
+A record that is null throughout covers everybody. A null among the true values is covered only by a null. Fewer is riskier.
 """
 
 from __future__ import annotations

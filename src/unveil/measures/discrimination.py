@@ -54,7 +54,7 @@ class DiscriminationRate(Result):
     adjusted
         The rate with what chance would give removed; None against record identity, and with weights (`adjusted_reason`).
     interval
-        A confidence interval of the population's rate, if one was requested and can be trusted.
+        A confidence interval of the population's rate, if it was requested and can be trusted.
     interval_reason
         Why there is no interval although one was requested; None otherwise.
     table
@@ -120,11 +120,11 @@ class DiscriminationRate(Result):
         return dict(self.table.to_columns(self.table.riskiest()))
 
     def masked(self, small: int = SMALL) -> DiscriminationRate:
-        """Return the answer without the key values of fewer than `small` records, and those that disclose."""
+        """Return the result without key values of fewer than `small` records, and without those that disclose."""
         return replace(self, table=self.table.masked(small))
 
     def view(self) -> View:
-        """Return what a person should see; values that are masked are counted."""
+        """Return the displayed figures, tables and notes, with the number of masked values."""
         named = self.table.riskiest()
         if self.table.hidden is not None:
             named = named[~self.table.hidden[named]]
@@ -280,12 +280,12 @@ def discrimination_rate(
 def rate_of(
     counts: Counts, keys: Sequence[str], sensitive: Sequence[str], made: Provenance, *, adjust: bool = True
 ) -> DiscriminationRate:
-    """Measure a count table: the Discrimination Rate of `keys` against `sensitive`, or against the records if there are none."""
+    """Return the Discrimination Rate of `keys` against `sensitive`, or, if that is empty, against the records."""
     return split_rate(counts.split(keys, sensitive), made, adjust=adjust)
 
 
 def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: bool = True) -> DiscriminationRate:
-    """Measure what is known against what is hidden; which values disclose is said only if `values` are wanted."""
+    """Measure the known columns against the hidden ones; disclosing values are determined only if `values` is set."""
     counts, classes, hidden = split.counts, split.known, split.hidden
     if reason := undefined_reason(counts, () if hidden is None else [column.name for column in hidden.columns]):
         raise UndefinedMeasureError(f"the Discrimination Rate is undefined: {reason}.")
@@ -343,7 +343,7 @@ def _result(
     reason: str | None,
     made: Provenance,
 ) -> DiscriminationRate:
-    """Put the answer together; integers have decided whether the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
+    """Assemble the result; integers decide whether the rate is exactly 0, and H(X|Y) = 0 makes it exactly 1."""
     share = classes.mass / classes.mass.sum()
     conditional = entropy if kind == "zero-identifier" else float((share * by_class).sum())
     nothing = np.zeros(len(share), dtype=bool)

@@ -1,6 +1,6 @@
 """How far apart are two distributions of a sensitive attribute? Earth mover distances, from 0 (equal) to 1 (farthest).
 
-`p` and `q` are distributions over the same values, which the last axis runs over, so `p` may hold one row per class.
+`p` and `q` are distributions over the same values, along the last axis, so `p` may hold one row per class.
 Larger is more disclosure.
 """
 
@@ -32,7 +32,7 @@ def equal_distance(p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def ordered_distance(p: NDArray[Any], q: NDArray[Any], values: Sequence[float] | None = None) -> NDArray[np.float64]:
-    r"""Return the earth mover distance between values in order, neighbours :math:`1/(m-1)` apart, or by their own distances.
+    r"""Return the earth mover distance for ordered values, whose neighbours are :math:`1/(m-1)` apart or at given distances.
 
     .. math:: \frac{1}{m-1} \sum_{i=1}^{m-1} \Bigl| \sum_{j \le i} (p_j - q_j) \Bigr|
 
@@ -65,7 +65,7 @@ def ordered_distance(p: NDArray[Any], q: NDArray[Any], values: Sequence[float] |
 
 
 def hierarchical_distance(p: NDArray[Any], q: NDArray[Any], levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    r"""Return the earth mover distance in a hierarchy: two values are as far apart as their lowest common ancestor is high.
+    r"""Return the earth mover distance in a hierarchy, by the heights of the lowest common ancestors of values.
 
     With a hierarchy of height :math:`H` the distance of two values is the height of their lowest common ancestor over
     :math:`H`. Mass that has to leave a subtree crosses its edge, so the least work is the mean over the levels below the

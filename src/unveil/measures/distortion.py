@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Distortion", "distortion_of"]
 
 _NO_NUMBERS = "the sensitive attribute does not hold numbers only"
-"""Numbers too large to be squared do not count as numbers."""
+"""The reason for a missing error; numbers too large to be squared do not count as numbers."""
 _SEVERAL = "several sensitive attributes have no squared error together"
 _LARGEST = 1e150
 """From this number on, squares no longer fit into floating point."""
@@ -36,7 +36,7 @@ _IDENTITY = "it has no meaning against record identity"
 
 @dataclass(frozen=True, slots=True)
 class Distortion:
-    """What the key tells, as information and as error.
+    """The disclosure by the key, as information and as error.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Distortion:
         The Kullback-Leibler divergence, in bits, of the class farthest from the whole table; None against record identity. Its
         mean over the records is the mutual information.
     squared_error, variance
-        The mean squared error of the best guess of X once the key is known, and before, if X holds numbers.
+        The mean squared error of the best guess of X, once the key is known and before, if X holds numbers.
     reason
         Why there is no squared error; None if there is one.
     """
@@ -60,7 +60,7 @@ class Distortion:
 
 
 def distortion_of(split: Split) -> Distortion:
-    """Measure a count table, by what is known and what is hidden."""
+    """Measure a count table, given its known and hidden columns."""
     mass, classes, hidden = split.mass, split.known, split.hidden
     if hidden is None:
         return Distortion(None, None, None, _IDENTITY)
@@ -80,7 +80,7 @@ def distortion_of(split: Split) -> Distortion:
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return the values if all of them are numbers whose squares floating point holds."""
+    """Return the values if all of them are numbers whose squares fit into floating point."""
     if not all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
         return None
     if not all(abs(value) < _LARGEST for value in values):  # NaN is not

@@ -1,10 +1,10 @@
-"""How uncertain is an attribute, before and after another is known? What of that is chance, and what kind of identifier is it?
+"""How uncertain is an attribute before and after another is known? How much is chance, and which kind of identifier is it?
 
 Plug-in entropies, in bits, over non-empty cells. Every term is at least zero, so nothing is clipped. More entropy is more
 uncertainty, so less disclosure.
 
 The plug-in rate rises with the number of classes even when the key is noise. The adjusted rate is what is left after
-removing the rate expected of a randomly relabelled key of the same class sizes. It means nothing against record identity, for
+removing the rate expected of a randomly relabelled key of the same class sizes. It is meaningless against record identity, for
 which all relabellings are alike.
 
 The kind of a set of key attributes is decided on integer counts of records, never on floating point:
@@ -105,9 +105,9 @@ def _independent(keys: Classes, sensitive: Classes, n: NDArray[np.int64]) -> boo
 
 
 _PAIRS = 8192
-"""Pairs of class sizes that are laid out at once."""
+"""The number of pairs of class sizes that are processed at once."""
 _ROWS = 256
-"""Pairs in one rectangle."""
+"""The number of pairs in one rectangle."""
 _TAIL = 50.0
 """Hypergeometric terms beyond a distance whose probability is bounded by exp(-_TAIL) < 1e-21 are left out."""
 
@@ -137,7 +137,7 @@ def adjusted_rate(rate: float, entropy: float, keys: NDArray[np.int64], sensitiv
 
 
 def beyond_chance(adjusted: float | None) -> float:
-    """Return what a threshold is compared with: the adjusted rate, 0 if it is below chance or nothing can be said."""
+    """Return the rate to compare with a threshold: the adjusted rate, or 0 if it is below chance or undefined."""
     return 0.0 if adjusted is None else max(adjusted, 0.0)
 
 
@@ -146,8 +146,8 @@ def expected_information_bits(a: NDArray[np.int64], b: NDArray[np.int64]) -> flo
 
     .. math:: \sum_{i,j} \sum_n P(n) \frac{n}{N} \log_2 \frac{N n}{a_i b_j}, \qquad n \sim \mathrm{Hypergeometric}(N, a_i, b_j)
 
-    Classes of equal size share their term. The probabilities are built from their ratios around the most likely n and
-    sum to one; this keeps digits that differences of log-factorials of millions would lose.
+    Classes of equal size share their term. The probabilities are built from their ratios around the most likely n and normalised;
+    this keeps digits that differences of log-factorials of millions would lose.
     """
     total = int(a.sum())
     sizes_a, times_a = np.unique(a, return_counts=True)
@@ -180,9 +180,9 @@ def _expected_terms(a: NDArray[np.int64], b: NDArray[np.int64], total: int) -> N
 
 
 def _reach(draws: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how far from the most likely number terms count: by Hoeffding's bound, or by Bernstein's if that is nearer.
+    """Return the distance from the most likely number at which terms end, by the tighter of Hoeffding's and Bernstein's bounds.
 
-    A distance t is passed with a probability of at most exp(-2 t^2 / draws), and of at most exp(-t^2 / (2 v + 2 t / 3)) with a
+    A distance t is exceeded with a probability of at most exp(-2 t^2 / draws), and of at most exp(-t^2 / (2 v + 2 t / 3)) with a
     variance v below the mean.
     """
     third = _TAIL / 3.0
@@ -193,9 +193,9 @@ def _reach(draws: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.in
 def _expected_piece(
     a: NDArray[np.int64], b: NDArray[np.int64], total: int, mode: NDArray[np.int64], width: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Return the terms of some pairs, each a row over the n around its most likely one, which has the weight 1.
+    """Return the terms of some pairs, in one row per pair over the n around the most likely one, which has the weight 1.
 
-    If n can be no larger, or no smaller, the ratio of its probability to its neighbour's is 0, and so is all beyond.
+    If n can be no larger, or no smaller, the ratio to the probability of its neighbour is 0, and so are all terms beyond.
     """
     rest = total - a - b
     below, above = mode - np.arange(1.0, width[0] + 1.0), mode + np.arange(1.0, width[1] + 1.0)

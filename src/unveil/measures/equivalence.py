@@ -1,8 +1,8 @@
-"""Who looks alike, and which sensitive values do they hold? Equivalence classes with the spread of each sensitive attribute.
+"""Who looks alike, and which sensitive values do they hold? Equivalence classes with their sensitive values.
 
 A class is a combination of values of the key; its records look alike to an intruder. If a column says whose record it is, the
-size of a class is the number of persons in it: somebody with three records there is in it once, and may be in others as well.
-Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted
+size of a class is the number of persons in it: somebody with three records there is counted once, and may be in other classes as
+well. Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted
 separately and form no class unless requested. With nulls as wildcards a class holds every record whose key matches, so classes
 overlap.
 """
@@ -40,15 +40,15 @@ __all__ = [
 ]
 
 Suppressed: TypeAlias = Literal["apart", "class"]
-"""apart: records with nothing left in their key form no class; class: they form one, as any other value would."""
+""""apart": records with nothing left in their key form no class. "class": they form one, like any other combination."""
 
 SUPPRESSED = "*"
-"""What stands for a suppressed value."""
+"""The mark of a suppressed value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How one sensitive attribute (or several, jointly) spreads over the classes.
+    """The distribution of a sensitive attribute (or of several jointly) in the classes.
 
     Attributes
     ----------
@@ -57,9 +57,10 @@ class Spread:
     values
         The values present in the whole table, in order; for a joint attribute tuples of them.
     of_class, value, n
-        One entry per pair of a class and a value that occurs in it, by class and then value: class, value, records.
+        One entry per pair of a class and a value that occurs in it, sorted by class and then value: class, value, number of
+        records.
     starts
-        Where each class begins in these.
+        Where the entries of each class begin.
     whole
         The share of each value in the whole table (suppressed records included), or in the reference table.
     """
@@ -74,7 +75,7 @@ class Spread:
 
     @cached_property
     def size(self) -> NDArray[np.float64]:
-        """The records of each class."""
+        """The number of records of each class."""
         return np.asarray(np.add.reduceat(self.n, self.starts))
 
     @cached_property
@@ -89,12 +90,12 @@ class Spread:
 
     @cached_property
     def falling(self) -> NDArray[np.float64]:
-        """The records of each value, by class and then from the most frequent value to the rarest."""
+        """The number of records of each value, by class and then from the most frequent value to the rarest."""
         return self.n[np.lexsort((-self.n, self.of_class))]
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
-        """Which classes give a value of the attribute away to anyone who knows that a person is in them."""
+        """Which classes disclose a value of the attribute to anyone who knows that a person is in them."""
         cells = disclosing(self.n, self.size[self.of_class], self.whole[self.value])
         return np.asarray(np.logical_or.reduceat(cells, self.starts))
 
@@ -105,38 +106,38 @@ class Spread:
         return np.asarray((self.distinct == 1) & missing[self.value[self.starts]])
 
     def certain(self, *, missing_is_sensitive: bool = False) -> NDArray[np.bool_]:
-        """Return which classes hold one value only, or none if a missing value is sensitive."""
+        """Return which classes hold only one value; a missing value counts only if it is sensitive."""
         alone = self.distinct == 1
         return np.asarray(alone if missing_is_sensitive else alone & ~self.valueless)
 
     def total(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of each class's figures."""
+        """Return the sum of the figures in each class."""
         return np.asarray(np.add.reduceat(figures, self.starts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equivalence:
-    """The classes of a key, and how the sensitive attributes spread over them.
+    """The classes of a key, and the distributions of the sensitive attributes in them.
 
     Attributes
     ----------
     classes
-        The key's combinations; `classes.n` are the records that hold each, each record once.
+        The combinations of the key; `classes.n` counts the records that hold each, every record once.
     size, mass
-        The records that look alike to an intruder, or the persons if they are distinguished, and the weight of the records:
-        those of the class, or all that match (wildcard).
+        The number of records that look alike to an intruder, or of persons if they are distinguished, and the weight of the
+        records: those of the class, or all that match it (wildcard).
     spreads
         The sensitive attributes by name, several also jointly.
     records, suppressed
-        All records, and those whose key is suppressed throughout and that form no class.
+        The number of all records, and of those that form no class because their key is suppressed throughout.
     owners
         The persons in each class; None: every record is taken to be of a different person.
     own
-        The records that hold each class's key.
+        The number of records that hold each class's key.
     unit
-        What is counted: persons if they are distinguished, else records.
+        The unit of counting: persons if they are distinguished, else records.
     number, every
-        How many records, or persons, are in a class; and all of them, including those in no class.
+        The number of records, or persons, in classes, and the number of all of them, including those in no class.
     """
 
     classes: Classes
@@ -153,7 +154,7 @@ class Equivalence:
     every: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set what is asked of all classes."""
+        """Set the totals over all classes."""
         own, owners = self.classes.n, self.owners
         facts: dict[str, Any] = {"own": own, "unit": "records" if owners is None else "persons"}
         facts |= {"number": int(own.sum()) if owners is None else owners.number}
@@ -171,11 +172,11 @@ class Equivalence:
         return self.among(spread.certain(missing_is_sensitive=missing_is_sensitive)), self.among(spread.valueless)
 
     def worst(self, alike: NDArray[Any]) -> NDArray[np.int64]:
-        """Count every record in its class, or every person once, in the one of their classes in which the fewest look alike."""
+        """Count every record in its class, or every person once, in the class of theirs in which the fewest look alike."""
         return self.own if self.owners is None else self.owners.worst(alike)
 
     def describe(self, at: int) -> DecidingClass:
-        """Return a class's key values and size, and, if there are any, the sensitive attributes that it discloses."""
+        """Return a class's key values and size, and the sensitive attributes that it discloses, if any."""
         return self.described([at])[0]
 
     def described(self, places: Sequence[int]) -> list[DecidingClass]:
@@ -211,9 +212,9 @@ def equivalence(
     wildcard
         None: a null is a value. A number from 0 to 1: a null matches any value, with this weight.
     suppressed
-        "apart" or "class": what becomes of records whose key is suppressed throughout.
+        "apart" or "class": the treatment of records whose key is suppressed throughout.
     reference
-        The count table with whose distributions of the sensitive attributes the classes are compared; none: `counts`.
+        The count table whose distributions of the sensitive attributes the classes are compared with; none: `counts`.
     person
         The column of `counts` that says whose record it is; none: every record is of a different person.
     """
@@ -271,7 +272,7 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[np.float64]:
-    """Count the persons whose records match each class; each counts as much as their best matching record."""
+    """Count the persons whose records match each class; a person counts as much as their best matching record."""
     matches = wildcard_matches(classes, alpha=alpha)
     pair, lengths = _expanded(matches.other, owners.of_class, classes.number)
     rows, share = np.repeat(matches.of_class, lengths), np.repeat(matches.share, lengths)
@@ -284,7 +285,7 @@ def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[
 def _expanded(
     wanted: NDArray[np.int64], of_class: NDArray[np.int64], classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for a sequence of classes, the places of the entries of each, and how many there are."""
+    """Return, for a sequence of classes, the positions of the entries of each class, and their number."""
     starts = np.searchsorted(of_class, np.arange(classes + 1))
     lengths = np.diff(starts)[wanted]
     before = np.repeat(np.cumsum(lengths) - lengths - starts[wanted], lengths)
@@ -292,7 +293,7 @@ def _expanded(
 
 
 def _spread(crossing: Crossing, at: int, wildcard: float | None) -> Spread:
-    """Return how one sensitive attribute spreads over the classes and the whole table."""
+    """Return the distribution of one sensitive attribute in the classes and in the whole table."""
     of_class, value, n = crossing.pairs[at]
     whole = crossing.whole[at]
     if wildcard is not None:
@@ -302,7 +303,7 @@ def _spread(crossing: Crossing, at: int, wildcard: float | None) -> Spread:
 
 
 def _with_matches(classes: Classes, pairs: Pairs, values: int, alpha: float) -> Pairs:
-    """Add to every class what the other classes that match it hold."""
+    """Add to every class the values of the other classes that match it."""
     matches = wildcard_matches(classes, alpha=alpha)
     cell, lengths = _expanded(matches.other, pairs.of_class, classes.number)
     amounts = pairs.n[cell] * np.repeat(matches.share, lengths)

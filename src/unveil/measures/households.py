@@ -1,12 +1,12 @@
 r"""How safe is a household? Anyone who finds one member has found them all.
 
-The risk of a household is that at least one member is re-identified, :math:`1 - \prod_i (1 - r_i)`, if its members are found
-independently of each other (Franconi and Polettini 2004). The risk of a member is that of the prosecutor, or with sampling
-weights the individual risk. Members are persons if they are distinguished, else records.
+The risk of a household is the probability that at least one member is re-identified, :math:`1 - \prod_i (1 - r_i)`, if its
+members are found independently of each other (Franconi and Polettini 2004). The risk of a member is that of the prosecutor, or
+with sampling weights the individual risk. Members are persons if they are distinguished, else records.
 
-k for households has two readings, and both are given. `k`: the fewest households that a class of the key spreads over, for an
+k for households has two readings, and both are given. `k`: the fewest households with members in a class of the key, for an
 intruder who knows one member. `k_whole`: the fewest households that are alike as a whole, having the same number of members in
-the same classes, for an intruder who knows them all; it is never above `k`.
+the same classes, for an intruder who knows all members; it is never above `k`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class HouseholdRisks(Figures):
     Attributes
     ----------
     households
-        How many there are.
+        The number of households.
     highest, rate, expected, note
-        The risk of the household that is worst off, the mean, how many an intruder is expected to get right, and the notes.
+        The risk of the household most at risk, the mean risk, the expected number of households re-identified, and the notes.
     k, k_whole, unique_households
-        The fewest households in a class (one member is known), the fewest that look alike (all members are known), and how many
-        look like no other.
+        The fewest households in a class (one member is known), the fewest that look alike (all members are known), and the number
+        that look like no other.
     """
 
     households: int
@@ -68,7 +68,7 @@ class Homes:
         One entry for each class, household and member with a record there: all three as numbers; members are numbered if
         persons are distinguished.
     n
-        The records of each entry.
+        The number of records of each entry.
     classes
         The number of classes.
     """
@@ -92,7 +92,7 @@ class Homes:
         return cls(columns[0], columns[1], columns[2] if person is not None else None, n, classes.number)
 
     def member_risk(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the prosecutor's risk of the member behind every entry: of a person, the highest over all their classes."""
+        """Return the prosecutor's risk of the member behind every entry: for a person, the highest over all their classes."""
         own = 1.0 / classes.size[self.of_class]
         if self.member is None:
             return np.asarray(own)
@@ -110,7 +110,8 @@ class Homes:
         note
             The notes on it.
         by_record
-            Whether every record is a member, though persons may be distinguished, as when weights estimate the risk of a record.
+            Whether every record counts as a member, even if persons are distinguished, as when weights estimate the risk of a
+            record.
         """
         if by_record or self.member is None:
             together = household_risk(np.repeat(risk, self.n), np.repeat(self.home, self.n))
@@ -130,7 +131,7 @@ class Homes:
         )
 
     def _alike(self) -> NDArray[np.int64]:
-        """Return, for each household, how many, itself included, have the same number of members in the same classes."""
+        """Return, for each household, how many (itself included) have the same number of members in the same classes."""
         of_pair, (home, of_class) = group([self.home, self.of_class], [int(self.home.max()) + 1, self.classes])
         members = np.bincount(of_pair, weights=self.n if self.member is None else None, minlength=len(home)).astype(np.int64)
         rows = np.ascontiguousarray(np.column_stack([of_class.astype(np.int64), members]))

@@ -1,8 +1,8 @@
 """How likely is it that a given record is matched with its owner? The risk of a class of records, a record, a household.
 
-A class of records that share their key holds f records of the sample and F of the population. If F is known, f / F is
-counted; if only sampling weights are, their sum estimates F and the risk is an expectation over what F may be.
-More is more disclosure; every risk lies between 0 and 1.
+A class of records that share their key holds f records of the sample and F of the population. If F is known, the risk is f / F;
+if only sampling weights are known, their sum estimates F and the risk is an expectation over the possible F. More is more
+disclosure; every risk lies between 0 and 1.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ UNDERSTATES = (
     "understates: for samples of 2, 10 and 30 % of Adult by age, education, sex, race and native country it gave 0.29, 0.52 "
     "and 0.73 of the true number of correct matches, the log-linear model 1.04, 1.05 and 1.02"
 )
-"""How far the individual risk from weights, and what follows from it, was measured to be off."""
+"""A note on how far the individual risk from weights, and the figures derived from it, were found to understate the truth."""
 
 RiskMethod: TypeAlias = Literal["exact", "approximate"]
 
@@ -51,7 +51,7 @@ _LARGE_CLASS, _LARGE_FRACTION = 32, 0.5
 """From this class size or this p on, the series needs few terms; below, the recurrence is stable."""
 _NEGLIGIBLE = 1e-17
 _ROUNDING = 1e-9
-"""By rounding, a sum of weights may fall short of the records by this relative amount."""
+"""Because of rounding, a sum of weights may fall short of the number of records by this relative amount."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,13 +61,13 @@ class IndividualRisk:
     Attributes
     ----------
     sample, population
-        f and F of each class.
+        f and F for each class.
     risk
         The risk of each record of the class.
     method
         exact or approximate.
     records
-        The records of the sample.
+        The number of records of the sample.
     expected
         The expected number of re-identifications: the sum of the records' risks.
     rate
@@ -108,7 +108,7 @@ class HouseholdRisk:
     risk
         The household's risk, for each record.
     records, households
-        How many of each.
+        The number of each.
     expected
         The expected number of records in households of which a member is re-identified.
     rate
@@ -138,7 +138,7 @@ class HouseholdRisk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimpleUniqueness:
-    """The uniqueness of a sample's records, counted in a population that is known.
+    """The uniqueness of a sample's records, counted in a known population.
 
     Attributes
     ----------
@@ -147,11 +147,11 @@ class SimpleUniqueness:
     risk
         f / F of each class.
     records, classes
-        The records of the sample and their classes.
+        The numbers of records and of classes of the sample.
     sample_uniques
-        The classes of one record in the sample, f = 1.
+        The number of classes of one record in the sample, f = 1.
     population_uniques
-        Those among them that hold one record in the population too, F = 1.
+        The number of those that also hold one record in the population, F = 1.
     share
         The share of the sample uniques that are population uniques; None if there are no sample uniques.
     """
@@ -211,10 +211,10 @@ def individual_risk(sample: ArrayLike, population: ArrayLike, *, method: RiskMet
 
     Notes
     -----
-    It understates. The sum of the weights of a class estimates F well only if the class is large. A class of one record of weight
-    50 may well be alone, and the model does not know that keys are sparse. For samples of 2, 10 and 30 % of Adult by five
-    columns the expected number of re-identifications was 0.29, 0.52 and 0.73 of the truth, by seven columns 0.15, 0.41 and 0.66;
-    `loglinear_uniqueness` gave 1.02 to 1.05 and 1.11 to 1.26 of it.
+    The estimate is too low. The sum of the weights of a class estimates F well only if the class is large. A class of one record
+    of weight 50 may well be alone, and the model does not know that keys are sparse. For samples of 2, 10 and 30 % of Adult by
+    five columns the expected number of re-identifications was 0.29, 0.52 and 0.73 of the truth, by seven columns 0.15, 0.41 and
+    0.66; `loglinear_uniqueness` gave 1.02 to 1.05 and 1.11 to 1.26 of it.
 
     Linear in the number of classes. sdcMicro's `indivRisk` uses its approximation for f = 3 too, and its `measure_risk`
     lowers p by 0.0001 first; the exact figures agree.
@@ -247,7 +247,7 @@ def individual_risk(sample: ArrayLike, population: ArrayLike, *, method: RiskMet
 
 
 def approximated(exact: IndividualRisk) -> IndividualRisk:
-    """Return the individual risk by the approximate method, which is the exact one up to f = 3."""
+    """Return the individual risk by the approximate method, given the exact risk up to f = 3."""
     f, p = exact.sample, exact.sample / exact.population
     return _of_risks(f, exact.population, np.where(f > _CLOSED_UP_TO, p / (f - (1.0 - p)), exact.risk), "approximate")
 
@@ -269,7 +269,7 @@ def _of_risks(f: NDArray[np.int64], weight: NDArray[np.float64], risk: NDArray[n
 def household_risk(risk: ArrayLike, household: ArrayLike) -> HouseholdRisk:
     r"""Return, for each record, the risk that anyone of its household is re-identified: :math:`1 - \prod_i (1 - r_i)`.
 
-    The members are taken as re-identified independently of each other; anyone who finds one has found them all.
+    Members are assumed to be re-identified independently of each other; anyone who finds one has found them all.
 
     Parameters
     ----------
@@ -315,10 +315,10 @@ def household_risk(risk: ArrayLike, household: ArrayLike) -> HouseholdRisk:
 
 
 def simple_uniqueness(sample: ArrayLike, population: ArrayLike) -> SimpleUniqueness:
-    r"""Count the sample uniques, those of them that are unique in the population, and f / F, in a population that is known.
+    r"""Count the sample uniques and those of them that are unique in a known population, and compute f / F.
 
     A record is a sample unique if :math:`f_k = 1` and a population unique if :math:`F_k = 1`. The probability of
-    re-identification by pattern k is :math:`f_k / F_k`: of the people who fit the pattern, those who are in the sample.
+    re-identification by pattern k is :math:`f_k / F_k`: the share of the people who fit the pattern that is in the sample.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def simple_uniqueness(sample: ArrayLike, population: ArrayLike) -> SimpleUniquen
     Raises
     ------
     ArgumentError
-        If a class has more records in the sample than in the population, which the sample then cannot come from.
+        If a class has more records in the sample than in the population, so that the sample cannot come from it.
 
     References
     ----------
@@ -360,7 +360,7 @@ def simple_uniqueness(sample: ArrayLike, population: ArrayLike) -> SimpleUniquen
 
 
 def population_sizes(sample: Counts, population: Counts) -> NDArray[np.int64]:
-    """Return F, the records of the population in each cell of the sample's count table; zero if there are none.
+    """Return F, the number of records of the population in each cell of the sample's count table.
 
     The population may be counted over more columns than the sample.
 
@@ -387,7 +387,7 @@ def population_sizes(sample: Counts, population: Counts) -> NDArray[np.int64]:
 
 
 def _placed(known: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], int]:
-    """Return the place of each value among the known ones, new values following them, and how many there are in all."""
+    """Return the place of each value among the known ones, with new values after these, and the number of all values."""
     codes = places_among(known, values)
     new = np.flatnonzero(codes < 0)
     codes[new] = len(known) + np.arange(len(new))

@@ -3,7 +3,7 @@ r"""Within which bounds does the population's Discrimination Rate lie? A confide
 The records are taken as a random sample of a population in which the key has the rate :math:`\theta`. The measured rate D lies
 above it by a bias b: classes of few records look purer than they are. How large b is depends on the rate and on the shape of
 the dependence, which a sparse table does not show. But it has bounds. If the key tells nothing, b is known: the rate that random
-relabelling gives, :math:`b_0`. Among populations of the same rate,
+relabelling gives, :math:`b_0`. Among populations with the same rate,
 
 - b is largest if every class leaves the same uncertainty (each mixes a common distribution with one value of its
   own), or if the small classes leave all of it. It follows from the binomial distribution, class size by class size.
@@ -38,13 +38,13 @@ _FEWEST_PER_CLASS = 3
 _FEWEST_PER_VALUE = 20
 """Records per class of the key, and per sensitive value, below which coverage was not measured."""
 _LARGE_CLASS = 200
-"""From this size on the bias of a class is that of Miller and Madow."""
+"""From this size on, the bias of a class is that of Miller and Madow."""
 _MOST_GROUPS = 24
-"""Class sizes, and shares of sensitive values, are put into at most this many groups, on a logarithmic scale."""
+"""The most groups that class sizes, and shares of sensitive values, are put into, on a logarithmic scale."""
 _MIXTURES = np.linspace(0.0, 1.0, 9)
 """The share of a class that holds the class's own value, in the populations with the largest bias."""
 _RATES = 201
-"""The rates between which the bias is taken as linear."""
+"""The rates between which the bias is interpolated linearly."""
 _TINY = 1e-300
 _LN2 = float(np.log(2.0))
 
@@ -78,7 +78,7 @@ class _Groups:
 
 
 def refused_interval(counts: Counts, keys: Classes, sensitive: Classes) -> str | None:
-    """Return why no interval could be trusted, or None if one can."""
+    """Return the reason why an interval could not be trusted; None if it can."""
     if counts.weight is not None:
         return "with weights the records are not a simple random sample, and how far they are from one is not known"
     if counts.records < _FEWEST_PER_CLASS * keys.number:
@@ -112,9 +112,9 @@ def rate_interval(
     rate
         The measured rate.
     confidence
-        The least share of samples whose interval holds the population's rate, as far as that was measured.
+        The least share of samples whose interval contains the population's rate, as far as this was measured.
     most_groups
-        Into how many groups class sizes, and shares of sensitive values, are put.
+        The most groups that class sizes, and shares of sensitive values, are put into.
 
     References
     ----------
@@ -147,9 +147,9 @@ def _standard_error(keys: Classes, sensitive: Classes, n: NDArray[np.int64], rat
     r"""Return the standard error of the rate by the delta method.
 
     A record (x, y) moves the rate by :math:`(\log_2 p(x|y) - (1 - DR) \log_2 p(x)) / H(X)`, and the standard error is the
-    standard deviation of that, divided by the root of the number of records. So that a pure class does not count as certain,
-    :math:`p(x|y)` has one record more in every class, spread as the sensitive values are. Values absent from a class follow from
-    those of the whole.
+    standard deviation of that, divided by the root of the number of records. So that a pure class does not count as certain, one
+    record is added to every class for :math:`p(x|y)`, distributed like the sensitive values of the whole. The values absent from
+    a class are handled through those of the whole.
     """
     share = sensitive.n / sensitive.n.sum()
     bits = -np.log2(share)
@@ -176,7 +176,7 @@ def _per_class(keys: Classes, terms: NDArray[np.float64]) -> NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bias:
-    """How far the measured rate is above that of populations with these rates, by what is assumed of their classes.
+    """The bias of the measured rate for populations with these rates, under several assumptions about their classes.
 
     Attributes
     ----------
@@ -185,9 +185,9 @@ class _Bias:
     sizes
         The size of every class.
     entropy
-        That of the sensitive attribute, in bits.
+        The entropy of the sensitive attribute, in bits.
     most_groups
-        Into how many groups sizes and shares are put.
+        The most groups that sizes and shares are put into.
     """
 
     theta: NDArray[np.float64]
@@ -209,10 +209,10 @@ class _Bias:
         return np.interp(self.theta, 1.0 - uncertain / self.entropy, bias)
 
     def uneven(self, shares: NDArray[np.float64], *, smallest: bool) -> NDArray[np.float64]:
-        """Return the bias if some classes tell everything, the smallest or the largest, and the others nothing.
+        """Return the bias if the smallest classes, or the largest, tell everything and the others nothing.
 
-        Bias is a matter of small classes. But that a class is small may be chance: sizes that vary no more than chance makes them
-        vary say nothing about which classes are small in the population; all are then taken as alike.
+        Bias comes from small classes. But a class may be small by chance: sizes that vary no more than they would by chance do
+        not show which classes are small in the population; all are then taken to be alike.
         """
         sizes, theta = self.sizes, self.theta
         groups, held = _Groups.of(sizes, self.most_groups), _Groups.of(shares, self.most_groups)
@@ -246,7 +246,7 @@ class _Bias:
 
 
 def _missing_bits(sizes: NDArray[np.int64], p: NDArray[np.float64], most_groups: int = _MOST_GROUPS) -> NDArray[np.float64]:
-    r"""Return how much of :math:`-p \log_2 p` the plug-in estimate misses, on average over the records of the classes.
+    r"""Return by how much the plug-in estimate falls short of :math:`-p \log_2 p`, on average over the records of the classes.
 
     In a class of s records the value is seen k times, k binomial with s and p, and :math:`-k/s \log_2 k/s` is taken for it.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_KNOWN", "Items", "checked_separator", "is_collection", "items_of", "least_supports", "subsets", "supports"]
 
 Items: TypeAlias = tuple[str, ...]
-"""Items in order, each once."""
+"""Distinct items, in order."""
 
 MOST_KNOWN = 10
 _MOST_SUBSETS = 30_000_000
@@ -57,7 +57,7 @@ def is_collection(value: Any) -> bool:
 
 
 def subsets(items: Items, most: int) -> Iterator[Items]:
-    """Give the subsets of at least one and at most this many items."""
+    """Yield the subsets of at least one and at most this many items."""
     for size in range(1, min(most, len(items)) + 1):
         yield from combinations(items, size)
 
@@ -87,7 +87,7 @@ def supports(sets: Sequence[Items], records: Sequence[int], most: int) -> Counte
 
 
 def least_supports(sets: Sequence[Items], records: Sequence[int], most: int) -> NDArray[np.int64]:
-    """Return for each set the fewest records that fit what somebody may know about it: at most this many of its items.
+    """Return, for each set, the fewest records that fit what somebody may know about it: at most `most` of its items.
 
     Knowing more leaves fewer records, so the largest subsets decide. Nothing can be known about an empty set: all records fit.
 

@@ -1,8 +1,8 @@
-"""How many of a sample's uniques are unique in the population? A log-linear model of the table they are in.
+"""How many of a sample's uniques are unique in the population? A log-linear model of the sample's table.
 
-A cell that holds one record is safe if its neighbours are full and at risk if they are empty. A log-linear model
-infers that from the margins of the table: it expects lambda_k records of the sample in cell k, so lambda_k / pi people of
-the population; the rest follows from the Poisson distribution.
+A cell that holds one record is safe if its neighbours are full, and at risk if they are empty. A log-linear model infers this
+from the margins of the table: it expects lambda_k records of the sample in cell k, so lambda_k / pi people of the population; the
+rest follows from the Poisson distribution.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ModelOrder: TypeAlias = Literal[1, 2]
 WeightUse: TypeAlias = Literal["cells", "pml", "ce"]
 
 _BLOCK = 2**20
-"""How many cells of a table are looked at together."""
+"""How many cells of a table are processed at a time."""
 _FEW, _NODES = 200.0, 64
 """Up to this many people, E(1/F) is an integral over this many nodes; above, its expansion is as accurate."""
 _BY_OFFSET = (
@@ -57,9 +57,9 @@ class LoglinearUniqueness:
     Attributes
     ----------
     records, cells, table_cells
-        The sample's records, the cells that hold some, and the cells of the whole table, empty ones included.
+        The numbers of records of the sample, of cells that hold any, and of all cells of the table, empty ones included.
     sample_uniques
-        The cells of one record.
+        The number of cells of one record.
     sampling_fraction, order
         pi, and the order of the interactions in the model.
     population_uniques
@@ -68,7 +68,7 @@ class LoglinearUniqueness:
         tau 2: the expected number of correct matches when every sample unique is matched at random with one of the people
         of its cell.
     expected
-        The expected number of correct matches when every record is matched like this, also those that are not unique.
+        The expected number of correct matches when every record is matched in this way, including those that are not unique.
     highest
         The highest E(1/F) of a record; None if there are none.
     interval, interval_reason
@@ -76,9 +76,9 @@ class LoglinearUniqueness:
     fit, fit_reason
         How far the model is off, by the diagnostics of Skinner and Shlomo, or why that was not computed.
     unique_cells
-        Where the sample uniques are among the cells given.
+        The positions of the sample uniques among the given cells.
     uniqueness, match
-        For each of them, P(F = 1 | f = 1) and E(1/F | f = 1).
+        For each sample unique, P(F = 1 | f = 1) and E(1/F | f = 1).
     converged, cycles, deviation
         Whether the fit reached its margins, in how many cycles, and by how many records the worst margin is off.
     """
@@ -144,7 +144,7 @@ class LoglinearUniqueness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellWeights:
-    """The sampling weights of the cells, and what a model does with them.
+    """The sampling weights of the cells, and how a model uses them.
 
     Attributes
     ----------
@@ -153,14 +153,14 @@ class CellWeights:
     use
         "cells": the model is fitted to the sample's counts, and each cell is sampled at its own rate. "pml": it is fitted to the
         sums of the weights, by pseudo maximum likelihood. "ce": it is fitted to the sample's counts with the cells' rates as
-        offset, those of empty cells being that of the whole (Clogg and Eliason).
+        offset, where empty cells have the rate of the whole (Clogg and Eliason).
     """
 
     sums: NDArray[np.float64]
     use: WeightUse = "cells"
 
     def people(self, n: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the people that a record of each cell stands for, at least itself."""
+        """Return the number of people that a record of each cell stands for, at least one."""
         return np.maximum(self.sums / n, 1.0)
 
     def differ(self, n: NDArray[np.int64]) -> bool:
@@ -180,7 +180,7 @@ def loglinear_uniqueness(
     weights: CellWeights | None = None,
     confidence: float = 0.95,
 ) -> LoglinearUniqueness:
-    r"""Estimate how many sample uniques are population uniques, and how many of them a random match would get right.
+    r"""Estimate how many sample uniques are population uniques, and how many random matches of them would be correct.
 
     Sample and population counts of a cell are Poisson: :math:`f_k \sim P(\lambda_k)` and, independently of it, the people
     of the cell outside the sample :math:`F_k - f_k \sim P(\mu_k)`, :math:`\mu_k = (1 - \pi) \lambda_k / \pi`. So
@@ -212,8 +212,8 @@ def loglinear_uniqueness(
         the sample are lambda (w - 1), w being its mean weight, or, if lambda is fitted to weights, lambda / pi times one minus
         the cell's own rate [2]_ [3]_. None: every record stands for 1 / pi.
     confidence
-        Of the interval of tau 1. It is given if the model's fit can be checked (tables of at most 5,000,000 cells) and
-        is not found to be far off; then it held the truth in over 95 % of simulated samples. With weights that differ it is
+        The confidence of the interval of tau 1. It is given if the model's fit can be checked (tables of at most 5,000,000 cells)
+        and is not found to be far off; then it held the truth in over 95 % of simulated samples. With weights that differ it is
         given for "pml" without interactions only, in samples of at most 15 %.
 
     Raises
@@ -223,14 +223,14 @@ def loglinear_uniqueness(
 
     Notes
     -----
-    In large sparse tables the risk falls as the model grows [2]_: one that leaves out interactions spreads records over
-    cells that are empty in truth and leaves too few for the others, which overstates the risk; one with too many
-    interactions follows the sample, lambda nears one in every unique's cell, and understates it. In small, full tables
-    independence may err either way. Combinations that cannot occur (structural zeros) are not known to the model: order 1
-    gives them records, order 2 gives them none if a pair of their values never occurs in the sample. Two columns at
-    order 2 are the saturated model, in which lambda is the count itself. With a sampling fraction of one both figures are
-    the number of sample uniques. A fit that ends before its margins are reached says so in `converged` and `deviation`.
-    sdcMicro's `modRisk` leaves out the division of lambda by pi.
+    In large sparse tables the estimated risk falls as the model grows [2]_: a model that leaves out interactions spreads records
+    over cells that are truly empty and leaves too few for the others, which overstates the risk; a model with too many
+    interactions follows the sample, so that lambda nears one in the cell of every unique, and understates it. In small, full
+    tables independence may err either way. Combinations that cannot occur (structural zeros) are not known to the model: order 1
+    gives them records, order 2 gives them none if a pair of their values never occurs in the sample. Two columns at order 2 are
+    the saturated model, in which lambda is the count itself. With a sampling fraction of one both figures are the number of
+    sample uniques. If a fit ends before its margins are reached, `converged` and `deviation` show it. sdcMicro's `modRisk`
+    leaves out the division of lambda by pi.
 
     References
     ----------
@@ -290,7 +290,7 @@ def loglinear_uniqueness(
 def expected_counts(
     codes: Sequence[ArrayLike], sizes: Sequence[int], n: ArrayLike, *, order: ModelOrder = 1
 ) -> NDArray[np.float64]:
-    """Return lambda, the records that the log-linear model expects in each of the cells given.
+    """Return lambda, the number of records that the log-linear model expects in each of the given cells.
 
     Examples
     --------
@@ -303,7 +303,7 @@ def expected_counts(
 
 
 def _unchecked(table_cells: int, weights: CellWeights | None, *, interactions: bool) -> str | None:
-    """Return why the fit of a model, with weights that differ or without, is not checked; None if it is."""
+    """Return the reason why the fit of a model is not checked; None if it is. Weights are given only if they differ."""
     if table_cells > MOST_CELLS:
         return f"the table has {table_cells:,} cells, more than {MOST_CELLS:,}; use fewer or coarser columns"
     if weights is not None and weights.use == "ce":
@@ -312,7 +312,7 @@ def _unchecked(table_cells: int, weights: CellWeights | None, *, interactions: b
 
 
 def _untold(weights: CellWeights | None, pi: float) -> str | None:
-    """Return why the check of a model, with weights that differ or without, does not lead to an interval; None if it does."""
+    """Return the reason why a checked model gives no interval; None if it does. Weights are given only if they differ."""
     if weights is None:
         return None
     if weights.use != "pml":
@@ -323,7 +323,7 @@ def _untold(weights: CellWeights | None, pi: float) -> str | None:
 def _checked(
     model: FittedTable, n: NDArray[np.int64], pi: float, weights: CellWeights | None, of_counts: Callable[[], FittedTable]
 ) -> ModelFit:
-    """Return the diagnostics of a model; one that is fitted to weights is checked beside that of the counts."""
+    """Return the diagnostics of a model; a model that is fitted to weights is checked together with the model of the counts."""
     if weights is None or weights.use != "pml":
         held = Expected(model.expected, pi)
         return fit_of((Expected(mu, pi) for mu in model.blocks()), held, held, n)
@@ -367,7 +367,7 @@ def _expected_match(f: NDArray[np.int64], unsampled: NDArray[np.float64]) -> NDA
 
 @cache
 def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the nodes and weights of the integral; they are kept, as they take longer to compute than to use."""
+    """Return the nodes and weights of the integral; they are cached, because they take longer to compute than to use."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return nodes, weights
 
@@ -385,7 +385,7 @@ def _weighted(
     terms: Sequence[Sequence[int]],
     weights: CellWeights,
 ) -> tuple[FittedTable, NDArray[np.float64]]:
-    """Return a model that uses weights, and the people whom it expects outside the sample."""
+    """Return a model that uses weights, and the number of people that it expects outside the sample."""
     each, mean = weights.people(n), max(1.0, float(weights.sums.sum()) / max(1, int(n.sum())))
     if weights.use == "pml":
         model = fitted_table(columns, sizes, weights.sums / mean, terms)

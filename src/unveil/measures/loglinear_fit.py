@@ -1,19 +1,19 @@
-r"""Does a log-linear model fit well enough for the risk it gives? The diagnostics of Skinner and Shlomo, and an interval.
+r"""Does a log-linear model fit well enough for its risk to be trusted? The diagnostics of Skinner and Shlomo, and an interval.
 
-A model that leaves out interactions overstates the risk of a large sparse table, one with too many understates it. Both show in
-the residuals. With :math:`\mu_k` the records expected in cell k of the sample and :math:`\lambda_k = \mu_k / \pi` the people
+A model that leaves out interactions overstates the risk of a large sparse table; a model with too many understates it. Both show
+in the residuals. With :math:`\mu_k` the records expected in cell k of the sample and :math:`\lambda_k = \mu_k / \pi` the people
 expected in the population, a measure :math:`\tau = \sum_k I(f_k = 1) h(\lambda_k)` is off by about
 
 .. math:: B = \sum_k \lambda_k e^{-\mu_k} \left( -h'(\lambda_k) (f_k - \mu_k)
     + h''(\lambda_k) \frac{(f_k - \mu_k)^2 - f_k}{2 \pi} \right)
 
-the expected value of the second-order difference between the h of the model and that of the truth, over all cells, including
+the expected value of the second-order difference between h under the model and h under the truth, over all cells, including
 the empty ones. If the model holds, B is zero but for chance, and divided by its standard deviation it is about standard normal.
-If B is above zero, the model overstates; if below, it understates.
+If B is above zero, the model overstates the risk; if below, it understates it.
 
-If cells are sampled at rates of their own, pi is that of the cell. A cell that holds records has the rate of its weights, one
-over their mean. The sample does not show the rates of empty cells; a model that is fitted to the counts and to the weights alike
-gives both the records and the people to expect in a cell, and so their rate.
+If cells have sampling rates of their own, pi is the rate of the cell. The rate of a cell that holds records is one over its mean
+weight. The sample does not show the rates of empty cells; a model that is fitted to the counts and to the weights alike gives
+both the records and the people to expect in a cell, and so its rate.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Verdict: TypeAlias = Literal["fits", "overstates", "understates"]
 
 _SIGNIFICANT = NormalDist().inv_cdf(0.975)
 _SERIES_BELOW = 0.02
-"""If mu is smaller, the derivatives of (1 - exp(-mu)) / mu come from their series."""
+"""Below this mu, the derivatives of (1 - exp(-mu)) / mu are computed by their series."""
 _OVER = (
     "the estimated error is larger than the estimate, so the model is too far from the table; use the model of all two-way "
     "interactions, or fewer columns"
@@ -61,7 +61,7 @@ class ModelFit(Figures):
     uniques_error, matches_error
         B for tau 1 and tau 2: by how much the model is estimated to overstate them; below zero it understates.
     uniques_z, matches_z
-        The same divided by their standard deviations: the model fits if they are within about 2 of zero.
+        These errors divided by their standard deviations: the model fits if they are within about 2 of zero.
     verdict
         fits, overstates or understates, at the level of 5 %.
     spread
@@ -85,7 +85,7 @@ class Expected:
 
 
 def with_rates(people: NDArray[np.float64], records: NDArray[np.float64], otherwise: float) -> Expected:
-    """Return what is expected in cells from their people by one model and their records by another, which give their rate.
+    """Return the expectations in cells, given the people by one model and the records by another, which give the rates.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def fit_of(blocks: Iterable[Expected], empty: Expected, held: Expected, n: NDArr
     blocks
         All cells of the table as if they were empty, in pieces of any length and order.
     empty, held, n
-        The cells that hold records: as they are among `blocks`, as they are known to be, and how many records they hold.
+        The cells that hold records: as they occur in `blocks`, as they are known to be, and the number of records they hold.
 
     References
     ----------
@@ -126,9 +126,9 @@ def fit_of(blocks: Iterable[Expected], empty: Expected, held: Expected, n: NDArr
 def uniques_interval(
     fit: ModelFit, uniqueness: NDArray[np.float64], *, sampling_fraction: float, confidence: float
 ) -> Interval | str:
-    """Return the interval of the sample uniques that are population uniques, or why there is none that could be trusted.
+    """Return the interval of the number of sample uniques that are population uniques, or why none can be trusted.
 
-    It spans the estimate and the estimate minus its error B, and beyond both allows for chance: whether each sample unique is
+    It spans the estimate and the estimate minus its error B, and allows for chance beyond both: whether each sample unique is
     a population unique, and the standard deviation of B. A model that overstates on the whole may understate some cells, so
     half of B is allowed for on the other side.
     """

@@ -1,6 +1,6 @@
-"""Which interactions does a log-linear model need? A formula of your own, or a search that starts from independence.
+"""Which interactions does a log-linear model need? A formula given by the user, or a search that starts from independence.
 
-As long as the model is found to overstate the uniques, the search adds a two-way interaction: of those that do not make it
+As long as the model is found to overstate the uniques, the search adds a two-way interaction: of those with which it does not
 understate them, the one that brings their estimated error nearest to zero (Skinner and Shlomo 2008).
 """
 
@@ -47,7 +47,7 @@ def fitted_model(cells: Counts, model: int | str, sampling_fraction: float) -> t
 
 
 def _use_of(model: str, cells: Counts) -> tuple[WeightUse, str]:
-    """Return what the model does with weights, and the model itself."""
+    """Return how the model uses weights, and the model itself."""
     use, colon, text = model.partition(":")
     if not colon or use.strip() not in _BY_WEIGHTS:
         return "cells", model.strip()

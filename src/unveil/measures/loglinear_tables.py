@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["CLOSE_ENOUGH", "MOST_CELLS", "FittedTable", "fitted_table", "products"]
 
 MOST_CELLS = 5_000_000
-"""The largest table that the model of all two-way interactions is fitted to, 40 MB, and that a fit is checked over."""
+"""The most cells (40 MB) of a table to which the model of all two-way interactions is fitted, or whose fit is checked."""
 _BLOCK = 2**20
-"""How many cells of a table are looked at together."""
+"""How many cells of a table are processed at a time."""
 _MOST_CYCLES, CLOSE_ENOUGH = 200, 1e-6
 """Iterative fitting ends when no margin is off by more than this many records, or after this many cycles."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedTable:
-    """The records expected in the cells that hold some, those expected in all cells in pieces, and how the fit ended."""
+    """The records expected in the non-empty cells, the records expected in all cells (in pieces), and how the fit ended."""
 
     expected: NDArray[np.float64]
     blocks: Callable[[], Iterator[NDArray[np.float64]]]
@@ -43,7 +43,7 @@ def fitted_table(
     terms: Sequence[Sequence[int]],
     rates: tuple[NDArray[np.float64], float] | None = None,
 ) -> FittedTable:
-    """Scale a table to the observed margins of all terms in turn, until it has them all.
+    """Scale a table to the observed margins of all terms in turn, until all of them fit.
 
     It begins with ones, or with the offset of the model: the rates of the cells that hold records, and one rate for all others.
     """
@@ -90,7 +90,7 @@ def _independent(columns: list[NDArray[np.int64]], sizes: Sequence[int], n: NDAr
 
 
 def products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
-    """Yield the products of one share of each column, times the total: the largest columns together, the others in turn."""
+    """Yield the products of one share per column, times the total, in pieces: one for each combination of the smaller columns."""
     outer = sorted(shares, key=len)
     inner = total * outer.pop()
     while outer and len(inner) * len(outer[-1]) <= _BLOCK:
@@ -100,7 +100,7 @@ def products(total: float, shares: list[NDArray[np.float64]]) -> Iterator[NDArra
 
 
 def _largest(terms: Sequence[frozenset[int]], axes: int) -> list[frozenset[int]]:
-    """Return the terms that no other contains; every axis is in one of them."""
+    """Return the terms that no other term contains; every axis is in at least one of them."""
     known = dict.fromkeys([*terms, *(frozenset([axis]) for axis in range(axes))])
     return [term for term in known if term and not any(term < other for other in known)]
 
@@ -116,7 +116,7 @@ def _margin(
 
 
 def _scale(table: NDArray[np.float64], summed: tuple[int, ...], wanted: NDArray[np.float64]) -> float:
-    """Scale a table in place to one of its margins; return how far the worst entry of the margin was off before."""
+    """Scale a table in place to one of its margins; return the largest error of this margin before scaling."""
     margin = table.sum(axis=summed, keepdims=True)
     table *= np.divide(wanted, margin, out=np.zeros_like(margin), where=margin > 0.0)
     return float(np.abs(margin - wanted).max())

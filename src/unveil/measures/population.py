@@ -44,12 +44,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationUniqueness(Figures):
-    """The population uniques that each model sees, and the model that Dankar's rule chooses.
+    """The population uniques that each model estimates, and the model that Dankar's rule chooses.
 
     Attributes
     ----------
     records, classes, sample_uniques
-        The sample: its records, their classes, and the classes of one record.
+        The numbers of records of the sample, of their classes, and of classes of one record.
     population, sampling_fraction
         N, and n / N.
     pitman, zayatz, snb
@@ -57,7 +57,7 @@ class PopulationUniqueness(Figures):
     dankar
         The estimate that the rule chooses: one of the three above.
     decision
-        Why it chose so.
+        The reason for this choice.
     """
 
     records: int
@@ -108,8 +108,8 @@ def population_uniqueness(
     are solved for alpha and beta, with K from the modified estimator of Shlosser [4]_; then :math:`S_1 = K \beta^\alpha`.
     There is one solution or none.
 
-    **Dankar's rule** [5]_. With a sampling fraction of at most 0.1, Pitman; above, the smaller of Zayatz and SNB. If the
-    model it asks for has no answer, Zayatz is used instead, as in ARX.
+    **Dankar's rule** [5]_. With a sampling fraction of at most 0.1, Pitman; above, the smaller of Zayatz and SNB. If the chosen
+    model has no answer, Zayatz is used instead, as in ARX.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ def population_uniqueness(
 
 
 def checked_sampling_fraction(sampling_fraction: float) -> float:
-    """Return the sampling fraction, or refuse one that no sample can have."""
+    """Return the sampling fraction, or refuse an impossible one."""
     return checked_number("the sampling fraction", sampling_fraction, above=0.0, most=1.0)
 
 
 def checked_sizes(sizes: ArrayLike, name: str) -> NDArray[np.int64]:
-    """Return class sizes as integers, or refuse them if one is below one or not whole."""
+    """Return class sizes as integers; refuse sizes below one and fractions."""
     array = np.asarray(sizes)
     if array.ndim != 1:
         raise ArgumentError(f"{name} must be a list of class sizes, not an array of {array.ndim} dimensions.")

@@ -1,4 +1,4 @@
-"""The Discrimination Rate of one coded table, again and again: a plain answer, with the reason if it is undefined."""
+"""Many Discrimination Rates of one coded table, as plain figures, with the reason for each that is undefined."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["RateFigures", "RateQuestion", "mean", "rate", "rates"]
 
 
 _PART = Provenance(0, "category", version=__version__, date="")
-"""How a rate within an answer was made; the answer says it for all of them."""
+"""The provenance of a rate within a larger result, which states it for all of its rates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateQuestion:
-    """Which rate is asked for.
+    """The question for a rate.
 
     Attributes
     ----------
     table, known, hidden
-        A table, the columns that are known and those that are hidden; none hidden: the identity of the record is.
+        A table, its known columns and its hidden ones; if none is hidden, the identity of the record is.
     values, adjusted
         Whether the rate of each value of the key is wanted, and the rate adjusted for chance.
     """
@@ -53,7 +53,7 @@ class RateFigures(Figures):
     adjusted
         The rate with what chance would give removed.
     records
-        The records that were measured; None if none could be.
+        The number of records measured; None if none could be.
     by_value
         The rate of each value of the key, if it was requested.
     reason
@@ -74,12 +74,12 @@ class RateFigures(Figures):
 
 
 def rate(question: RateQuestion, partitions: Mapping[str, Partition] | None = None) -> RateFigures:
-    """Measure a rate; one that is undefined is a null with its reason."""
+    """Measure a rate; an undefined rate is None, with the reason."""
     return rates([question], partitions)[0]
 
 
 def rates(questions: Sequence[RateQuestion], partitions: Mapping[str, Partition] | None = None) -> list[RateFigures]:
-    """Measure several rates; one that is undefined is a null with its reason."""
+    """Measure several rates; an undefined rate is None, with the reason."""
     splits = split_each([(one.table, one.known, one.hidden) for one in questions], partitions or {})
     measured = [_measured(question, split) for question, split in zip(questions, splits, strict=True)]
     pairs = list(zip(questions, measured, strict=True))

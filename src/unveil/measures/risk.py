@@ -76,7 +76,7 @@ class ClassRisks:
     risk
         One over the records, or persons, that look alike to the intruder.
     own
-        How many are at that risk; a person is counted in the class where theirs is highest.
+        The number of records, or persons, at that risk; a person is counted in the class where their risk is highest.
     """
 
     risk: NDArray[np.float64]
@@ -84,7 +84,7 @@ class ClassRisks:
 
     @classmethod
     def of(cls, classes: Equivalence, alike: NDArray[np.float64]) -> ClassRisks:
-        """Return the risks from an intruder who finds `alike` records that look like those of each class."""
+        """Return the risks from an intruder who finds `alike` matching records for each class."""
         return cls(1.0 / alike, classes.worst(alike))
 
     @property
@@ -99,7 +99,7 @@ class ClassRisks:
 
     @property
     def unique(self) -> int:
-        """How many have no other who looks like them."""
+        """The number of records, or persons, that nobody else looks like."""
         return int(self.own[self.risk >= 1.0].sum())
 
     def above(self, threshold: float) -> float:
@@ -108,7 +108,7 @@ class ClassRisks:
 
 
 def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
-    """Return the risk from an intruder who finds `alike` records that look like those of each class.
+    """Return the risk from an intruder who finds `alike` matching records for each class.
 
     Parameters
     ----------

@@ -3,9 +3,9 @@
 Subsets are visited so that every subset comes before its supersets: attributes are numbered, a subset is a binary number,
 and the walk goes up through the numbers, each subset refining the classes of the one without its lowest attribute. So a
 superset of a known identifier is never computed, and at most one refinement per level is held in memory. The attribute that
-splits the cells furthest gets the highest number: half of all subsets then begin with classes that are nearly split up. Subsets
-below another on the walk only add lower numbers; attributes in between that it lacks are summed out, so there are fewer cells
-on the way down.
+splits the cells furthest gets the highest number, so that half of all subsets begin with classes that are already small. Subsets
+below another on the walk only add lower numbers; attributes in between that it lacks are summed out, so there are fewer cells on
+the way down.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Scan(Result):
     subsets
         One entry per subset, by falling rate, then by size.
     minimal_identifiers
-        The identifiers of which no smaller subset identifies.
+        The identifiers of which no smaller subset is an identifier.
     max_size
-        The largest subsets looked at, or None for all.
+        The size of the largest subsets measured; None for all.
     made
         How the result was made.
     """
@@ -62,7 +62,7 @@ class Scan(Result):
     made: Provenance
 
     def __repr__(self) -> str:
-        """Return one line: how many subsets, how many minimal identifiers."""
+        """Return one line: the number of subsets and of minimal identifiers."""
         minimal = counted(len(self.minimal_identifiers), "minimal identifier")
         return f"Scan({counted(len(self.subsets), 'subset')} -> {self._target()}: {minimal})"
 
@@ -88,7 +88,7 @@ class Scan(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: single attributes, the riskiest combinations, the minimal identifiers."""
+        """Return the displayed tables: single attributes, the riskiest combinations, the minimal identifiers."""
         singles = [subset for subset in self.subsets if len(subset.key) == 1]
         several = [subset for subset in self.subsets if len(subset.key) > 1]
         more = len(singles) - _SHOWN_ROWS
@@ -172,7 +172,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
         The attribute whose disclosure is measured; none: that of the study or project, else the identity of the record.
         Against a named attribute the rate against record identity is given as well.
     max_size
-        The largest subsets to look at; none: all, up to about a million.
+        The size of the largest subsets to measure; none: all, up to about a million subsets.
     partitions, nulls, weights
         As in `discrimination_rate`. With nulls="drop" a record with a null in any of the columns is left out of all subsets,
         so that they stay comparable.
@@ -216,7 +216,7 @@ def scan(  # noqa: PLR0913 - what to measure, and how to go about it
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a scan is carried out: the largest subsets, the threads, and the checkpoint."""
+    """The settings of a scan: the largest subsets, the threads, and the checkpoint."""
 
     largest: int
     threads: int | None = None
@@ -266,7 +266,7 @@ def _counted(study: Study) -> tuple[Counts, int, float]:
 def _checkpoint(
     study: Study, max_size: int | None, place: str | os.PathLike[str] | None, *, resume: bool
 ) -> ScanCheckpoint | None:
-    """Return the file that keeps what is done, if one is requested; it fits the question, and the data as its file is now."""
+    """Return the checkpoint file, if one is requested, tied to the question and to the current state of the data's file."""
     if place is None and not resume:
         return None
     question: dict[str, Any] = {"key": list(study.key), "sensitive": list(study.sensitive), "max_size": max_size}
@@ -281,7 +281,7 @@ def _checkpoint(
 
 
 def _minimal(subsets: Sequence[Subset], place: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-    """Return the identifiers of which no smaller subset identifies; it is enough to look at those with one attribute fewer."""
+    """Return the identifiers of which no smaller subset is one; it is enough to check the subsets with one attribute fewer."""
     identifying = {frozenset(subset.key) for subset in subsets if subset.kind == "identifier"}
     minimal = [members for members in identifying if not any(members - {name} in identifying for name in members)]
     in_order = [tuple(sorted(members, key=place.__getitem__)) for members in minimal]
@@ -289,7 +289,7 @@ def _minimal(subsets: Sequence[Subset], place: Mapping[str, int]) -> tuple[tuple
 
 
 def _smallest_first(subsets: Sequence[Subset]) -> list[Subset]:
-    """Leave out a combination that scores no higher than one within it: it adds nothing a person needs to see."""
+    """Leave out combinations that score no higher than one of their subsets, because they add no information for the reader."""
     kept: list[Subset] = []
     for subset in subsets:
         if len(kept) == _SHOWN_ROWS:

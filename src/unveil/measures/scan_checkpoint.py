@@ -1,4 +1,4 @@
-"""How far had a scan come when it was stopped? A file of the subsets done so far, tied to its data and its question.
+"""The checkpoint of a scan: a file of the subsets done so far, tied to its data and its question.
 
 The file is replaced as a whole, so a process that is killed leaves the previous one. It holds column names and rates, no data
 values.
@@ -22,7 +22,7 @@ from unveil.run import active_run
 __all__ = ["ScanCheckpoint", "default_place"]
 
 _SHARE = 20
-"""Writing takes at most one in this many parts of the time."""
+"""Writing takes at most one part in this many of the time."""
 _FORM = "unveil scan checkpoint 1"
 
 
@@ -35,7 +35,7 @@ class ScanCheckpoint:
     path
         The file.
     question
-        What the answer depends on besides the data's counts; a file made for another question is refused.
+        All settings that the result depends on, besides the counts of the data; a file made for another question is refused.
     resume
         Whether to continue from a file that exists; otherwise such a file is refused, as it may still be needed.
     """
@@ -46,7 +46,7 @@ class ScanCheckpoint:
     _due: float = field(default_factory=lambda: time.monotonic() + active_run().limits.checkpoint_every)
 
     def __post_init__(self) -> None:
-        """Before any work is done, refuse a place that cannot be written to and a file that must not be touched."""
+        """Before any work is done, refuse a path that cannot be written to, and a file that must not be overwritten."""
         check_replaceable(self.path)
         if self.path.exists() and not self.resume:
             raise ArgumentError(
@@ -69,7 +69,7 @@ class ScanCheckpoint:
         return {int(mask): figures for mask, *figures in held["subsets"]}
 
     def keep(self, rows: Mapping[int, list[Any]], *, now: bool = False) -> None:
-        """Write the subsets done, if enough time has passed since the last writing."""
+        """Write the subsets done, if enough time has passed since they were last written."""
         start = time.monotonic()
         if start < self._due and not now:
             return
@@ -99,14 +99,14 @@ class ScanCheckpoint:
 
 
 def default_place(place: str) -> Path:
-    """Return where the checkpoint of a scan of a file is kept, if none is named: beside the file."""
+    """Return the default place of the checkpoint for the scan of a file, which is beside the file."""
     if not Path(place).exists():
         raise ArgumentError(f"{place} is not a file, so name one (`checkpoint`) to continue the scan later.")
     return Path(f"{place.rstrip('/')}.unveil-scan")
 
 
 def _digest(counts: Counts) -> str:
-    """Return a fingerprint of the combinations and how often each occurs."""
+    """Return a fingerprint of the combinations and of how often each occurs."""
     digest = hashlib.blake2b(digest_size=16)
     for column in counts.columns:
         digest.update(f"{column.name}\0{len(column.values)}\0".encode())

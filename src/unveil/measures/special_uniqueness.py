@@ -1,4 +1,4 @@
-r"""Who stands out, and through how little? Special uniques (SUDA), and the risk of each (DIS-SUDA).
+r"""Which records are unique on only a few attributes? Special uniques (SUDA), and the risk of each (DIS-SUDA).
 
 A record is a *sample unique* on some key attributes if no other record shares its values there. A *minimal sample unique*
 (MSU) of a record is a set of key attributes on which it is unique, while it is unique on no smaller set within it; the empty
@@ -48,7 +48,7 @@ class SpecialUnique(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpecialSummary(Figures):
-    """The totals of `SpecialUniques`, what each attribute contributes, and the records with the highest scores."""
+    """The totals of `SpecialUniques`, the contribution of each attribute, and the records with the highest scores."""
 
     key: Sequence[str]
     records: int
@@ -63,7 +63,7 @@ class SpecialSummary(Figures):
     worst: Sequence[SpecialUnique]
 
     def without_values(self) -> SpecialSummary:
-        """Return the same without the values of the records, each of which is one person."""
+        """Return the same without the values of the records, each of which belongs to one person."""
         return replace(self, worst=[replace(one, held=dict.fromkeys(one.held, MASK)) for one in self.worst])
 
 
@@ -76,18 +76,18 @@ class SpecialUniques:
     counts
         The count table over the key attributes, in the order they were named.
     max_size
-        The largest sets of attributes looked at.
+        The size of the largest sets of attributes examined.
     dis_fraction, dis
         The share of the population that was sampled, and the file's risk: the estimated probability that a unique match is
         a correct one (0 if no record is unique).
     uniques
         The minimal sample uniques themselves.
     msu, msu_by_size
-        For each cell how many it has, and how many of one attribute, of two, and so on.
+        For each cell, how many minimal sample uniques it has, and how many of one attribute, of two, and so on.
     score, dis_score
         The SUDA and the DIS-SUDA score of each cell's record; 0 if it has no minimal sample unique.
     contribution
-        For each key attribute the share of all scores that comes from minimal sample uniques it belongs to.
+        For each key attribute, the share of all scores that comes from minimal sample uniques with this attribute.
     """
 
     counts: Counts
@@ -199,7 +199,7 @@ def special_uniqueness(
     dis_fraction: float = 0.01,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> SpecialUniques:
-    r"""Find the records that few attributes already make unique, and score them.
+    r"""Find the records that are unique on only a few attributes, and score them.
 
     With :math:`m` key attributes, the SUDA score of a record is a sum over its minimal sample uniques :math:`M` [1]_ [2]_:
 
@@ -225,7 +225,7 @@ def special_uniqueness(
     keys
         The attributes an intruder may know.
     max_size
-        The largest sets of attributes to look at; none: all.
+        The size of the largest sets of attributes to examine; none: all.
     dis_fraction
         The share of the population that was sampled, above 0 and at most 1.
     progress
@@ -234,7 +234,8 @@ def special_uniqueness(
     Returns
     -------
     SpecialUniques
-        Per cell the number of minimal sample uniques by size and both scores, per attribute what it contributes, and totals.
+        For each cell, the number of minimal sample uniques by size and both scores; for each attribute, its contribution; and
+        totals.
 
     Notes
     -----
@@ -279,7 +280,7 @@ def special_uniqueness(
 def find_special_uniques(
     counts: Counts, keys: Sequence[str], *, max_size: int | None = None, dis_fraction: float = 0.01
 ) -> SpecialUniques:
-    """Return what `special_uniqueness` does, as a part of another call: its steps are steps of that call."""
+    """Return the result of `special_uniqueness` as a part of another call, which reports its progress."""
     keys, _ = sides_of(keys, None)
     largest = _checked_size(len(keys), max_size)
     checked_number("dis_fraction", dis_fraction, above=0.0, most=1.0)
@@ -289,7 +290,7 @@ def find_special_uniques(
 
 
 def dis_risk(n: NDArray[np.int64], fraction: float) -> float:
-    """Return the probability that a unique match is correct, from the records of each class; 0 if none is unique."""
+    """Return the probability that a unique match is correct, given the size of each class; 0 if no record is unique."""
     unique, paired = int(np.count_nonzero(n == 1)), 2 * int(np.count_nonzero(n == 2))  # noqa: PLR2004
     return unique * fraction / (unique * fraction + paired * (1.0 - fraction)) if unique else 0.0
 

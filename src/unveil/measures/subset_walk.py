@@ -22,24 +22,25 @@ if TYPE_CHECKING:
     from unveil.counts.refine import Refinement, Refiner
 
 _Figures: TypeAlias = list[Any]
-"""What is kept of a subset: rate, kind, rate against record identity, classes."""
+"""The figures kept for a subset: rate, kind, rate against record identity, number of classes."""
 
 
 _THREADS_PAY = 20_000_000
-"""Cells times subsets below which a second thread costs more than it saves."""
+"""If cells times subsets is below this, a second thread costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """When it pays to prepare the cells for the subsets below.
+    """The limits from which it pays to prepare the cells for the subsets below.
 
     Attributes
     ----------
     few
-        With up to this many attributes, those no longer needed are summed out; with more, subsets are small and it does not pay.
+        With up to this many attributes, those no longer needed are summed out; with more, subsets are small and it does not pay
+        off.
     left, cells, worth
-        With this many attributes left it pays to sum one out, if there are this many cells, and at most this share of them is
-        left.
+        With this many attributes left it pays to sum one out, if there are this many cells and at most this share of them would
+        remain.
     shared
         With this many attributes left it pays to let another thread continue, or to put classes side by side.
     """
@@ -89,7 +90,7 @@ class Subset:
 
 
 class Rates:
-    """Turns the sums of a refinement into rates and kinds."""
+    """A converter from the sums of a refinement to rates and kinds."""
 
     def __init__(self, counts: Counts, sensitive: Sequence[str], within: float) -> None:
         self.mass = float(counts.mass.sum())
@@ -145,7 +146,7 @@ def _all_single(records: int, within: float) -> Refinement:
 
 
 class Walk:
-    """Visits the subsets, in the order of their binary numbers."""
+    """The walk over the subsets, in the order of their binary numbers."""
 
     def __init__(
         self,
@@ -198,7 +199,7 @@ class Walk:
                 raise
 
     def _start(self) -> _Node:
-        """Return the empty subset; nothing else refers to its cells, so they are freed as the walk goes on."""
+        """Return the empty subset; nothing else refers to its cells, so that they are freed as the walk proceeds."""
         whole = _cells_of(self._counts, self._order, self._rates, in_order=len(self._order) <= self._savings.few)
         return _Node(whole, whole.whole(), 0, 0)
 
@@ -227,7 +228,7 @@ class Walk:
             self._idle.release()
 
     def _settle(self, done: Iterable[Future[None]]) -> None:
-        """Raise what went wrong in another thread."""
+        """Raise any exception of another thread."""
         for future in done:
             self._waiting.discard(future)
             future.result()
@@ -249,7 +250,7 @@ class Walk:
     def _child(self, parent: _Node, at: int) -> _Node:
         """Return the parent's subset with one more attribute; a subset known to identify every record is not computed.
 
-        Once the first attribute is known, the cells of each class are put side by side, if many subsets lie below.
+        Once the first attribute is known, the cells of each class are made adjacent if many subsets lie below.
         """
         self._run.check()
         mask = parent.mask | 1 << at
@@ -287,7 +288,7 @@ class Walk:
         return Subset(tuple(name for _, name in key), dr, kind, identity, classes)
 
     def _report(self) -> None:
-        """Report how far the walk is, and save what is done; in the calling thread, which may be interrupted."""
+        """Report the progress of the walk, and save the subsets done; in the calling thread, which may be interrupted."""
         if threading.current_thread() is not self._thread:
             return
         if self._kept is not None:
@@ -296,7 +297,7 @@ class Walk:
 
 
 def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:
-    """Return the attributes in the order of how far each splits the cells, so that most subsets begin with small classes."""
+    """Return the attributes sorted by how far each splits the cells, so that most subsets begin with small classes."""
     spread = {}
     for column, codes in zip(counts.columns, counts.codes, strict=True):
         spread[column.name] = entropy_bits(np.bincount(codes, minlength=len(column.values)).astype(np.float64))
@@ -304,7 +305,7 @@ def _by_cost(counts: Counts, keys: Sequence[str]) -> list[str]:
 
 
 def _below_each(masks: Iterable[int]) -> dict[int, int]:
-    """Count for every subset those found that lie below it on the walk, itself included."""
+    """Count, for every subset, the given subsets that lie below it on the walk, itself included."""
     below: dict[int, int] = {}
     for mask in masks:
         above = mask
@@ -315,7 +316,7 @@ def _below_each(masks: Iterable[int]) -> dict[int, int]:
 
 
 def _cells_of(counts: Counts, attributes: Sequence[str], rates: Rates, *, in_order: bool) -> Refiner:
-    """Return the cells of the attributes and the sensitive ones; in the order of the attributes, or as they were counted."""
+    """Return the cells over the attributes and the sensitive ones, in the order of the attributes or as they were counted."""
     from unveil.counts.refine import Refiner
 
     wanted = [*attributes, *rates.sensitive_names]

@@ -43,11 +43,11 @@ class TextLeaks(Result):
     attribute, records
         The column of texts, and how many records have one.
     known
-        For each column of known identifiers the share of records in whose text its value, or a word of it, is still left.
+        For each column of known identifiers, the share of records whose text still contains its value, or a word of it.
     any_known
-        The share of records in whose text any of them occurs; None if no column is named.
+        The share of records whose text contains any of them; None if no column is named.
     distinctive
-        The share of records whose text holds a word in the texts of one person (or record) only.
+        The share of records whose text holds a word that occurs only in the texts of one person (or record).
     words
         How many such words a record's text holds on average.
     """
@@ -74,7 +74,7 @@ class TextLeaks(Result):
         }  # fmt: skip
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return a row for each column of known identifiers."""
+        """Return one row per column of known identifiers."""
         return {"known": list(self.known), "share": list(self.known.values())}
 
     def view(self) -> View:
@@ -93,7 +93,7 @@ class TextLeaks(Result):
 def text_leaks(
     data: Data, attribute: str, *, known: Names | None = None, person: str | None = None, original: Data | None = None
 ) -> TextLeaks:
-    """Say what texts still reveal about the people in them.
+    """Measure how far texts still reveal who they are about.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def text_leaks(
     attribute
         The column of texts.
     known
-        Columns of the same record that say who it is about or what is known about them: name, town, date of birth. A value is in
-        the text if it occurs as it is, as a date written another way, or by one of its words of three letters or more.
+        Columns of the same record that say who it is about or what is known about them: name, town, date of birth. A text
+        contains a value if it contains it literally, as a date in another form, or one of its words of three letters or more.
     person
         The column that says whose record it is; none: every record is of a different person.
     original
-        The table, with its records in the same order, that has the columns of known identifiers and of persons; none: `data`.
+        The table with the columns of known identifiers and of persons, its records in the same order; none: `data`.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def leaks_of(
 
 
 def known_forms(value: Any) -> list[str]:
-    """Return the forms a known value may have in a text: as it is, its words, or, for a date, the ways people write it.
+    """Return the forms that a known value may have in a text: the value itself, its words, or the usual forms of a date.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def known_forms(value: Any) -> list[str]:
 
 
 def mark_or(forms: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that finds marks in brackets, which are to be left alone, or some forms as whole words."""
+    """Return a pattern that finds marks in brackets, which must not be changed, or given forms as whole words."""
     longest = sorted(forms, key=len, reverse=True)
     return re.compile(rf"{_MARK.pattern}|(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)", re.IGNORECASE)
 

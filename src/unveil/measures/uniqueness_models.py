@@ -22,17 +22,17 @@ _SMALL_FRACTION = 0.1
 
 
 _LEAST_LOG_THETA, _MOST_ALPHA = -30.0, 1.0 - 1e-10
-"""How near the border of Pitman's parameter space the maximum is sought: theta + alpha > e^-30, alpha < 1."""
+"""The limits of the search for the maximum in Pitman's parameter space: theta + alpha > e^-30, alpha < 1."""
 _LOGIT_REACH = 30.0
-"""The logits of 1 - beta among which the slide negative binomial is solved."""
+"""The range of the logits of 1 - beta in which the slide negative binomial model is solved."""
 
 
 _STIRLING = 50.0
-"""From here on the first terms of Stirling's series give every digit."""
+"""From this x on, the first terms of Stirling's series give every digit."""
 
 
 _LOG_OF_NOTHING = -745.0
-"""Below this, exp is zero in floating point."""
+"""Below this exponent, exp is zero in floating point."""
 
 
 _SERIES_FROM = 1e4
@@ -65,7 +65,7 @@ _TOO_MANY = "the estimated number of classes is larger than the population"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniquesEstimate(Figures):
-    """The population uniques that one model sees.
+    """The population uniques that one model estimates.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class UniquesEstimate(Figures):
     share
         The same as a share of the population.
     sample_value
-        How many records of the sample are population uniques: `pi * value`, as a population unique is in the sample with
-        probability pi, and is a sample unique there.
+        How many records of the sample are population uniques: `pi * value`, because a population unique is in the sample with
+        probability pi, and is then a sample unique.
     sample_share
         The same as a share of the sample's records.
     parameters
         The fitted parameters of the model, by name.
     cut
-        Whether the model saw more uniques than the sample leaves room for, so that `value` was cut to s_1 / pi.
+        Whether the model estimated more uniques than the sample allows, so that `value` was cut to s_1 / pi.
     reason
         Why there is no value; None if there is one.
     """
@@ -100,7 +100,7 @@ class UniquesEstimate(Figures):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample as the models see it: `times` classes of each of the rising `sizes`, drawn from `population` records."""
+    """A sample as input of the models: `times` classes of each of the rising `sizes`, drawn from `population` records."""
 
     sizes: NDArray[np.int64]
     times: NDArray[np.int64]
@@ -126,7 +126,7 @@ class Sample:
         return int(self.times[self.sizes == size].sum())
 
     def estimate(self, model: UniquenessModel, value: float, **parameters: float) -> UniquesEstimate:
-        """Return a model's number of uniques, cut to what the sample leaves room for."""
+        """Return a model's number of uniques, cut to the number that the sample allows."""
         if not math.isfinite(value):
             return self.without(model, _NO_CONVERGENCE)
         room = min(self.of_size(1) / self.fraction, float(self.population))
@@ -138,7 +138,7 @@ class Sample:
         )
 
     def without(self, model: UniquenessModel, reason: str) -> UniquesEstimate:
-        """Return that a model has no answer, and why."""
+        """Return an estimate without a value, with the reason."""
         return UniquesEstimate(model, None, None, None, None, reason=reason)
 
 
@@ -160,14 +160,14 @@ def dankar_choice(
 
 
 def settled(sample: Sample, model: UniquenessModel) -> UniquesEstimate | None:
-    """Return the answer if it needs no model: there are no records, or the sample is the population."""
+    """Return the estimate if no model is needed: there are no records, or the sample is the population."""
     if sample.records == 0:
         return sample.without(model, _NO_RECORDS)
     return sample.estimate(model, float(sample.of_size(1))) if sample.records == sample.population else None
 
 
 def zayatz_uniques(sample: Sample) -> UniquesEstimate:
-    """Return Zayatz's estimate: the chance that a unique of the sample is one of the population's."""
+    """Return Zayatz's estimate, by the chance that a sample unique is a population unique."""
     singles = sample.of_size(1)
     if singles == 0:
         return sample.estimate("zayatz", 0.0)
@@ -177,7 +177,7 @@ def zayatz_uniques(sample: Sample) -> UniquesEstimate:
 
 
 def _single_draw_chances(sample: Sample) -> NDArray[np.float64]:
-    r"""Return h_j / h_1, the chance that one record of a class of size j is drawn, against that of a class of size one.
+    r"""Return h_j / h_1, the chance that one record of a class of size j is drawn, relative to a class of size one.
 
     :math:`h_j / h_1 = j \prod_{i=0}^{j-2} (N - n - i) / (N - 1 - i)`; the product is zero when more than N - n are left out.
     """

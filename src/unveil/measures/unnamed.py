@@ -1,6 +1,6 @@
 """How many records or people does a column single out, by itself or beside a key?
 
-No other measure looks at a column without a role.
+No other measure covers columns without a role.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ __all__ = [
 ]
 
 MOST_LISTED = 12
-"""How many columns a sentence names, at most."""
+"""The most columns that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """A column that stays in a table and that no figure is about.
+    """A column that stays in a table although no figure covers it.
 
     Attributes
     ----------
     column
         The column.
     unique, of
-        How many persons (or records) have a value that no other has, and of how many.
+        How many persons (or records) have a value that no other has, and how many there are.
     unit
         "persons" where a column says whose record it is, else "records".
     by_key, with_key
-        How many are unique by the key alone, and by the key and this column together; None where there is no key.
+        How many are unique by the key alone, and by the key and this column together; None if there is no key.
     """
 
     column: str
@@ -70,11 +70,11 @@ class Unmeasured:
 
     @property
     def adds(self) -> bool:
-        """Whether it singles anybody out, by itself or beside the key."""
+        """Whether the column singles anybody out, by itself or together with the key."""
         return self.unique > 0 or (self.with_key or 0) > (self.by_key or 0)
 
     def __str__(self) -> str:
-        """Return the column and what it singles out, in words.
+        """Return the column and the number of people it singles out, in words.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class Unmeasured:
 
 
 def never_measured(columns: Sequence[Unmeasured], most: int = MOST_LISTED) -> str:
-    """Say which columns no figure is about, those that single out most first, and how many more there are.
+    """List the columns that no figure covers, those that single out most people first, and how many more there are.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def never_measured(columns: Sequence[Unmeasured], most: int = MOST_LISTED) -> st
 
 
 def first_of(texts: Sequence[str], most: int = MOST_LISTED) -> str:
-    """Return texts in one line, the first of many and how many more there are."""
+    """Return texts in one line; of many, the first ones and how many more there are."""
     rest = len(texts) - most
     return ", ".join([*texts[:most], *([f"and {rest:,} more"] if rest > 0 else [])])
 
@@ -117,7 +117,7 @@ def first_of(texts: Sequence[str], most: int = MOST_LISTED) -> str:
 def singled_out(
     study: Study, columns: Sequence[str], person: str | None = None, key: Sequence[str] = ()
 ) -> dict[str, Unmeasured]:
-    """Count, for every column, the persons or else the records that a value belongs to alone; a null is none.
+    """Count, for every column, the persons (or else records) with a value that no other has; a null is no value.
 
     A column that holds no single values, such as lists, is left out.
 
@@ -126,12 +126,12 @@ def singled_out(
     study
         The table.
     columns
-        The columns, each looked at by itself.
+        The columns, each taken by itself.
     person
         The column that says whose record it is; none: every record is of another person.
     key
-        The key attributes beside which each column is looked at, too. Not of a table in an engine, where key and column together
-        are nearly the records: no more than counts of single columns leaves it.
+        The key attributes with which each column is also combined. Not for a table in an engine, where key and column together
+        nearly make up the records: only counts of single columns leave the engine.
     """
     owners = () if person is None else (person,)
     alone = study.each([name for name in columns if name != person], owners=owners)
@@ -146,7 +146,7 @@ def singled_out(
 def singled_out_by(
     alone: Mapping[str, CodedTable], person: str | None, by_key: int | None, with_key: Mapping[str, int]
 ) -> dict[str, Unmeasured]:
-    """Return the same from the counts of every column, whose record it is last, and from who is unique by the key and with it."""
+    """Return the same, given the counts of every column (the person last) and the numbers of uniques by the key and with it."""
     unit, unmeasured = unit_of(person), {}
     for name, table in alone.items():
         unique, of = _uniques(table, person, nulls=False)
@@ -155,13 +155,13 @@ def singled_out_by(
 
 
 def records_alone(key: Sequence[Coded], others: Sequence[Coded]) -> tuple[int, dict[str, int]]:
-    """Count the records that are unique by a key, and those that are by the key and each other column together."""
+    """Count the records that are unique by a key, and those that are unique by the key together with each other column."""
     _, _, (by_key, *with_each) = rows_alone(*_codes_of(key), *_codes_of(others))
     return by_key, dict(zip([one.name for one in others], with_each, strict=True))
 
 
 def _beside(study: Study, columns: Sequence[str], person: str | None, key: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """Count who is unique by the key, and by the key and each column together; an engine is asked for the key alone."""
+    """Count the uniques by the key, and by the key together with each column; in an engine, only those by the key."""
     if study.source.can_count:
         return unique_by(study, key, person)[0], {}
     coded = study.coded([*key, *columns, *([] if person is None else [person])])
@@ -180,7 +180,7 @@ def _codes_of(columns: Sequence[Coded]) -> tuple[list[Codes], list[int]]:
 
 
 def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -> tuple[int, int]:
-    """Count the persons, or the records, that a combination of values belongs to alone, and all of them.
+    """Count the persons (or records) with a combination of values that no other has, and all of them.
 
     Parameters
     ----------
@@ -202,9 +202,9 @@ def unique_by(study: Study, columns: Sequence[str], person: str | None = None) -
 
 
 def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tuple[int, int]:
-    """Count who has a combination alone, and all, in a table of one row per combination, and last whose it is.
+    """Count those with a combination of their own, and all; each row is a combination, with the person in the last column.
 
-    A null is a value that someone can be found by, unless `nulls` says otherwise.
+    A null counts as a value by which someone can be found, unless `nulls` is False.
     """
     coded = table.columns if person is None else table.columns[:-1]
     n = np.ones(len(coded[0].codes), dtype=np.int64) if table.n is None else table.n
@@ -225,12 +225,12 @@ def _uniques(table: CodedTable, person: str | None, *, nulls: bool = True) -> tu
 
 @dataclass(frozen=True, slots=True)
 class ColumnExposure:
-    """How far one column gives away who is who.
+    """How far one column reveals whose record is whose.
 
     Attributes
     ----------
     distinct
-        How many different values it holds, null included.
+        The number of distinct values, null included.
     uniques
         How many records have a value that no other has.
     rate
@@ -243,7 +243,7 @@ class ColumnExposure:
 
 
 def column_exposure(sizes: NDArray[np.int64]) -> ColumnExposure:
-    r"""Return what a column gives away by itself: :math:`DR = 1 - \sum_y n_y \log_2 n_y / (N \log_2 N)`.
+    r"""Return how far a column identifies records by itself: :math:`DR = 1 - \sum_y n_y \log_2 n_y / (N \log_2 N)`.
 
     Examples
     --------
@@ -257,6 +257,6 @@ def column_exposure(sizes: NDArray[np.int64]) -> ColumnExposure:
 
 
 def column_exposures(table: CodedTable, names: Sequence[str]) -> dict[str, ColumnExposure]:
-    """Return what each of some columns of a table gives away by itself."""
+    """Return how far each of some columns of a table identifies records by itself."""
     sizes = {one.name: np.bincount(one.codes, weights=table.n).astype(np.int64) for one in table.columns if one.name in names}
     return {name: column_exposure(sizes[name][sizes[name] > 0]) for name in names}

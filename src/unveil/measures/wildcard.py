@@ -10,15 +10,15 @@ no longer any equivalence classes; each class has its own sum over those that ma
 
 and :math:`F_k` likewise, with sampling weights in place of the counts. A smaller :math:`f_k` is riskier.
 
-**What alpha multiplies.** The share depends on the class that is *counted*, not on the one it is counted for:
+**What alpha multiplies.** The share depends on the class that is *counted*, not on the class for which it is counted:
 
-- one with a null, counted for a complete one: alpha;
-- a complete one, counted for one with a null: 1, in full, even if alpha is 0;
-- one with a null, counted for another with nulls elsewhere or with other values: alpha;
+- a class with a null, counted for a complete class: alpha;
+- a complete class, counted for a class with a null: 1, in full, even if alpha is 0;
+- a class with a null, counted for another with nulls elsewhere or with other values: alpha;
 - a class for itself: 1, in full, its nulls notwithstanding.
 
-With alpha = 1 (the default) every match counts. A record with a null then counts for many keys, though it truly has one, so
-frequencies come out too high, and risks too low; a smaller alpha discounts that. With alpha = 0 a record with a null counts
+With alpha = 1 (the default) every match counts. A record with a null then counts for many keys, although it truly has only one,
+so frequencies come out too high, and risks too low; a smaller alpha discounts that. With alpha = 0 a record with a null counts
 for its own class only.
 
 **Where this comes from.** The rule is that of sdcMicro's ``freqCalc`` [1]_, whose manual says that alpha is how much "keys that
@@ -61,12 +61,12 @@ _MOST_PAIRS = 50_000_000
 """More matching pairs than this are not listed: three arrays of them take over a gigabyte."""
 
 _BLOCK = 1 << 20
-"""Lookups are made about this many at a time."""
+"""The approximate number of lookups made at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """Which classes of the key match which, and how much each counts.
+    """The pairs of classes of the key that match, and how much each match counts.
 
     One entry per pair, ordered by `of_class`, then by `other`.
 
@@ -236,7 +236,7 @@ class _Block:
     others_as
         The number of each of the others.
     number
-        How many numbers there are.
+        The number of these numbers.
     """
 
     targets: NDArray[np.int64]
@@ -266,9 +266,9 @@ class _Block:
 def _blocks(classes: Classes, patterns: _Patterns) -> Iterator[_Block]:
     """Bring the classes of each null pattern together with all classes of other patterns.
 
-    Two classes of one pattern match only if they are the same, so these are left out. Of the others, only the columns count in
-    which the targets hold a value; the set of these in which a class is null is its form. A target's matches of one form are
-    those that equal it once it is null in the same columns.
+    Two classes of one pattern match only if they are the same, so these are left out. For the others, only the columns in which
+    the targets hold a value matter; the set of these columns in which a class is null is its form. The matches of a target in one
+    form are those that equal the target once it is made null in the same columns.
     """
     if not patterns.incomplete.any():
         return
