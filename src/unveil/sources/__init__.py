@@ -1,4 +1,4 @@
-"""From wherever the data is to coded columns that can be counted. With `stream`, the only room that knows an engine."""
+"""Data from anywhere, turned into coded columns that can be counted. Only this room and `stream` know any engine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ OPEN_MODULES = (
     "streams.spark",
     "tabulated",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""
 
 
 @checked_arguments
@@ -71,18 +71,18 @@ def source(
     missing: str | Sequence[str] = (),
     text: str | Sequence[str] = (),
 ) -> Source:
-    """Open data, stating what cannot be found out from it; every call that takes data takes the result.
+    """Open data with settings that cannot be detected from it; the result can be passed to every call that takes data.
 
     Parameters
     ----------
     data
         A path, "-" for standard input, or a data frame; a table in an engine has nulls and types of its own.
     separator, encoding
-        What separates the fields of a text file, and its encoding; none: detected.
+        The separator between the fields of a text file, and its encoding; none: detected.
     missing
         Texts that stand for a null, besides the empty field.
     text
-        Columns of codes, read as text; zeros in front that a spreadsheet lost are put back.
+        Columns of codes, read as text; leading zeros that a spreadsheet lost are restored.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def source(
 
 
 def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
-    """Read the columns named, apply the null policy, and code them.
+    """Read the named columns, apply the null policy, and code them.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
     columns
         The columns to code, each named once.
     nulls
-        "category": a null is a value. "drop": a record with a null in any column named is left out, and counted. "error": refuse.
+        "category": a null is a value. "drop": records with a null in any named column are left out, and counted. "error": refuse.
     weights
         A column of positive sampling weights.
     """
@@ -119,7 +119,7 @@ def load(data: Data, columns: Sequence[str], *, nulls: str = "category", weights
 
 
 def tallied(data: Data, columns: Sequence[str], *, nulls: str = "category", weights: str | None = None) -> CodedTable:
-    """Code the combinations of the named columns with their counts; a source that can count does so, and sends no record.
+    """Code the combinations of the named columns with their counts; a source that can count does so, and sends no records.
 
     The parameters are those of `load`. If every record has its own weight there are as many combinations as records:
     records are grouped by weight and weights are not summed, so that the answer does not depend on the order of a sum.

@@ -1,7 +1,7 @@
 """The alignment of release records with original records: by an id, by a correspondence file, or by the row order.
 
-The correspondence is the steward's secret; without it, attacks that need it are refused, never guessed. A correspondence file
-is a CSV file with the columns `original` and `release`: row numbers, counted from 1.
+The correspondence is the data steward's secret; without it, attacks that need it are refused, and it is never guessed. A
+correspondence file is a CSV file with the columns `original` and `release`: row numbers, counted from 1.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "way_of", "write_link"]
 
 Reader: TypeAlias = Callable[[Sequence[str]], pl.DataFrame]
-"""Reads columns of a table."""
+"""A function that reads columns of a table."""
 
 _EXACT = 2.0**53
-"""From this number on, floats cannot tell whole numbers apart."""
+"""From this number on, floats cannot represent all whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,9 +43,9 @@ class Alignment:
     by
         How it was found: "id", "link" or "same order".
     truth
-        For every release record the row of its original record, -1 if it has none.
+        For every released record, the row of its original record; -1 if it has none.
     original_records, release_records
-        The records of both tables.
+        The numbers of records of both tables.
     """
 
     by: str
@@ -55,7 +55,7 @@ class Alignment:
 
     @property
     def pairs(self) -> int:
-        """How many release records have an original one."""
+        """The number of released records that have an original."""
         return int(np.count_nonzero(self.truth >= 0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Alignment:
 def align(
     original: Data, release: Data, *, identity: str | None = None, link: Data | None = None, same_order: bool = False
 ) -> Alignment | None:
-    """Find the correspondence in the one way that was named; None if none was.
+    """Find the correspondence in the way that is specified; None if none is.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def align(
 
 
 def way_of(identity: str | None, link: Data | None, *, same_order: bool) -> str | None:
-    """Return the way in which the correspondence of records is given, if it is; refuse two."""
+    """Return how the correspondence of records is given; None if it is not given. Refuse more than one way."""
     ways = [name for name, value in (("id", identity), ("link", link), ("same order", same_order or None)) if value is not None]
     if len(ways) > 1:
         raise ArgumentError(f"the correspondence is given in {len(ways)} ways ({listed(ways)}); give one.")
@@ -120,7 +120,7 @@ def way_of(identity: str | None, link: Data | None, *, same_order: bool) -> str 
 def side_by_side(
     original: Reader, release: Reader, pairs: Sequence[tuple[str, str]], alignment: Alignment, labels: Sequence[tuple[str, str]]
 ) -> pl.DataFrame:
-    """Return the aligned records with the original and the protected column of every pair, under the labels given."""
+    """Return the aligned records, with the original and the protected column of every pair under the given labels."""
     kept = alignment.truth >= 0
     one = original(list(dict.fromkeys(pair[0] for pair in pairs)))
     other = release(list(dict.fromkeys(pair[1] for pair in pairs)))
@@ -134,7 +134,7 @@ def side_by_side(
 
 
 def write_link(path: str, truth: NDArray[np.int64]) -> None:
-    """Write a correspondence file: for every release record the row of its original, both counted from 1."""
+    """Write a correspondence file: the row of every released record and of its original, counted from 1."""
     kept = truth >= 0
     frame = pl.DataFrame({"original": truth[kept] + 1, "release": np.flatnonzero(kept) + 1})
     with atomic_write(path, private=True) as file:
@@ -144,7 +144,7 @@ def write_link(path: str, truth: NDArray[np.int64]) -> None:
 def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the values of two columns as codes over one dictionary; -1 for a null.
 
-    Columns of two types are compared by what their values say: a number is the same number whatever its type, even as text.
+    Columns of different types are compared by the meaning of their values: a number is equal to itself in any type, even as text.
     """
     coded = encode(pl.concat(_of_one_type(original.alias("values"), release.alias("values"))))
     codes = coded.codes.astype(np.int64)
@@ -154,7 +154,7 @@ def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.in
 
 
 def _of_one_type(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Return two columns as one type, so that values that mean the same are equal."""
+    """Return two columns in one type, so that values with the same meaning are equal."""
     types = (one.dtype, other.dtype)
     if one.dtype == other.dtype and one.dtype != pl.Object:
         return one, other
@@ -167,14 +167,14 @@ def _of_one_type(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series
 
 
 def _as_texts(column: pl.Series) -> pl.Series:
-    """Return the texts that values are matched by."""
+    """Return the texts by which values are matched."""
     coded = encode(column)
     texts = pl.Series("values", [_text(value) for value in read_values(coded.values)], dtype=pl.String)
     return texts.gather(coded.codes)
 
 
 def _text(read: ReadValue) -> str | None:
-    """Return one text for all values that read as one number or moment; a number too large for floats is written out."""
+    """Return a text that all forms of the same number or moment share; a number too large for floats is written out."""
     if read.value is None:
         return None
     return read.text if read.point is None or abs(read.point) >= _EXACT else repr(read.point)

@@ -1,7 +1,7 @@
 """Amounts of each combination of some columns: its records, the sum of a value, and its largest contributions.
 
-An engine computes them where the data is, with window functions, and sends one row per combination, or per cell of a table;
-no record comes here, and no name of a contributor.
+An engine computes them itself, with window functions, and sends one row per combination, or per cell of a table; no records or
+names of contributors leave it.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ __all__ = ["ASKED", "NOT_ASKED", "Cells", "Contribution", "Contributions", "Hold
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """Combinations of some columns, and what each amounts to.
+    """Combinations of some columns, with the amounts of each.
 
     Attributes
     ----------
     table
         The combinations, coded, with their records.
     total, size
-        The sum of the contributions, and of their sizes.
+        The sum of the contributions, and the sum of their absolute values.
     top
         The largest contributions by their size, largest first.
     negative
         Whether a contribution is below 0.
     asked
-        The largest contribution of someone who asked for protection; None if it is not known who did.
+        The largest contribution of someone who requested protection; None if the requests are unknown.
     """
 
     table: CodedTable
@@ -66,18 +66,18 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """What the cells of a table amount to, margins included, each contributor's records taken together.
+    """The amounts of the cells of a table, including margins, with each contributor's records taken together.
 
     Attributes
     ----------
     codes
         The code of each cell along each dimension.
     n, units
-        The records, and the contributors.
+        The numbers of records and of contributors.
     total, size, top, asked
         As in `Contributions`.
     holder
-        A number for the contributor who is alone in a cell; -1 elsewhere.
+        A number for the contributor of a cell with a single contributor; -1 elsewhere.
     """
 
     codes: tuple[NDArray[np.int64], ...]
@@ -92,16 +92,16 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holdings:
-    """Combinations of some columns in an engine, which gives the cells of a table over them.
+    """Combinations of some columns in an engine that can compute the cells of a table over them.
 
     Attributes
     ----------
     source, columns, what
-        The engine's table, the columns, and what a record contributes.
+        The engine's table, the columns, and the contribution of a record.
     table
         The combinations, coded, with their records.
     ranks
-        For each column the rank of every combination's value among all, by which the engine knows it.
+        For each column, the rank of every combination's value among all values, by which the engine identifies it.
     negative
         Whether a contribution is below 0.
     nulls
@@ -117,7 +117,7 @@ class Holdings:
     nulls: str = "category"
 
     def cells(self, above: Sequence[Sequence[tuple[int, int]]], top: int) -> Cells:
-        """Return what all cells amount to; for each column `above` has pairs of a rank and a code to which its value belongs."""
+        """Return the amounts of all cells; for each column, `above` pairs ranks of values with the codes they belong to."""
         kept = _keeping(self.columns, self.what, self.nulls)
         answer, _ = self.source.answered(self.columns, self.what, lambda records: by_cell(kept(records), above, top))
         at = len(above)
@@ -137,7 +137,7 @@ class Holdings:
 def amounts(
     source: Source, columns: Sequence[str], what: Contribution, top: int, nulls: str = "category"
 ) -> Contributions | None:
-    """Return what each combination of the columns amounts to; None if the source cannot compute it itself.
+    """Return the amounts of each combination of the columns; None if the source cannot compute them itself.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def amounts(
 
 
 def holdings(source: Source, columns: Sequence[str], what: Contribution, nulls: str = "category") -> Holdings | None:
-    """Return the combinations of the columns in an engine that knows contributors; None if the source is no engine.
+    """Return the combinations of the columns in an engine, for amounts by contributor; None if the source is no engine.
 
     Raises
     ------
@@ -178,12 +178,12 @@ def holdings(source: Source, columns: Sequence[str], what: Contribution, nulls: 
 
 
 def _keeping(columns: Sequence[str], what: Contribution, nulls: str) -> Callable[[str], str]:
-    """Return the query that leaves out of an engine's records those that a null policy drops."""
+    """Return the query for an engine's records without those that the null policy drops."""
     return (lambda records: complete(records, len(what.nullable(columns)))) if nulls == "drop" else (lambda records: records)
 
 
 def _dropped(source: EngineSource, columns: Sequence[str], what: Contribution, nulls: str) -> int:
-    """Return how many records the null policy leaves out; refuse nulls that it forbids, and data of which nothing is left."""
+    """Return how many records the null policy drops; refuse nulls that it forbids, and data without any remaining record."""
     if checked_nulls(nulls) == "category":
         return 0
     named = what.nullable(columns)
@@ -204,7 +204,7 @@ def _checked(
     numeric: Mapping[str, int | None],
     dropped: int,
 ) -> tuple[CodedTable, bool]:
-    """Return the combinations, and whether a contribution is below 0; refuse invalid values, weights, words and holdings."""
+    """Return the combinations, and whether any contribution is below 0; refuse invalid values, weights, requests and holdings."""
     problems = {name: int(_whole(answer, len(columns) + at).sum()) for at, name in enumerate(CHECKS)}
     if what.value is not None and (missing := problems["n"] - problems["known"]):
         raise NullsError.in_values(what.value, missing)

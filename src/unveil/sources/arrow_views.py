@@ -1,8 +1,8 @@
-"""The texts of a column as Arrow keeps them: views of 16 bytes, and the memory that longer texts are in.
+"""The texts of a column as Arrow stores them: views of 16 bytes, and the memory of longer texts.
 
 A column of texts is an array of views (Arrow's columnar format, "variable-size binary view layout"). A text of up to 12 bytes
-is in the view itself; for a longer one the view has its length, its first 4 bytes, and where it is. The views are reached through
-the Arrow PyCapsule interface.
+is in the view itself; for a longer text, the view has its length, its first 4 bytes, and its location. The views are reached
+through the Arrow PyCapsule interface.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 __all__ = ["IN_PLACE", "LENGTH", "Views", "views_of"]
 
 IN_PLACE = 12
-"""Bytes of a text that a view holds."""
+"""The most bytes of a text that fit into a view."""
 LENGTH = (1 << 32) - 1
-"""The bits of a view's first word that are the length of its text."""
+"""The mask for the length of a text in the first word of its view."""
 _FORMAT = b"vu"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Views:
-    """Where the texts of a column are.
+    """The location of the texts of a column.
 
     Attributes
     ----------
     words
         The views, two words per row.
     buffers
-        Where each piece of memory that holds longer texts begins, as a place in `memory`.
+        The start of each piece of memory with longer texts, as a position in `memory`.
     memory
-        The bytes from the first of these pieces on; what is between them is not to be looked at.
+        The bytes from the first of these pieces on; the bytes between the pieces must not be read.
     """
 
     words: NDArray[np.uint64]
@@ -91,7 +91,7 @@ _POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 
 @contextmanager
 def views_of(chunk: pl.Series) -> Iterator[Views]:
-    """Give the views of a column of texts in one chunk, for as long as the block that uses them lasts."""
+    """Yield the views of a column of texts in one chunk; they are valid until the `with` block ends."""
     capsule = chunk.__arrow_c_stream__()  # which releases the stream when it is itself released
     place = _POINTER(capsule, b"arrow_array_stream")
     stream, schema, array = _Stream.from_address(place), _Schema(), _Array()
@@ -107,7 +107,7 @@ def views_of(chunk: pl.Series) -> Iterator[Views]:
 
 
 def _views_in(array: _Array) -> Views:
-    """Return the views of an array; behind them come its pieces of memory, and the sizes of these."""
+    """Return the views of an array; after them come its pieces of memory, and the sizes of these."""
     buffers, pieces = array.buffers, array.n_buffers - 3
     words = _at(np.uint64, (buffers[1] or 0) + 16 * array.offset, 2 * array.length).reshape(-1, 2)
     places = [buffers[2 + at] or 0 for at in range(pieces)]
@@ -120,7 +120,7 @@ def _views_in(array: _Array) -> Views:
 
 
 def _at(kind: type[Any], place: int, number: int) -> NDArray[Any]:
-    """Return this many numbers at a place in memory."""
+    """Return the given number of numbers at an address in memory."""
     size = number * np.dtype(kind).itemsize
     held: Any = (ctypes.c_char * size).from_address(place) if size else b""
     return np.frombuffer(held, dtype=kind)

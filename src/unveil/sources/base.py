@@ -1,8 +1,7 @@
-"""Sources: wherever data is, it gives its columns, counts of their combinations, and batches of records.
+"""Sources: data of any kind as columns, counts of their combinations, and batches of records.
 
 A `Source` is a frame, a file, a stream of batches, a table in an engine, or counts that were made before. A source that can count
-its data does so, and only combinations come here; one that can rewrite its records does that, too. The data is never
-changed.
+its data does so, and only combinations leave it; one that can rewrite its records does that, too. The data is never changed.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ class Tally:
     Attributes
     ----------
     frame
-        One row per combination; if one occurs twice, the two are added.
+        One row per combination; the counts of repeated combinations are added up.
     n
-        The records of each row; None: one each, as the rows are the records themselves.
+        The number of records of each row; None: one each, because the rows are the records themselves.
     """
 
     frame: pl.DataFrame
@@ -49,27 +48,27 @@ class Tally:
 
 
 class Source(ABC):
-    """Data that gives its columns, counts of their combinations, and batches of its records.
+    """Data that provides its columns, counts of their combinations, and batches of its records.
 
-    A kind of source says how its records are read (`_read`); one that can do more itself says how it counts (`_count`), gives
-    batches (`_batches`), and rewrites its records into a table (`rewrite`).
+    A subclass defines how its records are read (`_read`); one that can do more itself also defines how it counts (`_count`),
+    yields batches (`_batches`), and rewrites its records into a table (`rewrite`).
 
     Parameters
     ----------
     place
-        Where the data is, as messages name it, without credentials.
+        The location of the data for messages, without credentials.
     names
         The columns.
     """
 
     can_count: bool = False
-    """Whether combinations are counted where the data is, without its records coming here."""
+    """Whether the source counts combinations itself, so that its records stay where they are."""
     in_hand: bool = True
-    """Whether the records are here, or in a file; those of an engine stay there, and a count table has none."""
+    """Whether the records are in memory or in a file; those of an engine stay there, and a count table has none."""
     ordered: bool = True
-    """Whether the records have an order, so that a row number means something."""
+    """Whether the records have an order, so that row numbers are meaningful."""
     connected: bool = False
-    """Whether questions go through a connection, which a block can keep with `held`."""
+    """Whether queries use a connection, which `held` keeps open for a block."""
 
     def __init__(self, place: str, names: Sequence[str]) -> None:
         for name in names:
@@ -83,7 +82,7 @@ class Source(ABC):
         return self._read(columns)
 
     def count(self, columns: Sequence[str]) -> Tally:
-        """Return the combinations of the requested columns with their counts; a source that cannot count gives its records."""
+        """Return the combinations of the requested columns with their counts; a source that cannot count returns its records."""
         require_columns(columns, self.names)
         return self._count(columns)
 
@@ -92,12 +91,12 @@ class Source(ABC):
         return None
 
     def count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:
-        """Count as `count` does; for columns that say whose records they are, an engine gives numbers in place of values."""
+        """Count as `count` does, but for columns of owners an engine returns numbers in place of values."""
         require_columns(columns, self.names)
         return self._count_numbered(columns, owners)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give the records in batches; a column has the same type in all of them."""
+        """Yield the records in batches; a column has the same type in all of them."""
         require_columns(columns, self.names)
         return self._batches(columns)
 
@@ -105,11 +104,11 @@ class Source(ABC):
         """Refuse data without records, which a count table is."""
 
     def rewrite(self, out: Address) -> Write:  # noqa: ARG002 - a source that can uses it
-        """Return what rewrites the records into a table; refuse, before any work, a table that cannot be made."""
+        """Return a function that rewrites the records into a table; refuse, before any work, a table that cannot be made."""
         raise ArgumentError(f"{self.place} cannot be rewritten into a table; name a file (.parquet, .csv or .tsv).")
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
-        """Keep the connection to the source for all questions of a block, to which something may be given."""
+        """Keep the connection to the source open for all queries of a block; yield `given`."""
         return nullcontext(given)
 
     @abstractmethod
@@ -121,24 +120,24 @@ class Source(ABC):
         return Tally(self._read(columns))
 
     def _count_numbered(self, columns: Sequence[str], owners: Collection[str]) -> Tally:  # noqa: ARG002 - an engine's
-        """Count columns that are known to exist, some by numbers that the engine gives their values."""
+        """Count columns that are known to exist, some by numbers that the engine assigns to their values."""
         return self._count(columns)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give columns that are known to exist, batch by batch."""
+        """Yield columns that are known to exist, batch by batch."""
         yield self._read(columns)
 
 
 @runtime_checkable
 class Countable(Protocol):
-    """Something that is opened or counted already: a study, a count table."""
+    """Data that is opened or counted already, such as a study or a count table."""
 
     def as_source(self) -> Source:
-        """Return it as data that can be counted."""
+        """Return the source to count."""
 
 
 def source_of(data: Data) -> Source | None:
-    """Return the source of data that is opened or counted already: a source, a study, a count table; None for other data."""
+    """Return the source of data that is opened or counted already (a source, a study, a count table); None for other data."""
     if isinstance(data, Source):
         return data
     own = getattr(data, "source", None)

@@ -1,9 +1,9 @@
-"""A raw, messy table of visits to a clinic that never existed, drawn from a seed: a file before anybody has cleaned it.
+"""A raw, messy table of visits to a fictitious clinic, drawn from a seed: a file that nobody has cleaned yet.
 
 Persons have several records; dates of birth are written in three forms; postal codes lost their leading zeros; -9, 99 and
-"unknown" stand for missing values; the sex is there twice, in words and in codes, and the age beside the date of birth.
-Names are made of syllables; if somebody bears one, that is chance. Only `random()` is called, whose sequence Python keeps
-from version to version.
+"unknown" stand for missing values; sex is given twice, in words and in codes, and age beside the date of birth.
+Names are made of syllables; any resemblance to a real person's name is accidental. Only `random()` is called, whose sequence
+Python keeps from version to version.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _JOBS = (
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """What does not change from visit to visit."""
+    """A person's values that do not change from visit to visit."""
 
     number: int
     name: str

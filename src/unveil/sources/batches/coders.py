@@ -1,4 +1,4 @@
-"""Codes for the values of a stream: every column has a dictionary that grows as values come."""
+"""Codes for the values of a stream, with a growing dictionary for every column."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class CodedBatch(NamedTuple):
 
 
 CodedBatches: TypeAlias = "Callable[[], Iterator[CodedBatch]]"
-"""Reads data from its beginning."""
+"""A function that reads data from its beginning."""
 
 _WIDE = (pl.Int128, pl.UInt128)
 
 
 def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> Iterator[CodedBatch]:
-    """Give the codes of every batch while the next one is coded and the one after it read, and report the progress."""
+    """Yield the codes of every batch while the next is coded and the one after it is read, and report the progress."""
     run, done = active_run(), 0
 
     def codes_of(batch: FileBatch) -> tuple[CodedBatch | None, int]:
@@ -68,7 +68,7 @@ def coded(batches: Iterator[FileBatch], coders: Sequence[Coder], total: int) -> 
 
 
 def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """Give items, none of which is None, while a thread makes the next one."""
+    """Yield items, none of which is None, while a thread makes the next one."""
     own = copy_context()  # the run that is active, with its limits
 
     def following() -> _Item | None:
@@ -82,7 +82,7 @@ def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
 
 
 def expressions(coders: Sequence[Coder]) -> Callable[[int, pl.Expr], pl.Expr]:
-    """Return what the engine does to each column while it reads it."""
+    """Return the expression that the engine applies to each column while reading it."""
     return lambda at, column: coders[at].expression(column)
 
 
@@ -94,7 +94,7 @@ def coder_of(dtype: pl.DataType, missing: Sequence[str] | None) -> Coder:
 
 
 class Coder:
-    """A dictionary that grows; 0 stands for a null."""
+    """A growing dictionary of values; code 0 is a null."""
 
     @property
     def size(self) -> int:
@@ -102,7 +102,7 @@ class Coder:
         raise NotImplementedError
 
     def expression(self, column: pl.Expr) -> pl.Expr:
-        """Return what the engine does to the column while it reads it."""
+        """Return the expression that the engine applies to the column while reading it."""
         raise NotImplementedError
 
     def codes(self, column: pl.Series) -> Codes:
@@ -110,7 +110,7 @@ class Coder:
         raise NotImplementedError
 
     def values(self) -> pl.Series:
-        """Return the values in the order of their codes, from 1; they are not kept, since no batch comes after."""
+        """Return the values in the order of their codes, from 1; they are not kept, because no batch follows."""
         raise NotImplementedError
 
 
@@ -173,7 +173,7 @@ class _Numbers(Coder):
 
 
 def values_of(coders: Sequence[Coder]) -> list[pl.Series]:
-    """Return what each coder holds, and empty it."""
+    """Return the values of each coder, and empty it."""
     run, values = active_run(), []
     for coder in coders:
         run.check()
@@ -182,7 +182,7 @@ def values_of(coders: Sequence[Coder]) -> list[pl.Series]:
 
 
 def listed(names: Sequence[str], values: Sequence[pl.Series], codes: Sequence[Codes]) -> dict[str, Listed]:
-    """Return the columns of combinations, by what the coders give as their values and by the codes of these."""
+    """Return the columns of combinations, given the values that the coders return and their codes."""
     return {name: Listed.of(of, places) for name, of, places in zip(names, values, codes, strict=True)}
 
 

@@ -1,9 +1,10 @@
 """How often does each combination of codes occur, when the records come in batches? A bounded table, and a spill beyond it.
 
 The codes of a record are packed into the bits of one or more words, each column in as many bits as its dictionary needs so
-far; if a dictionary outgrows its bits, the combinations held are packed again. Each is held once, in an entry of its words and
-its count, which a hash table finds. When as many are held as are allowed, the entries go to temporary files, by a hash of their
-codes, so that each file can be counted by itself at the end. The files have no name: none is left, however the process ends.
+far; if a dictionary outgrows its bits, the combinations held are packed again. Each combination is held once, as an entry of its
+words and its count, found by a hash table. When the limit is reached, the entries are written to temporary files, chosen by a
+hash of their codes, so that each file can be counted by itself at the end. The files have no name, so none is left, however the
+process ends.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ["KeyCounter", "hashed", "is_among"]
 _WORD = 64
 _FIRST = 1 << 11
 _PARTS = 64
-"""Into how many files entries are spilled, each counted by itself at the end."""
+"""The number of files that entries are spilled to, each counted by itself at the end."""
 _PIECE = 1 << 18
 _ODD = 0x9E3779B97F4A7C15
 
@@ -85,7 +86,7 @@ class _Layout:
 
 @dataclass(slots=True)
 class KeyCounter:
-    """Counts combinations of codes that come in batches.
+    """A counter of combinations of codes that come in batches.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class KeyCounter:
         ... of the combinations of these first columns are kept, with all their records; nothing is spilled.
 
     certain
-        Hashes, in order, of combinations of the first columns that are kept whatever the share.
+        Sorted hashes of combinations of the first columns that are always kept.
     seed
         The seed of the hash that decides which combinations are in the share.
 
@@ -128,7 +129,7 @@ class KeyCounter:
         self._begin(_Layout.of([1] * self.columns))
 
     def __enter__(self) -> Self:
-        """Return the counter; leaving the block deletes what was spilled."""
+        """Return the counter; leaving the block deletes the spilled files."""
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -147,7 +148,7 @@ class KeyCounter:
         self._count(self._layout.pack(codes))
 
     def cells(self, sizes: Sequence[int]) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
-        """Return the combinations, column by column in the smallest type, and how many rows hold each; they are not kept."""
+        """Return the combinations, column by column in the smallest type, and their numbers of rows; they are not kept."""
         kinds = [np.min_scalar_type(max(size - 1, 0)) for size in sizes]
         columns: list[list[NDArray[Any]]] = [[] for _ in kinds]
         numbers = []
@@ -158,7 +159,7 @@ class KeyCounter:
         return [_joined(column) for column in columns], _joined(numbers)
 
     def _parts(self) -> Iterator[NDArray[np.uint64]]:
-        """Give the entries, from memory or from what was spilled; they are not kept."""
+        """Yield the entries, from memory or from the spilled files; they are not kept."""
         if self._segments:
             self._spill()
             self._begin(self._layout)
@@ -168,19 +169,19 @@ class KeyCounter:
             self._begin(self._layout)
 
     def _begin(self, layout: _Layout) -> None:
-        """Hold nothing, and take little memory."""
+        """Begin with an empty table that takes little memory."""
         self._layout, self._used = layout, 0
         self._slots, self._held = zeros((2 * _FIRST,), np.uint32), zeros((_FIRST, layout.width + 1), np.uint64)
 
     def _clear(self) -> None:
-        """Hold nothing, and keep the memory."""
+        """Empty the table, and keep its memory."""
         self._slots[:], self._used = 0, 0
 
     def _entries(self) -> NDArray[np.uint64]:
         return self._held[: self._used]
 
     def _widen(self, layout: _Layout) -> None:
-        """Pack what is held again, with more bits for some column."""
+        """Pack the entries again, with more bits for some columns."""
         before, entries = self._layout, self._entries()
         if layout.width > before.width:
             self._held = zeros((len(self._held), layout.width + 1), np.uint64)
@@ -191,7 +192,7 @@ class KeyCounter:
         _find_place(self._slots, self._held, self._used)
 
     def _count(self, rows: NDArray[np.uint64]) -> None:
-        """Count rows or entries; when there is no room for more, make some."""
+        """Count rows or entries; when the table is full, make room."""
         row = 0
         while row < len(rows):
             room = min(self.most, len(self._held))
@@ -208,7 +209,7 @@ class KeyCounter:
                 rows, row = self._thinned(rows[row:]), 0
 
     def _thinned(self, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Halve the sample, in what is held and among the rows still to come, which are returned."""
+        """Halve the sample, among the entries held and among the remaining rows, which are returned."""
         self.level += 1
         held = self._entries()
         held = held[self._in_sample(self._layout.unpack(held))]
@@ -217,7 +218,7 @@ class KeyCounter:
         return rows[self._in_sample(self._layout.unpack(rows))]
 
     def _in_sample(self, codes: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-        """Return which rows belong to the sample: those that are certain, or whose hash ends in as many zeros as the level."""
+        """Return which rows belong to the sample: those that are certain, or whose hash ends in `level` zeros."""
         hashes = hashed(codes[: self.sampled], self.seed)
         return np.asarray((hashes & np.uint64((1 << self.level) - 1) == 0) | is_among(hashes, self.certain))
 
@@ -259,14 +260,14 @@ def _pieces(rows: int) -> Iterator[slice]:
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return arrays one after the other; a single one as it is. They are taken out of the list."""
+    """Return arrays concatenated, or a single one as it is; they are removed from the list."""
     joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
     parts.clear()
     return joined
 
 
 def _write(file: IO[bytes], array: NDArray[Any]) -> None:
-    """Write an array; a file without a buffer may take it in several steps."""
+    """Write an array; an unbuffered file may need several steps."""
     rest = memoryview(array.tobytes())
     while rest:
         rest = rest[file.write(rest) :]
@@ -277,7 +278,7 @@ def _read(file: IO[bytes], rows: int, width: int) -> NDArray[np.uint64]:
 
 
 def _no_room(error: OSError) -> OutputError:
-    """Say why nothing more can be written to the temporary folder."""
+    """Return the error that nothing more can be written to the temporary folder, with the reason."""
     folder = tempfile.gettempdir()
     reasons = {
         errno.ENOSPC: "the disk is full",
@@ -300,7 +301,7 @@ def is_among(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[n
 
 
 def hashed(codes: Sequence[NDArray[Any]], seed: int = 0) -> NDArray[np.uint64]:
-    """Return a hash of every row's codes, whatever layout they are packed in."""
+    """Return a hash of every row's codes, which does not depend on the layout."""
     hashes = np.full(len(codes[0]), (seed + 1) * _ODD % (1 << _WORD), dtype=np.uint64)
     for column in codes:
         hashes ^= column.astype(np.uint64)
@@ -337,7 +338,7 @@ def _take(keys, word, shift, mask, codes):  # type: ignore[no-untyped-def]  # no
 
 @compiled
 def _find_place(slots, held, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put the entries held into a larger table."""
+    """Enter the entries held into a larger table."""
     mask = np.uint64(slots.shape[0] - 1)
     for entry in range(used):
         at = np.uint64(0)
@@ -351,7 +352,7 @@ def _find_place(slots, held, used):  # type: ignore[no-untyped-def]  # noqa: ANN
 
 @compiled
 def _add_word(rows, row, slots, held, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Count rows of one word; those of two are entries."""
+    """Count rows of one word each; rows of two words are entries."""
     mask = np.uint64(slots.shape[0] - 1)
     counted = rows.shape[1] > 1
     while row < rows.shape[0]:
@@ -373,7 +374,7 @@ def _add_word(rows, row, slots, held, used, room):  # type: ignore[no-untyped-de
 
 @compiled
 def _add_words(rows, row, slots, held, used, room):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Count rows of several words; those of one more are entries."""
+    """Count rows of several words; rows with one more word are entries."""
     mask = np.uint64(slots.shape[0] - 1)
     width = held.shape[1] - 1
     counted = rows.shape[1] > width

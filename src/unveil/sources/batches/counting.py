@@ -1,8 +1,8 @@
-"""Counts of a file larger than memory: batch by batch, coded as they come; only combinations are kept.
+"""Counts of a file larger than memory, read and coded batch by batch; only combinations are kept.
 
 A file above `stream_from` bytes (a limit of the active run) is read in batches. Every column has a dictionary that grows as
 values come; the records' codes are counted (`combinations`), with a bounded number of combinations in memory and the rest in
-temporary files. The answer is the same, to the digit, as that of reading the file whole: types of delimited text are determined
+temporary files. The result is exactly that of reading the file whole: types of delimited text are determined
 from all distinct texts.
 """
 
@@ -69,7 +69,7 @@ class Stream:
         return pl.DataFrame({name: typed_texts(column) if name in held.texts else column for name, column in series.items()})
 
     def run(self, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Result]) -> _Result:
-        """Count the batches; a text whose quotes require it is read again, record by record."""
+        """Count the batches; if the quotes of a text require it, read it again, record by record."""
         limits = active_run().limits
         if is_parquet(self.path):
             held = ParquetFiles.at(self.path)

@@ -1,7 +1,7 @@
 """The distinct numbers and texts of a column that comes in batches, numbered in the order of their first occurrence.
 
-A dictionary holds every value once, and a hash table of places among them. Texts are held as Arrow holds them: a view of 16 bytes
-is a short text itself (`arrow_views`); the bytes of longer ones are kept one after the other, and their views say where.
+A dictionary holds every value once, and a hash table of positions. Texts are held as in Arrow: a view of 16 bytes contains a
+short text itself (`arrow_views`); the bytes of longer ones are kept one after the other, and their views say where.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ __all__ = ["NumberDictionary", "TextDictionary", "enlarged", "scattered", "zeros
 _FIRST = 1 << 9
 _RECENT = 1 << 12
 _PIECE = 1 << 17
-"""How many texts are handed over at a time."""
+"""The number of texts passed on at a time."""
 _OWN = 1 << 20
-"""Arrays of at least this many bytes have memory of their own."""
+"""Arrays of at least this many bytes get memory mappings of their own."""
 _VIEW = 16
 _BEFORE = 4
-"""Bytes of a view before the text that is in it."""
+"""The offset of a short text in its view, in bytes."""
 
 
 def zeros(shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
     """Return zeros; many of them in memory of their own, which the system has back as soon as the array is gone.
 
-    What is freed in the memory that a process shares out itself is rarely given back: arrays that grow leave holes there,
-    together larger than themselves. A part that is not used yet takes no memory.
+    Memory freed in the heap of a process is rarely returned to the system: growing arrays leave holes there that are together
+    larger than the arrays. A part that is not used yet takes no memory.
     """
     size = math.prod(shape) * np.dtype(kind).itemsize
     if size < _OWN:
@@ -48,14 +48,14 @@ def zeros(shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
 
 @dataclass(slots=True)
 class NumberDictionary:
-    """Numbers the distinct integers of a column; 0 stands for a null."""
+    """A numbering of the distinct integers of a column; 0 is a null."""
 
     size: int = 1
     _slots: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(2 * _FIRST, dtype=np.uint32))
     _known: NDArray[np.int64] = field(default_factory=lambda: np.empty(_FIRST, dtype=np.int64))
 
     def codes(self, values: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Return the numbers of values, giving new ones to those not seen before."""
+        """Return the numbers of values; values not seen before get new numbers."""
         codes = np.empty(len(values), dtype=np.uint32)
         row = 0
         while row < len(values):
@@ -71,7 +71,7 @@ class NumberDictionary:
 
 
 class TextDictionary:
-    """Numbers the distinct texts of a column; 0 stands for a null."""
+    """A numbering of the distinct texts of a column; 0 is a null."""
 
     def __init__(self) -> None:
         self.size = 1
@@ -81,7 +81,7 @@ class TextDictionary:
         self._recent = np.zeros((_RECENT, 3), dtype=np.uint64)
 
     def codes(self, chunk: pl.Series) -> NDArray[np.uint32]:
-        """Return the numbers of the texts of one chunk, giving new ones to those not seen before."""
+        """Return the numbers of the texts of one chunk; texts not seen before get new numbers."""
         codes = np.empty(len(chunk), dtype=np.uint32)
         null = chunk.is_null().to_numpy(writable=True) if chunk.null_count() else np.zeros(0, dtype=bool)
         self._recent[:] = 0  # places in another chunk mean other texts
@@ -110,7 +110,7 @@ class TextDictionary:
             self._bytes = enlarged(self._bytes, self._used)
 
     def _texts(self, those: slice) -> pl.Series:
-        """Return some of the texts: the engine cuts them out of the views of short ones, followed by the bytes of long ones."""
+        """Return some of the texts, which the engine cuts out of the views of short texts followed by the bytes of long ones."""
         words = self._known[those]
         length = words[:, 0] & np.uint64(LENGTH)
         long = length > np.uint64(IN_PLACE)
@@ -130,7 +130,7 @@ def _reach(places: NDArray[np.uint64], length: NDArray[np.uint64]) -> tuple[int,
 
 
 def enlarged(array: NDArray[Any], used: int) -> NDArray[Any]:
-    """Return an array twice as long, with the entries used so far."""
+    """Return an array twice as long, with the used entries."""
     larger = zeros((2 * len(array), *array.shape[1:]), array.dtype.type)
     larger[:used] = array[:used]
     return larger
@@ -138,7 +138,7 @@ def enlarged(array: NDArray[Any], used: int) -> NDArray[Any]:
 
 @compiled_in_place
 def scattered(key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Spread the bits of a word over all of them."""
+    """Mix the bits of a word, so that each affects all others."""
     key = (key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return key ^ (key >> np.uint64(32))
@@ -167,7 +167,7 @@ def _number(values, row, codes, slots, known, size):  # type: ignore[no-untyped-
 
 @compiled
 def _place_numbers(slots, known, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put the values so far into a larger table."""
+    """Enter the values so far into a larger table."""
     last = np.uint64(slots.shape[0] - 1)
     for code in range(1, size):
         at = scattered(np.uint64(known[code])) & last
@@ -180,7 +180,7 @@ def _place_numbers(slots, known, size):  # type: ignore[no-untyped-def]  # noqa:
 def _number_texts(views, null, row, codes, slots, known, held, recent, size, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901 - one loop, kept whole for speed
     """Give texts numbers from a row on, as long as there is room; return the row, the next number, and the bytes used.
 
-    Parquet repeats the views of a dictionary: a long text whose view came lately is not read again.
+    Parquet repeats the views of a dictionary: a long text whose view occurred recently is not read again.
     """
     words, buffers, memory = views
     last, latest = np.uint64(slots.shape[0] - 1), np.uint64(recent.shape[0] - 1)
@@ -224,7 +224,7 @@ def _number_texts(views, null, row, codes, slots, known, held, recent, size, use
 
 @compiled
 def _copied(memory, text, length, held, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Keep the bytes of a text; return how many bytes are used then."""
+    """Append the bytes of a text; return how many bytes are then in use."""
     for byte in range(length):
         held[used + byte] = memory[text + np.uint64(byte)]
     return used + length
@@ -232,7 +232,7 @@ def _copied(memory, text, length, held, used):  # type: ignore[no-untyped-def]  
 
 @compiled
 def _place_texts(slots, known, held, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put the texts so far into a larger table."""
+    """Enter the texts so far into a larger table."""
     last = np.uint64(slots.shape[0] - 1)
     for code in range(1, size):
         one, other = known[code, 0], known[code, 1]

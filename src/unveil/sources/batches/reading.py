@@ -1,7 +1,7 @@
 """Batches of a large file: Parquet by slices of rows, delimited text by pieces of whole records.
 
-Every batch says how many bytes of the file it stands for. What the whole-file readers refuse is refused here too, with the same
-words: a record with too few or too many fields, bytes that are not text, a damaged file.
+Every batch states how many bytes of the file it covers. Everything that the whole-file readers refuse is refused here with the
+same messages: a record with too few or too many fields, bytes that are not text, a damaged file.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class FileBatch(NamedTuple):
 
 
 class IrregularTextError(Exception):
-    """Quotes are where they do not belong, so the text has to be read record by record."""
+    """Raised if quotes are in the wrong places, so that the text has to be read record by record."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetFiles:
-    """One Parquet file, or those of a folder, whose folder names may hold values (`year=2020/part-0.parquet`)."""
+    """A Parquet file, or the files of a folder, whose subfolder names may hold values (`year=2020/part-0.parquet`)."""
 
     place: str
     paths: tuple[str, ...]
@@ -55,7 +55,7 @@ class ParquetFiles:
 
     @classmethod
     def at(cls, path: str) -> ParquetFiles:
-        """Find the files and their columns; those of a folder must hold the same columns."""
+        """Find the files and their columns; all files of a folder must have the same columns."""
         if not os.path.isdir(path):  # noqa: PTH112 - to Path the empty path is the present folder
             return cls(path, (path,), ({},), _schema(locate(path)))
         try:
@@ -73,12 +73,12 @@ class ParquetFiles:
 
     @property
     def total(self) -> int:
-        """The size of all files."""
+        """The total size of the files."""
         return sum(Path(path).stat().st_size for path in self.paths)
 
     @property
     def height(self) -> int:
-        """The records of all files."""
+        """The number of records of all files."""
         return sum(_height(locate(path), path) for path in self.paths)
 
     @property
@@ -88,7 +88,7 @@ class ParquetFiles:
 
     @property
     def kinds(self) -> dict[str, pl.DataType]:
-        """What the values in the names of folders are: numbers, if all of a column are."""
+        """The types of the values in folder names: numbers, if all values of a column are."""
         texts = {name: pl.Series([folder[name] for folder in self.folders], dtype=pl.String) for name in self.texts}
         return {name: typed(pl.DataFrame({"values": held}))["values"].dtype for name, held in texts.items()}
 
@@ -147,7 +147,7 @@ def _height(source: Input, path: str) -> int:
 
 
 def _for_engine(source: Input, path: str) -> str | io.BytesIO:
-    """Return the path so that it is not taken for a pattern; for a path that is not text, the file's bytes."""
+    """Return the path, escaped so that it is not taken for a pattern; for a path that is not valid text, the file's bytes."""
     return path if is_unicode(path) else source.for_engine()
 
 
@@ -179,12 +179,12 @@ class TextFile:
         return Path(self.table.source.path or "").stat().st_size
 
     def batches(self, columns: Sequence[str], size: int, coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
-        """Give the columns as text, each passed through `coded`, in batches of about this many bytes.
+        """Yield the columns as text, each passed through `coded`, in batches of about this many bytes.
 
         Raises
         ------
         IrregularTextError
-            If only `by_hand` can tell the records apart; batches given before must be discarded.
+            If only `by_hand` can separate the records; batches yielded before must be discarded.
         """
         picked = [coded(at, pl.nth(at)).alias(str(at)) for at in range(len(columns))]
         for piece, survey, taken in self._pieces(size):
@@ -196,7 +196,7 @@ class TextFile:
             yield FileBatch(frame.select(picked), taken)
 
     def by_hand(self, columns: Sequence[str], coded: Callable[[int, pl.Expr], pl.Expr]) -> Iterator[FileBatch]:
-        """Give the columns as `batches` does, read record by record: slow, but right wherever quotes are."""
+        """Yield the columns as `batches` does, but read record by record: slow, but correct wherever the quotes are."""
         picked = [coded(at, pl.nth(at)).alias(str(at)) for at in range(len(columns))]
         place = {name: at for at, name in enumerate(self.table.names)}
         body = islice(delimited._even(self.table), 1, None)  # noqa: SLF001
@@ -206,7 +206,7 @@ class TextFile:
             yield FileBatch(pl.DataFrame(values, schema=dict.fromkeys(values, pl.String)).select(picked), taken)
 
     def _pieces(self, size: int) -> Iterator[tuple[bytes, Survey, int]]:
-        """Cut the text into pieces of whole records, each with a first record that is not data, and check them."""
+        """Cut the text into pieces of whole records, each preceded by a record that is not data, and check them."""
         table = self.table
         surveyor = _Surveyor(ord(table.separator), len(table.names), table.source.place)
         pending, head, before = bytearray(), b"", 0
@@ -226,11 +226,11 @@ class TextFile:
 
 
 def _header_of(table: delimited._Table) -> bytes:
-    """Return a record to put before a piece in place of the header."""
+    """Return a record to put before a piece in place of a header."""
     return table.separator.join("x" * len(table.names)).encode() + b"\n"
 
 
 def _survey_since(surveyor: _Surveyor, before: int, *, ahead: bool) -> Survey:
-    """Return what was found after `before` records and blank lines; one more record if one was put in front."""
+    """Return the survey of the text after `before` records and blank lines, with one more record if one was put in front."""
     blanks = np.concatenate([np.empty(0, np.intp), *surveyor.blanks]) - before + ahead
     return Survey(surveyor.seen - before - len(blanks) + ahead, blanks.astype(np.intp))

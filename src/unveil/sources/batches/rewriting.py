@@ -1,7 +1,7 @@
 """Rewriting of records that do not fit into memory: batch by batch, from a file or an engine to a file.
 
-Records are shuffled on the way in two steps: each goes to a random bucket, and each bucket, which does fit, is shuffled when
-it is written. Together that is a uniform permutation.
+Records are shuffled in two steps: each goes into a random bucket, and each bucket, which fits into memory, is shuffled when it is
+written. Together this gives a uniform permutation.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class BatchedRecords:
     Attributes
     ----------
     source
-        Where they are.
+        The source of the records.
     names
-        The columns that are to be read.
+        The columns to read.
     records
-        How many there are; 0 until they are counted.
+        The number of records; 0 until they are counted.
     """
 
     source: StreamSource | EngineSource
@@ -55,12 +55,12 @@ class BatchedRecords:
 
     @property
     def place(self) -> str:
-        """Where they are, as messages name it."""
+        """The location of the records, for messages."""
         return self.source.place
 
     @property
     def frame(self) -> Source:
-        """The data to count, under the name under which records in hand have their frame."""
+        """The data to count, under the same name as the frame of records in memory."""
         return self.source
 
     def complete(self, columns: Sequence[str]) -> CompleteSource:
@@ -72,9 +72,9 @@ class BatchedRecords:
         return replace(self, names=tuple(name for name in self.names if name not in names))
 
     def fingerprint(self) -> bytes:
-        """Return the SHA-256 of the files that are streamed, and of how they are read; a table in an engine has none.
+        """Return the SHA-256 of the streamed files and of the options by which they are read; a table in an engine has none.
 
-        A folder's files count with their places in it, which may hold values.
+        The files of a folder are hashed with their relative paths, which may hold values.
         """
         if isinstance(self.source, EngineSource):
             raise TypeError("records of an engine have no order, so their draws cannot be repeated")
@@ -84,12 +84,12 @@ class BatchedRecords:
         return hashlib.sha256(content + repr((stream.options, self.names)).encode(errors="surrogatepass")).digest()
 
     def batches(self, *, by_hand: bool = False) -> Iterator[pl.DataFrame]:
-        """Give the records in batches; those of delimited text as text, missing values as nulls.
+        """Yield the records in batches, those of delimited text as text, with missing values as nulls.
 
         Raises
         ------
         IrregularTextError
-            If a text can only be read by hand, that is record by record; batches given before must be discarded.
+            If a text can only be read by hand, that is, record by record; batches yielded before must be discarded.
         """
         if isinstance(self.source, EngineSource):
             yield from self.source.batches(self.names)
@@ -125,7 +125,7 @@ class BatchedRecords:
 
 
 class CompleteSource(Source):
-    """A source without the records that have a null in one of some columns: other columns are counted beside these."""
+    """A source without the records that have a null in any of some columns, which need not be the columns counted."""
 
     def __init__(self, source: Source, columns: Sequence[str]) -> None:
         super().__init__(source.place, source.names)
@@ -134,7 +134,7 @@ class CompleteSource(Source):
         self.connected = source.connected
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
-        """Keep the connection through which the source within is queried."""
+        """Keep the connection of the inner source."""
         return self._source.held(given)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -161,7 +161,7 @@ def batched_records(source: Source) -> BatchedRecords | None:
 
 
 def scanned(path: str, column: int | None = None) -> pl.LazyFrame:
-    """Return what `rewrite` wrote as a lazy frame, all of it or one column."""
+    """Return the output of `rewrite` as a lazy frame, all columns or one."""
     if _as_parquet(path):
         frame = pl.scan_parquet(path, glob=False)
     else:
@@ -170,16 +170,16 @@ def scanned(path: str, column: int | None = None) -> pl.LazyFrame:
 
 
 class Change(Protocol):
-    """What becomes of records, batch by batch."""
+    """A change of records, batch by batch."""
 
     def begin(self) -> None:
-        """Forget all batches: the records come from the first one, perhaps again."""
+        """Discard all batches: the records start again from the first one."""
 
     def batch(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
         """Return the new records of a batch, and the rows of the batch from which they were made."""
 
     def end(self) -> None:
-        """Refuse the records if they are not what was expected; nothing is written then."""
+        """Refuse unexpected records, so that nothing is written."""
 
 
 def rewrite(
@@ -198,15 +198,15 @@ def rewrite(
     records
         The records.
     change
-        What becomes of each batch.
+        The change to apply to each batch.
     out
-        Where they go: Parquet by the ending, tab-separated for .tsv, else CSV.
+        The file to write: Parquet by its ending, tab-separated for .tsv, else CSV.
     link
-        Where the private correspondence of both files goes; none: it is not written.
+        The file for the private correspondence of both files; none: it is not written.
     order
-        What shuffles the records; None: they keep their order.
+        The random order of the records; None: they keep their order.
     spreadsheet_safe
-        Whether texts that a spreadsheet would take for formulas get an apostrophe before them.
+        Whether texts that a spreadsheet would take for formulas are preceded by an apostrophe.
     """
     if spreadsheet_safe:
         require_delimited(out)
@@ -250,7 +250,7 @@ def _rewritten(
 
 
 class _Parts:
-    """Records on their way, in buckets on the disk."""
+    """Records in transit, in buckets on disk."""
 
     def __init__(self, room: Path, out: str, buckets: int, order: np.random.Generator | None) -> None:
         self._room, self._out, self._order = room, out, order
@@ -279,7 +279,7 @@ class _Parts:
             self._spill(at)
 
     def _spill(self, at: int) -> None:
-        """Write the records that wait for a bucket."""
+        """Write the waiting records of a bucket."""
         if self._waiting[at]:
             place = self._room / f"{at}-{len(self._files[at])}.arrow"
             with failures_reported(self._out):
@@ -289,7 +289,7 @@ class _Parts:
             self._waiting[at].clear()
 
     def _pieces(self) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
-        """Give the records in the order in which they are written."""
+        """Yield the records in the order in which they are written."""
         for at, files in enumerate(self._files):
             self._spill(at)
             if self._order is None:
@@ -325,7 +325,7 @@ class _Parts:
         pl.scan_parquet(pieces, glob=False).sink_parquet(file)
 
     def _linked(self, pairs: Any, tell: Callable[[int], None]) -> Iterator[tuple[pl.DataFrame, NDArray[np.int64]]]:
-        """Give the pieces, and write where each of their records came from."""
+        """Yield the pieces, and write where each of their records came from."""
         done = 0
         for frame, rows in self._pieces():
             if pairs is not None:
