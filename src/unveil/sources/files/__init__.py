@@ -1,8 +1,8 @@
-"""Files of every format, and several that are one table: what a pattern such as ``data/part-*.csv`` names, in order.
+"""Files of every format, and patterns such as ``data/part-*.csv``, whose files are read in order as one table.
 
-The format follows the suffix; if that says nothing, and for standard input, the first bytes. Delimited text, JSON
-lines, Parquet, Arrow and Feather are read as they are; workbooks of Excel and OpenDocument through the extra `excel`, Stata, SPSS
-and SAS files through the extra `stats-files`. Each may be in a gzip or zip archive.
+The suffix determines the format; if it is unknown, and for standard input, the first bytes do. Delimited text, JSON lines,
+Parquet, Arrow and Feather are read without extras; workbooks of Excel and OpenDocument need the extra `excel`, Stata, SPSS and
+SAS files the extra `stats-files`. Each may be in a gzip or zip archive.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FORMATS: dict[str, Format] = {
     **dict.fromkeys(workbook.SUFFIXES, "workbook"),
 }
 TYPED_SUFFIXES = frozenset(suffix for suffix, kind in _FORMATS.items() if kind in ("parquet", "arrow", "statistical"))
-"""Of files whose columns have types and nulls of their own."""
+"""The suffixes of files whose columns have types and nulls of their own."""
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, the NULs of UTF-16, white space
 
 
@@ -72,21 +72,21 @@ def column_names(path: str | os.PathLike[str], options: ReadOptions = AS_FOUND) 
     path
         A file, or "-" for standard input, which is kept for the life of the process and so can be read again.
     options
-        What the file itself does not say.
+        Settings that cannot be detected from the file.
 
     Returns
     -------
     list of str
-        The names in the order of the file; of JSON lines the keys of all objects, for which every line is read.
+        The names in the order of the file; for JSON lines, the keys of all objects, for which every line is read.
 
     Raises
     ------
     DataNotFoundError
         If there is no such file.
     DataFileError
-        If it cannot be read; with the line if there are lines.
+        If it cannot be read; the message names the line if there are lines.
     EmptyDataError, DuplicateColumnError
-        If there is nothing in it, or a name occurs twice.
+        If it is empty, or a name occurs twice.
     """
     source = locate(path)
     match format_of(source):
@@ -112,22 +112,22 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
     path
         A file, or "-" for standard input, which is kept for the life of the process and so can be read again.
     columns
-        The columns to read, in the order wanted; none: all. Others are not typed, nor read if the format allows that.
+        The columns to read, in the desired order; None: all. Others are not typed, and not read if the format allows that.
     options
-        What the file itself does not say.
+        Settings that cannot be detected from the file.
 
     Returns
     -------
     polars.DataFrame
         At least one record. A column of delimited text holds integers or decimal numbers if every value is one and no
-        two distinct texts become one number; otherwise the texts to the letter, with nulls for empty fields.
+        two distinct texts become the same number; otherwise the exact texts, with nulls for empty fields.
 
     Raises
     ------
     DataNotFoundError
         If there is no such file.
     DataFileError
-        If it cannot be read; with the line if there are lines.
+        If it cannot be read; the message names the line if there are lines.
     EmptyDataError, DuplicateColumnError
         If it has no records, or a name occurs twice.
     ColumnNotFoundError
@@ -135,8 +135,8 @@ def read(path: str | os.PathLike[str], columns: Sequence[str] | None = None, opt
 
     Notes
     -----
-    Delimited text is looked through once before it is read, so that a record with too few or too many fields, or a
-    stray quote, cannot shift values in silence.
+    Delimited text is checked once before it is read, so that a record with too few or too many fields, or a stray
+    quote, cannot shift values silently.
     """
     if columns is not None:
         columns = list(dict.fromkeys(columns))
@@ -162,7 +162,7 @@ def _read(source: Input, columns: Sequence[str] | None, options: ReadOptions) ->
 
 
 def format_of(source: Input) -> Format:
-    """Return the format, by the suffix or else by the first bytes."""
+    """Return the format, from the suffix or else from the first bytes."""
     known = _FORMATS.get(source.suffix)
     if known is not None:
         return known
@@ -197,7 +197,7 @@ def files_of(pattern: str) -> list[str]:
 
 
 def files_at(place: str) -> list[tuple[str, Path]]:
-    """Return the files at a place, each by its name and its path: one, those of a pattern, or none."""
+    """Return the names and paths of the files at a place: one file, those of a pattern, or none."""
     path = Path(named_part(place)[0])
     if not path.is_file() and is_pattern(place):
         return [file for one in files_of(place) for file in files_at(one)]
@@ -216,17 +216,17 @@ class GlobSource(Source):
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
         located = [locate(file) for file in self._files]
-        if all(format_of(one) == "delimited" for one in located):  # typed as one: 007 in one file keeps the other's texts
+        if all(format_of(one) == "delimited" for one in located):  # typed together: 007 in one file keeps the others as text
             texts = [delimited.read_texts(one, columns, self._options) for one in located]
             return typed(pl.concat(texts), self._options.missing)
         frames = [read(file, columns, self._options) for file in self._files]
         return pl.DataFrame({name: self._whole([frame.get_column(name) for frame in frames]) for name in columns})
 
     def _whole(self, parts: Sequence[pl.Series]) -> pl.Series:
-        """Return the parts of a column that the files hold as one; if some hold texts, all as texts."""
+        """Return the parts of a column from the files as one column; if some hold texts, all become texts."""
         texts = any(part.dtype == pl.String for part in parts)
         moments = {part.dtype.is_temporal() for part in parts if part.dtype != pl.Null}
-        if len(moments) > 1 and not texts:  # Polars would take days for numbers
+        if len(moments) > 1 and not texts:  # Polars would treat dates as numbers
             raise self._unlike(parts)
         try:
             named = [(part.cast(pl.String) if texts else part).alias("").to_frame() for part in parts]
@@ -244,7 +244,7 @@ class GlobSource(Source):
 
 
 def _require_same(one: str, names: Sequence[str], other: str, others: Sequence[str]) -> None:
-    """Refuse a file that lacks a column of the first, or has another."""
+    """Refuse a file that lacks a column of the first file, or has an extra one."""
     if set(names) == set(others):
         return
     lacks, more = [name for name in names if name not in others], [name for name in others if name not in names]

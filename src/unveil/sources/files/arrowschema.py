@@ -1,7 +1,7 @@
 """The column names in the schema of an Arrow stream.
 
-Of two columns with the same name, Polars keeps one in its schema and then panics over the data. So the names are read here,
-from the stream's first message, a table of the FlatBuffers format: a field is found through a table of offsets.
+If two columns have the same name, Polars keeps one in its schema and then panics over the data. So the names are read here,
+from the stream's first message, a table in the FlatBuffers format, in which fields are found through a table of offsets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIELD_NAME = 0
 
 
 def names_in_schema(stream: bytes) -> list[str]:
-    """Return the names in the order of the columns; none if the message is not understood, or cut off."""
+    """Return the names in the order of the columns; none if the message is cut off or cannot be interpreted."""
     message = stream[_PREFIX:]
     try:
         schema = _target(message, _field(message, _offset(message, 0), _MESSAGE_HEADER))
@@ -34,7 +34,7 @@ def _offset(message: bytes, position: int) -> int:
 
 
 def _target(message: bytes, position: int) -> int:
-    """Follow the offset at a position."""
+    """Return the position that the offset at a position refers to."""
     return position + _offset(message, position)
 
 

@@ -1,6 +1,6 @@
 """Parquet and Arrow files (Feather is one).
 
-Such a file knows its types, and only the requested columns are read from it.
+Such a file contains its types, and only the requested columns are read from it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def read_arrow(source: Input, columns: Sequence[str] | None) -> pl.DataFrame:
 
 
 def _positions(columns: Sequence[str] | None, names: list[str]) -> list[int] | None:
-    """Find the requested columns by position, as Polars takes some names for patterns."""
+    """Return the positions of the requested columns, because Polars takes some names for patterns."""
     if columns is None:
         return None
     require_columns(columns, names)

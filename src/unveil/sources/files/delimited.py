@@ -1,8 +1,8 @@
-"""Delimited text (CSV, TSV and their kin).
+"""Delimited text (CSV, TSV and similar formats).
 
-The first record is the header. Blank lines are ignored, in a file of one column too: there an empty value is written
-`""`. A record spans several lines if a quoted field does, and has as many fields as the header. An empty field,
-quoted or not, is a null. Nothing is trimmed, and types are determined from all values, never from a sample.
+The first record is the header. Blank lines are ignored, even in a file with one column, where an empty value is
+written `""`. A record spans several lines if a quoted field does, and has as many fields as the header. An empty
+field, quoted or not, is a null. Nothing is trimmed, and types are determined from all values, never from a sample.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NEVER_CLOSED = "the quote that opens here is never closed; close it, or write a
 
 
 def records(lines: Iterator[tuple[int, str]], separator: str, place: str) -> Iterator[Record]:
-    """Join numbered lines into records, and split these into fields."""
+    """Join numbered lines into records, and yield these split into fields."""
     for start, line in lines:
         if line in ("", "\r"):
             continue
@@ -60,7 +60,7 @@ def records(lines: Iterator[tuple[int, str]], separator: str, place: str) -> Ite
 
 
 def _up_to_quote(lines: Iterator[tuple[int, str]], longest: int) -> str | None:
-    """Take lines up to one with a quote, as only that can close a quote; none if there is none, or only far away."""
+    """Return the lines up to one with a quote, which may close the open one; None if there is none within `longest`."""
     taken = io.StringIO(newline="")
     for _, line in lines:
         taken.write(line)
@@ -73,9 +73,9 @@ def _up_to_quote(lines: Iterator[tuple[int, str]], longest: int) -> str | None:
 
 
 def _split(text: str, separator: str) -> tuple[list[str] | None, int]:
-    """Split a record into fields, and say where a quote opens that is not closed (-1: all are).
+    """Split a record into fields, and return the position of a quote that is never closed (-1: all are closed).
 
-    No fields at all mean that text follows the closing quote of the field at the position.
+    None in place of fields means that text follows the closing quote of the field at the position.
     """
     if '"' not in text:
         return text.split(separator), -1
@@ -102,8 +102,8 @@ def _split(text: str, separator: str) -> tuple[list[str] | None, int]:
 def separator_in(lines: list[tuple[int, str]]) -> str:
     """Find the separator in the first lines of a text.
 
-    It must split the header; of several that do, one that splits the next records into equally many fields wins, then the one
-    with the most fields. If none splits the header, the text has one column, and the separator is one that the next records lack.
+    It must split the header; if several do, one that splits the next records into equally many fields wins, then the one with
+    the most fields. If none splits the header, the text has one column, and the separator is one that the next records lack.
     """
     shapes = {separator: _shape(lines, separator) for separator in _CANDIDATES}
     splitting = {separator: shape for separator, shape in shapes.items() if shape and shape[0] > 1}
@@ -117,7 +117,7 @@ def _shape(lines: list[tuple[int, str]], separator: str) -> list[int]:
     counts: list[int] = []
     try:
         for _, fields in islice(records(iter(lines), separator, ""), _RECORDS):
-            counts.append(len(fields))  # one by one, so that what was counted before an error is kept
+            counts.append(len(fields))  # one by one, so that counts from before an error are kept
     except DataFileError:
         pass
     return counts
@@ -145,7 +145,7 @@ class _Table:
 
 
 def column_names(source: Input, options: ReadOptions) -> list[str]:
-    """Read the header only."""
+    """Read only the header."""
     return _opened(source, options).names
 
 
@@ -172,7 +172,7 @@ def read_texts(source: Input, columns: Sequence[str] | None, options: ReadOption
 
 
 def _opened(source: Input, options: ReadOptions) -> _Table:
-    """Find encoding, separator and header."""
+    """Determine encoding, separator and header."""
     _refuse_no_text(source)
     encoding = encoding_of(source, options.encoding)
     first = next(line_blocks(source, encoding), None)
@@ -199,7 +199,7 @@ def _empty(source: Input) -> EmptyDataError:
 
 
 def _check_names(place: str, line: int, names: list[str]) -> None:
-    """Refuse a name that occurs twice, and a header that does not end because lines end in bare carriage returns."""
+    """Refuse a repeated name, and a header that never ends because lines end in bare carriage returns."""
     if any("\r" in name and "\n" not in name for name in names):
         raise DataFileError.at_line(
             place, line, "a bare carriage return is in the header; save the file with line feeds as line ends."
@@ -221,7 +221,7 @@ def _in_memory(table: _Table) -> _Table:
 
 
 def _by_engine(table: _Table, wanted: Sequence[str], surveyed: Survey) -> pl.DataFrame | None:
-    """Let Polars read the text, with the header as a record like any other; None if it does not find every record."""
+    """Read the text with Polars, with the header as a record like any other; None if Polars does not find every record."""
     ahead = int((surveyed.blanks == np.arange(len(surveyed.blanks))).sum())
     position = {name: str(index) for index, name in enumerate(table.names)}
     try:
@@ -243,7 +243,7 @@ def _by_engine(table: _Table, wanted: Sequence[str], surveyed: Survey) -> pl.Dat
 
 
 def _kept(height: int, surveyed: Survey, ahead: int) -> pl.Series | None:
-    """Mark the rows that are records and not the header; none if there are not as many as there should be."""
+    """Mark the rows that are records and not the header; None if the number of rows is not as expected."""
     kept = np.ones(height, np.bool_)
     if height != surveyed.records:
         blanks = surveyed.blanks[ahead:] - ahead
@@ -255,7 +255,7 @@ def _kept(height: int, surveyed: Survey, ahead: int) -> pl.Series | None:
 
 
 def _by_hand(table: _Table, wanted: Sequence[str]) -> pl.DataFrame:
-    """Read record by record: slow, but right even if quotes are inside unquoted fields."""
+    """Read record by record: slowly, but correctly even if quotes are inside unquoted fields."""
     schema = dict.fromkeys(wanted, pl.String)
     position = {name: index for index, name in enumerate(table.names)}
     positions = [position[name] for name in wanted]
@@ -268,7 +268,7 @@ def _by_hand(table: _Table, wanted: Sequence[str]) -> pl.DataFrame:
 
 
 def _even(table: _Table) -> Iterator[list[str]]:
-    """Give the fields of every record, refusing one with more or fewer than the header."""
+    """Yield the fields of every record, refusing one with more or fewer than the header."""
     for line, fields in table.records():
         if len(fields) != len(table.names):
             raise ragged(table.source.place, line, len(fields), len(table.names))

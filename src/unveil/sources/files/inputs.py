@@ -1,7 +1,7 @@
-"""Where the bytes come from: a file, a pipe or standard input, compressed or not; and their lines of text, as UTF-8.
+"""Bytes of a file, a pipe or standard input, compressed or not, and their lines of text as UTF-8.
 
-Bytes that can be read only once (standard input, a pipe) are kept for the life of the process, so that the names of the
-columns can be read first and the values afterwards: up to 256 MiB in memory, more in a private temporary file.
+Bytes that can be read only once (standard input, a pipe) are kept for the life of the process, so that the names of
+columns can be read first and the values afterwards. Up to 256 MiB are kept in memory, more in a private temporary file.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _PATIENCE = 1.0
 """Seconds after which a message says what a read is waiting for."""
 
 _held: dict[tuple[object, ...], bytes | str] = {}
-"""What could be read only once: its bytes, or the temporary file that keeps them."""
+"""Input that could be read only once, as its bytes or as the path of the temporary file that keeps them."""
 _places: dict[str, str] = {}
-"""Where the bytes of every temporary file came from."""
+"""The origin of the bytes of every temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Input:
     part: str | None = None
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
-        """Give the bytes piece by piece, decompressed; pieces are of this size, or as large as the run allows."""
+        """Yield the decompressed bytes piece by piece; pieces have the given size, or are as large as the run allows."""
         block = size or active_run().limits.block
         try:
             with self._stream() as stream:
@@ -86,17 +86,17 @@ class Input:
             raise _unreadable(self.place, error) from None
 
     def head(self) -> bytes:
-        """Give the first bytes, decompressed; no bytes if the input is empty."""
+        """Return the first bytes, decompressed; no bytes if the input is empty."""
         return next(self.chunks(_HEAD), b"")
 
     def for_engine(self) -> str | io.BytesIO:
-        """Give what a data frame engine opens: the path if it can read that itself, else the bytes."""
+        """Return what a data frame engine can open: the path if it can read the file itself, else the bytes."""
         if self.path is not None and not self.gzipped and _is_literal(path := str(Path(self.path).absolute())):
             return path
         return io.BytesIO(b"".join(self.chunks()))
 
     def plain_path(self) -> str:
-        """Give the path of a file that holds the bytes as they are; a private temporary one, if they are packed or in memory."""
+        """Return the path of a file with the decompressed bytes; a private temporary file if they are packed or in memory."""
         if self.path is not None and not self.gzipped:
             return self.path
         key = ("plain", self.place, self.path and Path(self.path).stat().st_mtime_ns, hash(self.content))
@@ -115,7 +115,7 @@ class Input:
 
 
 def locate(path: str | os.PathLike[str]) -> Input:
-    """Find what `path` names ("-": standard input), refusing what is missing, empty or not a file."""
+    """Return the input that `path` names ("-": standard input); refuse one that is missing, empty or not a file."""
     text = os.fsdecode(path)
     if text == "-":
         return _not_empty(_once("standard input", "", _standard_input()))
@@ -137,7 +137,7 @@ def locate(path: str | os.PathLike[str]) -> Input:
 
 
 def named_part(path: str) -> tuple[str, str | None]:
-    """Return a path and the sheet or member in it that is named; a file of that whole name takes precedence.
+    """Return a path and the sheet or member named after it; a file with that whole name takes precedence.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def named_part(path: str) -> tuple[str, str | None]:
 
 
 def _member(path: str, place: str, part: str | None, status: os.stat_result) -> Input:
-    """Unpack a file of a zip archive: the one named, or the only one."""
+    """Unpack a file of a zip archive: the named one, or the only one."""
     try:
         with zipfile.ZipFile(path) as archive:
             known = [one.filename for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
@@ -180,12 +180,12 @@ def _chosen(place: str, known: list[str], part: str | None) -> str:
 
 
 def _once(place: str, suffix: str, kept: bytes | str) -> Input:
-    """Return input that can be read only once, as it is kept."""
+    """Return input that can be read only once, from where it is kept."""
     return Input(place, suffix, path=kept) if isinstance(kept, str) else Input(place, suffix, content=kept)
 
 
 def _not_empty(source: Input) -> Input:
-    """Return the input with its compression found, or refuse one of zero bytes."""
+    """Return the input with its compression detected; refuse empty input."""
     head = source.head()
     if not head:
         raise EmptyDataError(f"{source.place}: the file is empty; there is nothing to read.")
@@ -195,7 +195,7 @@ def _not_empty(source: Input) -> Input:
 
 def _stat(path: str, place: str) -> os.stat_result:
     try:
-        return os.stat(path)  # noqa: PTH116 - to Path the empty path is the present folder
+        return os.stat(path)  # noqa: PTH116 - to Path, the empty path is the current folder
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise DataNotFoundError(f"{place}: there is no such file.{_sibling(path)}") from None
     except OSError as error:
@@ -203,7 +203,7 @@ def _stat(path: str, place: str) -> os.stat_result:
 
 
 def _sibling(path: str) -> str:
-    """Return a hint at the file in the same folder whose name is closest, if any is close."""
+    """Return a hint at the file in the same folder with the closest name, if any is close."""
     folder, name = os.path.split(path)
     try:
         names = [entry.name for entry in islice(Path(folder or ".").iterdir(), _MOST_SIBLINGS)]
@@ -217,13 +217,13 @@ def _unreadable(place: str, error: OSError) -> DataFileError:
 
 
 def _place(path: str) -> str:
-    """Write a path for a message: without credentials, else as it is, unless it is very long or would break the line."""
+    """Return a path for a message: without credentials, and shortened or escaped only if very long or unprintable."""
     named = without_credentials(path)
     return named if named.isprintable() and 0 < len(named) <= _LONGEST_PLACE else shown(named)
 
 
 def _suffix(path: str) -> str:
-    """Return the last suffix in lower case, ignoring that of compression."""
+    """Return the last suffix in lower case, ignoring a suffix of compression."""
     return Path(Path(path).name.lower().removesuffix(".gz")).suffix
 
 
@@ -262,7 +262,7 @@ def _piped(path: str, place: str, status: os.stat_result) -> bytes | str:
 
 
 def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
-    """Read to the end: return the bytes, or the path of the temporary file that keeps them."""
+    """Read to the end, and return the bytes, or the path of the temporary file that keeps them."""
     first, block = bytearray(), active_run().limits.block
     while len(first) <= _MOST_HELD:
         chunk = stream.read(block)
@@ -287,7 +287,7 @@ def _kept(stream: BinaryIO | io.RawIOBase, place: str) -> bytes | str:
 
 @contextmanager
 def _announced_after(seconds: float | None, what: str) -> Iterator[None]:
-    """Say what is being waited for if the block lasts longer than this; None: never."""
+    """Notify the user of what the block waits for if it lasts longer than `seconds`; None: never."""
     if seconds is None:
         yield
         return
@@ -301,7 +301,7 @@ def _announced_after(seconds: float | None, what: str) -> Iterator[None]:
 
 
 LONGEST_LINE = 64 << 20
-"""The longest line, in bytes, that is still taken for text."""
+"""The greatest length of a line of text, in bytes."""
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
@@ -319,7 +319,7 @@ class Block(NamedTuple):
 
 
 def encoding_of(source: Input, encoding: str | None) -> str:
-    """Return the codec's normal name: the encoding given, or what a byte order mark says, or UTF-8."""
+    """Return the codec's normal name: of the given encoding, or of that of a byte order mark, or of UTF-8."""
     if encoding is None:
         head = source.head()
         encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
@@ -327,7 +327,7 @@ def encoding_of(source: Input, encoding: str | None) -> str:
 
 
 def line_blocks(source: Input, encoding: str) -> Iterator[Block]:
-    """Cut the text into blocks of whole lines, refusing what is not text."""
+    """Cut the text into blocks of whole lines; refuse input that is not text."""
     chunks = _plain(source) if encoding == "utf-8" else _recoded(source, encoding)
     line, pending = 1, bytearray()
     for chunk in chunks:
@@ -346,20 +346,20 @@ def line_blocks(source: Input, encoding: str) -> Iterator[Block]:
 
 
 def text_lines(blocks: Iterator[Block]) -> Iterator[tuple[int, str]]:
-    """Give every line with its number, without the line feed that ends it."""
+    """Yield every line with its number, without the line feed at its end."""
     for block in blocks:
         yield from enumerate(block.data.decode().split("\n")[:-1], block.line)
 
 
 def _plain(source: Input) -> Iterator[bytes]:
-    """Give UTF-8 as it is, without its byte order mark."""
+    """Yield UTF-8 as it is, without its byte order mark."""
     chunks = source.chunks()
     yield next(chunks, b"").removeprefix(codecs.BOM_UTF8)
     yield from chunks
 
 
 def _recoded(source: Input, encoding: str) -> Iterator[bytes]:
-    """Decode, and encode as UTF-8."""
+    """Decode the bytes, and yield them encoded as UTF-8."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line, first = 1, True
     for chunk in _ended(source.chunks()):
@@ -379,7 +379,7 @@ def _recoded(source: Input, encoding: str) -> Iterator[bytes]:
 
 
 def _ended(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Give the chunks, and an empty one as the sign of the end."""
+    """Yield the chunks, and an empty one to mark the end."""
     yield from chunks
     yield b""
 
@@ -401,7 +401,7 @@ def _refuse_nul(place: str, line: int, pending: bytearray, chunk: bytes) -> None
 
 
 def _checked(place: str, block: Block) -> Block:
-    """Return the block if it is UTF-8."""
+    """Return the block; refuse bytes that are not UTF-8."""
     try:
         if not block.data.isascii():
             block.data.decode()

@@ -1,7 +1,7 @@
 """JSON lines: one object on every line.
 
-Columns are the keys of all objects, in the order in which they first appear; a key that an object lacks is a null
-there, and so is the NaN that some programs write. A list or an object as a value is kept as its JSON text. Blank lines are
+Columns are the keys of all objects, in the order of their first appearance; a key that an object lacks is a null there,
+and so is the NaN that some programs write. A list or an object as a value is kept as its JSON text. Blank lines are
 ignored.
 """
 
@@ -29,7 +29,7 @@ _LARGEST = 1 << 63
 
 
 def column_names(source: Input, options: ReadOptions) -> list[str]:
-    """Read the keys of all objects; this reads the whole file, since every line may bring a new one."""
+    """Read the keys of all objects; this reads the whole file, because any line may contain a new one."""
     names: dict[str, None] = {}
     for record in _objects(source, options):
         names.update(dict.fromkeys(record))
@@ -37,7 +37,7 @@ def column_names(source: Input, options: ReadOptions) -> list[str]:
 
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
-    """Read the columns; texts stay texts, even the empty one and those that look like numbers."""
+    """Read the columns; texts stay texts, even the empty text and texts that look like numbers."""
     names: dict[str, None] = {}
     values: dict[str, list[Any]] = {name: [] for name in columns or ()}
     missing = frozenset(options.missing)
@@ -62,7 +62,7 @@ class _RepeatedKeyError(ValueError):
 
 
 def _objects(source: Input, options: ReadOptions) -> Iterator[dict[str, Any]]:
-    """Give the object of every line."""
+    """Yield the object of every line."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_constant)
     for line, text in text_lines(line_blocks(source, encoding_of(source, options.encoding))):
         if not text or text.isspace():
@@ -89,25 +89,25 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> None:
-    """Take NaN for a null; there is no value for an infinity."""
+    """Return a null for NaN; refuse an infinity, which has no value here."""
     if name != "NaN":
         raise ValueError
 
 
 def cell_of(value: Any, missing: frozenset[str]) -> Any:
-    """Return a value as a cell of a table: a list or an object as its JSON text, a text that stands for a null as a null."""
+    """Return a value as a cell of a table: lists and objects as JSON text, and a text that stands for a null as a null."""
     if isinstance(value, str):
         return None if value in missing else value
     return _text(value) if isinstance(value, (dict, list)) else value
 
 
 def _text(value: Any) -> str:
-    """Write a value as JSON, equal values in the same way; a text as it is."""
+    """Return a value as JSON, the same for equal values; a text as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def series_of(place: str, name: str, cells: list[Any]) -> pl.Series:
-    """Type a column by the types of its values; if these cannot be combined, use their texts."""
+    """Return a column typed by the types of its values; if these cannot be combined, a column of their texts."""
     dtype = _type_of(cells)
     if dtype == pl.String:
         cells = [None if cell is None else _text(cell) for cell in cells]

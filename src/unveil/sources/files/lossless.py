@@ -1,7 +1,7 @@
-"""Columns of text that are numbers, recognised without losing anything.
+"""Columns of text recognised as numbers without loss.
 
-A column becomes a number only if every distinct text stays a distinct number. So leading zeros, plus signs, `1.5` next
-to `1.50`, and numbers too long to be held exactly stay text. Only `-0.0`, which rounding makes, is taken for `0.0`.
+A column becomes numeric only if distinct texts stay distinct numbers. So leading zeros, plus signs, `1.5` next to `1.50`,
+and numbers too long to be stored exactly stay text. Only `-0.0`, a result of rounding, is taken for `0.0`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["typed"]
 
 _INTEGER = r"^(?:0|-?[1-9][0-9]{0,17})$"
 _DECIMAL = r"^-?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
-_MINUS_ZERO = r"^-0\.0$"  # rounding makes it, and it is the same number as 0.0
+_MINUS_ZERO = r"^-0\.0$"  # a result of rounding, and the same number as 0.0
 _FIRST = 1000
 
 
 def typed(texts: pl.DataFrame, missing: Sequence[str] = ()) -> pl.DataFrame:
-    """Turn columns of text into integers, or decimal numbers, or leave them as they are.
+    """Turn columns of text into integers or decimal numbers, or leave them as they are.
 
-    The empty text and those in `missing` become null first. Integers are written canonically: no leading zero, plus sign
-    or space, at most 18 digits. Decimal numbers may have an exponent, and at most 15 digits before the point. A column of
-    nulls stays text.
+    The empty text and the texts in `missing` become null first. Integers must be written canonically: without leading zero,
+    plus sign or space, in at most 18 digits. Decimal numbers may have an exponent, and have at most 15 digits before the
+    point. A column of nulls stays text.
     """
     names = texts.columns
     frame = texts.rename(dict(zip(names, map(str, range(len(names))), strict=True)))  # some names are patterns to Polars
@@ -38,7 +38,7 @@ def typed(texts: pl.DataFrame, missing: Sequence[str] = ()) -> pl.DataFrame:
 
 
 def _numbers(frame: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Find the columns of integers and those of decimal numbers; the first records rule out most of the others."""
+    """Return the names of integer and of decimal columns; the first records rule out most of the others."""
     first, texts = frame.head(_FIRST), pl.all().drop_nulls()
     candidates = frame.select(_those(first, pl.all().str.contains(f"{_INTEGER}|{_DECIMAL}").all()))
     likely = candidates.select(_those(first.select(candidates.columns), pl.all().str.contains(_INTEGER).all()))

@@ -1,8 +1,9 @@
 """Texts that a spreadsheet takes for formulas, made harmless in a delimited file.
 
-A spreadsheet that opens a CSV file computes every cell that begins with ``=``, ``+``, ``-`` or ``@``, or with a tab or a line
-end before one of them; such a formula can call programs or send cells away. An apostrophe before it makes the cell a text. Only
-columns of texts, and the names of columns, can hold a formula: in a column of numbers ``-5`` is a number and stays as it is.
+A spreadsheet that opens a CSV file evaluates every cell that begins with ``=``, ``+``, ``-`` or ``@``, or with a tab or a
+line end before one of them; such a formula can start programs or send cells elsewhere. An apostrophe before it makes the cell
+a text. Only columns of texts, and the names of columns, can hold a formula: in a column of numbers, ``-5`` is a number and
+is kept.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _DELIMITED = (".csv", ".tsv", ".tab", ".txt")
 
 
 class HarmlessTexts:
-    """Makes texts harmless batch by batch, once all have been seen: a column of nothing but numbers holds no formula."""
+    """Makes texts harmless batch by batch, after all have been seen: a column that holds only numbers has no formula."""
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
 
     def see(self, frame: pl.DataFrame) -> None:
-        """Find the columns that hold a text which is not a number."""
+        """Note the columns that hold a text that is not a number."""
         for name, dtype in frame.schema.items():
             if name not in self._texts and isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
                 column = frame.get_column(name).cast(pl.String)

@@ -1,8 +1,8 @@
 """Files of Stata, SPSS and SAS.
 
 Value labels are applied: a labelled code becomes its label, and a code of the same column without a label becomes its
-own text. Whole numbers, which these programs keep as floating-point numbers, become integers. What the file declares
-missing, and the empty text, is a null. Reading needs the extra `stats-files`.
+own text. Whole numbers, which these programs store as floating-point numbers, become integers. Values that the file
+declares missing, and the empty text, are nulls. Reading needs the extra `stats-files`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ SUFFIXES = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-"""The suffixes, each with the function of pyreadstat that reads such a file."""
+"""The suffixes, with the functions of pyreadstat that read such files."""
 
 _EXACT = float(1 << 53)
 
 
 def column_names(source: Input, options: ReadOptions) -> list[str]:
-    """Read the names of the variables only."""
+    """Read only the names of the variables."""
     return list(_meta(source, options).column_names)
 
 
 def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> pl.DataFrame:
-    """Read the columns, labels applied."""
+    """Read the columns, with labels applied."""
     meta = _meta(source, options)
     wanted = list(meta.column_names if columns is None else columns)
     require_columns(wanted, meta.column_names)
@@ -54,13 +54,13 @@ def read(source: Input, columns: Sequence[str] | None, options: ReadOptions) -> 
 
 
 def _meta(source: Input, options: ReadOptions) -> Any:
-    """Read what the file says about its columns; for an SPSS file, also which codes stand for missing values."""
+    """Read the file's metadata on its columns; for an SPSS file, also the codes that stand for missing values."""
     declared = {"user_missing": True} if source.suffix in (".sav", ".zsav") else {}
     return _run(source, options, metadataonly=True, **declared)[1]
 
 
 def _run(source: Input, options: ReadOptions, **arguments: Any) -> tuple[dict[str, Any], Any]:
-    """Let pyreadstat read the file into a dictionary of columns."""
+    """Read the file into a dictionary of columns with pyreadstat."""
     try:
         import pyreadstat
     except ImportError:
@@ -77,7 +77,7 @@ def _run(source: Input, options: ReadOptions, **arguments: Any) -> tuple[dict[st
 
 
 def _series(cells: Sequence[Any]) -> pl.Series:
-    """Build a column: no NaN, whole numbers as integers, the empty text as null."""
+    """Return a column without NaN, with whole numbers as integers, and with the empty text as null."""
     column = pl.Series(cells, strict=False)
     if column.dtype == pl.Null:
         return column.cast(pl.String)
@@ -87,21 +87,21 @@ def _series(cells: Sequence[Any]) -> pl.Series:
 
 
 def whole_numbers(column: pl.Series) -> pl.Series:
-    """Return a column of floating-point numbers as integers, if all are whole; no NaN."""
+    """Return a column of floating-point numbers without NaN, as integers if all are whole."""
     column = column.cast(pl.Float64).fill_nan(None)
     whole = (column == column.round()) & (column.abs() <= _EXACT)
     return column.cast(pl.Int64) if whole.all() else column
 
 
 def _labels(meta: Any, name: str) -> dict[Any, str]:
-    """Return the labels of a column's codes, without those of codes declared missing, which are nulls."""
+    """Return the labels of a column's codes, except codes declared missing, which are nulls."""
     ranges = getattr(meta, "missing_ranges", {}).get(name, [])
     labels: dict[Any, str] = meta.variable_value_labels.get(name, {})
     return {code: label for code, label in labels.items() if not any(r["lo"] <= code <= r["hi"] for r in ranges)}
 
 
 def _labelled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
-    """Replace codes by their labels."""
+    """Return a column with codes replaced by their labels."""
     kind = str if column.dtype == pl.String else (int, float)
     fitting = {code: label for code, label in labels.items() if isinstance(code, kind)}
     if not fitting:

@@ -1,9 +1,9 @@
-"""Whether every record of delimited text holds as many fields as the header, and every quote is where quotes belong.
+"""A check that all records of delimited text have as many fields as the header, and that no quote is out of place.
 
-A fast engine pads short records, cuts long ones and can lose count at a stray quote, and does not say so. So the
-bytes are checked first, a block of lines at a time, by the parity of quotes: after an odd number of them, one is
-inside a quoted field. That holds while a quote opens only at the start of a field, and closes, only at its end; when
-it does not, the survey says so (`regular` is false).
+A fast engine silently pads short records, cuts long ones and can lose count at a stray quote. So the bytes are checked
+first, one block of lines at a time, by the parity of quotes: after an odd number of quotes, a position is inside a
+quoted field. This holds as long as quotes open only at the start of a field and close only at its end; if they do not,
+the survey is marked as irregular (`regular` is false).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _WORD = 64
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a check of the text found.
+    """The result of checking the text.
 
-    `records` counts the header too. `blanks` are the places of the blank lines in the order of records and blank lines.
+    `records` includes the header. `blanks` are the positions of the blank lines among records and blank lines.
     """
 
     records: int
@@ -48,7 +48,7 @@ _IRREGULAR = Survey(0, np.empty(0, np.intp), regular=False)
 
 
 def survey(blocks: Iterable[Block], separator: str, n_fields: int, place: str) -> Survey:
-    """Check the text, refusing a record with more or fewer fields than `n_fields`."""
+    """Check the text; refuse a record with more or fewer fields than `n_fields`."""
     run, surveyor = active_run(), _Surveyor(ord(separator), n_fields, place)
     for block in blocks:
         run.check()
@@ -61,7 +61,7 @@ def survey(blocks: Iterable[Block], separator: str, n_fields: int, place: str) -
 
 
 def ragged(place: str, line: int, number: int, expected: int) -> DataFileError:
-    """Report a record whose number of fields is not that of the header."""
+    """Return the error for a record whose number of fields differs from that of the header."""
     fields = "1 field" if number == 1 else f"{number:,} fields"
     return DataFileError.at_line(
         place,
@@ -72,7 +72,7 @@ def ragged(place: str, line: int, number: int, expected: int) -> DataFileError:
 
 @dataclass(slots=True)
 class _Surveyor:
-    """The state carried from block to block: counts so far, and what was seen of a record that has not ended yet."""
+    """The state carried from block to block: the counts so far, and the start of a record that has not ended yet."""
 
     separator: int
     n_fields: int
@@ -84,7 +84,7 @@ class _Surveyor:
     blanks: list[_Ints] = field(default_factory=list)
 
     def take(self, block: Block) -> bool:
-        """Check one block; false if a quote is where it does not belong."""
+        """Check one block; return False if a quote is out of place."""
         data = np.frombuffer(block.data, np.uint8)
         breaks, cuts = data == _LINE_FEED, data == self.separator
         if self.open or b'"' in block.data:
@@ -100,9 +100,9 @@ class _Surveyor:
         return True
 
     def _in_place(self, data: _Bytes, quotes: _Ints) -> bool:
-        """Whether quotes open after a separator, a line or a quote, and close before one of these.
+        """Whether quotes open after a separator, a line end or a quote, and close before one of these.
 
-        A block ends with a line feed: index -1, before the first byte, holds one, and a closing quote has a successor.
+        A block ends with a line feed, so index -1, before the first byte, holds one, and a closing quote has a successor.
         """
         before = data[quotes[int(self.open) :: 2] - 1]
         closing = quotes[1 - int(self.open) :: 2]
@@ -124,7 +124,7 @@ class _Surveyor:
             return
         ends = events[last]
         separators, lengths = np.diff(last, prepend=-1) - 1, np.diff(ends, prepend=-1) - 1
-        separators[0] += self.separators  # its length is not carried: with the quote that ends it, it is never blank
+        separators[0] += self.separators  # its length is not carried over: with the quote that ends it, it is never blank
         blank = (separators == 0) & ((lengths == 0) | ((lengths == 1) & (data[ends - 1] == _RETURN)))
         self._refuse_ragged(block, ends, np.where(blank, self.n_fields, separators + 1))
         self.blanks.append(self.seen + np.flatnonzero(blank))
@@ -144,7 +144,7 @@ class _Surveyor:
 
 
 def _inside(quotes: _Bools, *, open_before: bool) -> _Bools:
-    """Return for every byte whether an odd number of quotes precedes it: 64 bytes at a time, as bits of a word."""
+    """Return for every byte whether an odd number of quotes precedes it, computed 64 bytes at a time as bits of a word."""
     padded = np.zeros(-(-len(quotes) // _WORD) * _WORD, np.bool_)
     padded[: len(quotes)] = quotes
     words = np.packbits(padded, bitorder="little").view("<u8")

@@ -1,8 +1,8 @@
 """Workbooks: sheets of Excel and OpenDocument files to read (extra `excel`), and workbooks to write.
 
-A sheet is a table whose first row names the columns. A column holds numbers, dates, texts or truth values, as its cells do; cells
-of several kinds are taken as text. Whole numbers, which a workbook keeps as floating-point numbers, become integers, and times at
-midnight become dates. A workbook that is written holds only texts and numbers: nothing in it is computed.
+A sheet is a table whose first row names the columns. A column holds numbers, dates, texts or truth values, as its cells do;
+cells of several kinds are read as text. Whole numbers, which a workbook stores as floating-point numbers, become integers, and
+times at midnight become dates. A workbook that is written contains only texts, numbers and truth values, and no formulas.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["SUFFIXES", "column_names", "read", "sheet_names", "workbook"]
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_CELL, _LONGEST_NAME = 1 << 20, 1 << 14, 32_767, 31
-"""What a sheet can hold."""
+"""The limits of a sheet."""
 _EXACT = 1 << 53
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def column_names(source: Input, options: ReadOptions) -> list[str]:  # noqa: ARG001 - a workbook says by itself how it is read
-    """Read the names of the columns: the first row."""
+def column_names(source: Input, options: ReadOptions) -> list[str]:  # noqa: ARG001 - a workbook needs no such settings
+    """Read the names of the columns, which are the first row."""
     return _names(source, _opened(source))
 
 
@@ -74,7 +74,7 @@ def _opened(source: Input) -> Any:
 
 
 def _sheet(source: Input, book: Any) -> str:
-    """Return the sheet that is meant: the one named, or the only one."""
+    """Return the sheet to read: the named one, or the only one."""
     known = list(book.sheet_names)
     if source.part is not None:
         if source.part not in known:
@@ -99,7 +99,7 @@ def _loaded(source: Input, book: Any, **how: Any) -> pl.DataFrame:
 
 
 def _names(source: Input, book: Any) -> list[str]:
-    """Return the cells of the first row; each is the name of a column."""
+    """Return the cells of the first row, each the name of a column."""
     first = _loaded(source, book, header_row=None, n_rows=1, dtypes="string")
     if first.is_empty():
         raise EmptyDataError(f"{source.place}: the sheet is empty; there is nothing to read.")
@@ -117,7 +117,7 @@ def _names(source: Input, book: Any) -> list[str]:
 
 
 def _column(cells: pl.Series, missing: Sequence[str]) -> pl.Series:
-    """Return a column as it is meant: whole numbers, days without a time, no empty texts."""
+    """Return a column as intended: whole numbers as integers, midnights as dates, and empty texts as nulls."""
     if cells.dtype == pl.Null:
         return cells.cast(pl.String)
     if cells.dtype == pl.String:
@@ -133,9 +133,10 @@ def _column(cells: pl.Series, missing: Sequence[str]) -> pl.Series:
 
 
 def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
-    """Return a workbook with these sheets, each a list of rows.
+    """Return a workbook with the given sheets, each a list of rows.
 
-    Texts are in the cells as they are, numbers as numbers if a spreadsheet holds them exactly, anything else as text.
+    Texts are written without unprintable characters, numbers as numbers if a spreadsheet can hold them exactly, and anything
+    else as text.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def workbook(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
 
 
 def _sheet_names(names: Sequence[str]) -> list[str]:
-    """Return names that sheets can have: short, without signs that mean something else, and all different."""
+    """Return valid names of sheets: short, without special characters, and all different."""
     titles: list[str] = []
     for name in names:
         plain = "".join(" " if sign in "[]:*?/\\'" or not sign.isprintable() else sign for sign in name).strip() or "table"
@@ -197,7 +198,7 @@ def _cell(row: int, column: int, cell: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it stands between tags."""
+    """Return a text escaped for use between tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
