@@ -1,8 +1,8 @@
-"""Addresses of tables in engines, and what opens them.
+"""Addresses of tables in engines, and the functions that open them.
 
 ``postgresql://host:port/database?table=people``, ``duckdb:///folder/file.duckdb?table=people`` or ``file.duckdb?table=people``,
-``spark://host:port?table=people`` or ``spark://local?path=people.parquet``. An address may hold a password, so no message repeats
-it: the `place` of an address is put together from what is known to be harmless.
+``spark://host:port?table=people`` or ``spark://local?path=people.parquet``. An address may hold a password, so no message
+repeats it: the `place` of an address is composed only of parts known to be harmless.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _FILES = (".duckdb", ".ddb")
 _SERVER = re.compile(r"(?:(?:\[[0-9a-fA-F:.]+\]|local\[[0-9*]+\]|[\w.%-]*)(?::[0-9]+)?,?)*")
 
 _PAIR = re.compile(r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=", re.IGNORECASE)
-"""A setting as libpq takes them in its other form, `host=... dbname=...`."""
+"""A setting in the other form of addresses that libpq accepts, `host=... dbname=...`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a table is.
+    """The location of a table.
 
     Attributes
     ----------
     engine
-        What holds it.
+        The engine that holds it.
     target
         The part before the question mark, without the scheme; it may hold credentials.
     table, schema, path
-        The table by name, its schema if one is given, or, for Spark, files.
+        The name of the table, its schema if one is given, or, for Spark, the path of files.
     rest
-        The other settings as they were written, for the engine itself; they may hold credentials.
+        The other settings, unchanged, for the engine itself; they may hold credentials.
     """
 
     engine: str
@@ -56,14 +56,14 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The address as messages name it, and as it can be given again: without user, password and settings."""
+        """The address for messages, also valid as an address: without user, password and other settings."""
         holder = _file(self.target) if self.engine == "duckdb" else _harmless(self.engine, self.target, self.rest)
         named = {"schema": self.schema, "table": self.table, "path": self.path}
         settings = [f"{name}={without_credentials(_escaped(value))}" for name, value in named.items() if value is not None]
         return without_credentials(holder) + ("?" if settings else "") + "&".join(settings)
 
     def server(self) -> tuple[str, str, tuple[str, ...]]:
-        """Return what tells databases apart: host, port and database, or a service; not the user."""
+        """Return the parts that identify a database: host, port and database, or a service; not the user."""
         server, _, database = self.target.rpartition("@")[2].partition("/")
         services = tuple(setting for setting in self.rest if setting.partition("=")[0] in ("service", "host", "port", "dbname"))
         return server, unquote(database), services
@@ -75,7 +75,7 @@ class Address:
         return self.table
 
     def uri(self) -> str:
-        """Return the address for the engine's own library, without what only we understand."""
+        """Return the address for the engine's own library, without the settings that only we understand."""
         return f"{self.engine}://{self.target}{'?' if self.rest else ''}{'&'.join(self.rest)}"
 
 
@@ -84,11 +84,11 @@ OPENERS: dict[str, str | Callable[[Address, ExitStack | None], Source]] = {
     "postgresql": "postgres.PostgresTable",
     "spark": "spark.open_address",
 }
-"""What opens an address of each engine: a function of the address and the holder of connections, or its module and name."""
+"""The opener for each engine: a function of the address and the holder of connections, or its module and name."""
 
 
 def register(scheme: str, opener: Callable[[Address], Source]) -> None:
-    """Add an engine of your own: addresses that begin with its scheme are opened by a function from address to source."""
+    """Add an engine of your own: `opener` turns addresses that begin with its scheme into sources."""
     SCHEMES[scheme] = scheme
     OPENERS[scheme] = lambda address, _: opener(address)
 
@@ -102,7 +102,7 @@ def open_address(text: str, held: ExitStack | None = None) -> Source | None:
     if address is None:
         return None
     opener = OPENERS[address.engine]
-    if isinstance(opener, str):  # imported when it is needed
+    if isinstance(opener, str):  # imported only when needed
         module, _, function = opener.rpartition(".")
         opener = getattr(import_module(f"unveil.sources.engines.{module}"), function)
     return opener(address, held)
@@ -122,7 +122,7 @@ def parse(text: str) -> Address | None:
 
 
 def _require_no_address(text: str) -> None:
-    """Refuse a text meant as an address that would be taken for a file, and repeated in messages with its password."""
+    """Refuse a text meant as an address that would be taken for a file, so that messages would repeat its password."""
     mistyped = text.partition(":")[0].lower() in SCHEMES and ":" in text
     if mistyped or len(_PAIR.findall(text)) > 1:
         raise ArgumentError(
@@ -132,7 +132,7 @@ def _require_no_address(text: str) -> None:
 
 
 def _escaped(value: str) -> str:
-    """Escape what would end a setting, or a line."""
+    """Escape characters that would end a setting or a line."""
     return "".join(letter if letter.isprintable() and letter not in "%&" else quote(letter) for letter in value)
 
 
@@ -141,7 +141,7 @@ def _file(path: str) -> str:
 
 
 def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
-    """Name a server by its host, port and database; by none of them if they may contain an unescaped password."""
+    """Return a server's host, port and database; none of them if they may contain an unescaped password."""
     server, _, database = target.rpartition("@")[2].partition("/")
     if any("@" in setting for setting in rest) or not _SERVER.fullmatch(server):
         return f"the {engine} server"
@@ -149,7 +149,7 @@ def _harmless(engine: str, target: str, rest: Sequence[str]) -> str:
 
 
 def _address(engine: str, target: str, query: str) -> Address:
-    """Take the settings that say which table it is; the others are the engine's."""
+    """Return the address, with the settings that name the table separated from those for the engine."""
     ours: dict[str, str] = {}
     rest = []
     for setting in filter(None, query.split("&")):

@@ -1,11 +1,11 @@
-"""Queries for the contributions to each cell. One row per cell comes back: no record, and no name of a contributor.
+"""Queries for the contributions to each cell. They return one row per cell, no records, and no names of contributors.
 
-The statements are the same for all engines. Each reads records with columns that an engine writes in its own way:
+The statements are the same for all engines. Each reads records with columns that every engine writes in its own way:
 
-- ``s0``, ``s1`` ...: the columns to count, as they are shown; ``g0``, ``g1`` ...: the same, as they are grouped by.
-- ``v``, ``w``: the value and the weight, null if they are not finite numbers, 1 if none is named.
-- ``f``: a word that says whether the contributor asked for protection; ``h``: the contributor.
-- ``z0``, ``z1`` ...: for the columns to count, then value, holding and request if they are named, 1 if it is missing.
+- ``s0``, ``s1`` ...: the columns to count, in the form to show; ``g0``, ``g1`` ...: the same, in the form to group by.
+- ``v``, ``w``: the value and the weight; null if they are not finite numbers, 1 if no column is named.
+- ``f``: a word that says whether the contributor requested protection; ``h``: the contributor.
+- ``z0``, ``z1`` ...: for the columns to count, then value, holding and request if they are named: 1 if null, else 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["ASKED", "CHECKS", "NOT_ASKED", "Contribution", "by_cell", "by_combin
 ASKED = ("true", "1", "yes", "y")
 NOT_ASKED = ("false", "0", "no", "n", "")
 CHECKS = ("n", "known", "unweighted", "strange", "held", "negative")
-"""What is counted for every combination: records, values, wrong weights, wrong words, contributors, contributions below 0."""
+"""The counts of every combination: records, values, invalid weights, invalid words, contributors, contributions below 0."""
 _CHECKS = (
     "count(*) AS n, count(v) AS k, sum(u) AS u, sum(e) AS e, count(h) AS o, sum(CASE WHEN x < 0 THEN 1 ELSE 0 END) AS m",
     "n, k, u, e, o, m",
@@ -27,7 +27,7 @@ _CHECKS = (
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The columns that say what a record contributes to its cell.
+    """The columns that determine the contribution of a record to its cell.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Contribution:
     weights
         The column of weights; None: 1 each.
     holding
-        The column that says which records belong to one contributor; None: every record is one.
+        The column that identifies the contributor of a record; None: every record is a contributor.
     request
-        The column that says who asked for protection.
+        The column that says whether a contributor requested protection.
     """
 
     value: str | None = None
@@ -48,22 +48,22 @@ class Contribution:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are named."""
+        """The named columns."""
         return [one for one in (self.value, self.weights, self.holding, self.request) if one is not None]
 
     def nullable(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns to which a null policy applies: those to count, and all others named except the weights."""
+        """Return the columns to which a null policy applies: those to count, and all other named columns except the weights."""
         return [*columns, *(one for one in (self.value, self.holding, self.request) if one is not None)]
 
 
 def complete(records: str, columns: int) -> str:
-    """Return the records that lack none of the columns to which a null policy applies."""
+    """Return the query for records without nulls in the columns to which a null policy applies."""
     whole = " AND ".join(f"z{at} = 0" for at in range(columns))
     return f"(SELECT * FROM {records} AS whole WHERE {whole})"  # noqa: S608 - our own names
 
 
 def incomplete(records: str, columns: int) -> str:
-    """Return the query for how many records there are, how many are complete, and how many lack each column: one row."""
+    """Return the query for the numbers of records, of complete ones, and of nulls in each column: one row."""
     lacking = ", ".join(f"sum(z{at}) AS m{at}" for at in range(columns))
     whole = " + ".join(f"z{at}" for at in range(columns))
     some = f"count(*) AS n, sum(CASE WHEN {whole} = 0 THEN 1 ELSE 0 END) AS k"
@@ -71,7 +71,7 @@ def incomplete(records: str, columns: int) -> str:
 
 
 def by_record(records: str, keys: int, top: int) -> str:
-    """Return the query for combinations with checks, sum, sum of sizes, largest size among those who asked, largest sizes."""
+    """Return the query for combinations with checks, sum, sum of sizes, largest size of those with a request, largest sizes."""
     ranked = (
         f"SELECT b.*, row_number() OVER (PARTITION BY {_listed('g', keys)} ORDER BY abs(x) DESC NULLS LAST) AS r "  # noqa: S608
         f"FROM ({_marked(records, keys)}) AS b"
@@ -92,19 +92,19 @@ def by_combination(records: str, keys: int) -> str:
 
 
 def by_cell(records: str, above: Sequence[Iterable[tuple[int, int]]], top: int) -> str:
-    """Return the query for all cells of a table, margins included; one contributor may have records in several of them.
+    """Return the query for all cells of a table, including margins; one contributor may have records in several cells.
 
-    Contributions are summed by contributor in every cell before they are ranked. A cell has its codes, records, contributors,
-    sums as in `by_record`, and a number for the contributor if there is only one.
+    Contributions are summed by contributor in every cell before they are ranked. A cell has its codes, its numbers of records
+    and contributors, sums as in `by_record`, and a number that identifies the contributor if there is only one.
 
     Parameters
     ----------
     records
         The records.
     above
-        For each column the codes to which the value of each rank belongs: pairs of rank and code.
+        For each column, pairs of the rank of a value and a code to which it belongs.
     top
-        How many of the largest contributions.
+        The number of largest contributions to return.
     """
     keys, codes = len(above), _listed("c", len(above))
     inner = (
@@ -125,7 +125,7 @@ def by_cell(records: str, above: Sequence[Iterable[tuple[int, int]]], top: int) 
 
 
 def _marked(records: str, keys: int) -> str:
-    """Return the query for records with their contribution, and whether weight and word are right."""
+    """Return the query for records with their contributions, and whether weight and word are invalid."""
     yes, words = (", ".join(f"'{word}'" for word in some) for some in (ASKED, (*ASKED, *NOT_ASKED)))
     return (
         f"SELECT {_listed('s', keys)}, {_listed('g', keys)}, h, v, v * w AS x, CASE WHEN w > 0 THEN 0 ELSE 1 END AS u, "  # noqa: S608

@@ -1,6 +1,6 @@
-"""DuckDB: a table of a database file, or a relation in the caller's hands.
+"""DuckDB: a table of a database file, or a relation that the caller holds.
 
-A file is opened for reading only, unless a release is written into it.
+A file is opened only for reading, unless a release is written into it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class RelationSource(EngineSource):
         self._relation = relation
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to travel to another process."""
+        """Refuse to be sent to another process."""
         raise UnsupportedDataError.held_here(self.place, "name the table of a file, such as data.duckdb?table=NAME")
 
     @property
     def numbers(self) -> Mapping[str, bool]:
-        """The columns of numbers, each with whether it holds whole ones."""
+        """The numeric columns, each with whether it holds whole numbers."""
         return _numbers(_kinds(self._relation))
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
@@ -69,7 +69,7 @@ class RelationSource(EngineSource):
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
-        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        """Return the result of a query on records with the columns that `engines.contributors` describes."""
         return self._query(lambda relation: _answered(relation, columns, what, query, self.place))
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -87,7 +87,7 @@ class RelationSource(EngineSource):
             yield batch
 
     def _query(self, question: Callable[[Any], _Answer]) -> _Answer:
-        """Put a question to the relation."""
+        """Run a query on the relation."""
         connection = getattr(self._relation, "_con", None)  # DuckDB has no public name for it
         if connection is None:
             return active_run().watching(lambda: question(self._relation))
@@ -95,11 +95,11 @@ class RelationSource(EngineSource):
 
 
 class FileTable(EngineSource):
-    """A table of a database file: the one named, or the only one there is."""
+    """A table of a database file: the named one, or the only one."""
 
     def __init__(self, address: Address, held: ExitStack | None = None) -> None:
         self._file, self._address = Path(address.target), address
-        if not self._file.is_file():  # else untouched: closing a file drops the lock of another connection of this program
+        if not self._file.is_file():  # otherwise not opened: closing a file drops the lock of another connection of this program
             locate(self._file)
         if address.rest or address.path is not None:
             raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME if it has several.")
@@ -113,11 +113,11 @@ class FileTable(EngineSource):
         super().__init__(address.place, names)
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
-        """Keep one connection for all questions of a block."""
+        """Keep one connection for all queries of a block."""
         return self._session.held(given)
 
     def rewrite(self, out: Address) -> Write:
-        """Return what writes a release into a new table of the file."""
+        """Return a function that writes a release into a new table of the file."""
         if out.engine != "duckdb" or Path(out.target).resolve() != self._file.resolve():
             raise ArgumentError.other_database(self.place)
         table = out.named()
@@ -137,7 +137,7 @@ class FileTable(EngineSource):
 
     @property
     def numbers(self) -> Mapping[str, bool]:
-        """The columns of numbers, each with whether it holds whole ones."""
+        """The numeric columns, each with whether it holds whole numbers."""
         return _numbers(self._kinds)
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
@@ -147,11 +147,11 @@ class FileTable(EngineSource):
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
-        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        """Return the result of a query on records with the columns that `engines.contributors` describes."""
         return self._query(lambda relation: _answered(relation, columns, what, query, self.place))
 
     def _rewritten(self, connection: Any, what: EngineRecoding, out: Address) -> int:
-        """Make the table of a release in one transaction, and return its number of records."""
+        """Write the table of a release in one transaction, and return its number of records."""
         connection.begin()
         require_unchanged(self.place, (*what.names, *what.counted), self._kinds, _kinds(self._relation(connection)))
         name, tables = _name(out.schema, out.named()), _Held(connection, _table(connection, self._address), self._kinds, what)
@@ -172,7 +172,7 @@ class FileTable(EngineSource):
         return self._query(lambda relation: _tallied(_numbered(relation, columns, owners), columns, self.place))
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        with self._reading() as connection, _failure_reported(self.place):  # its own: another question would end the answer
+        with self._reading() as connection, _failure_reported(self.place):  # its own: another query would end this result
             relation = self._relation(connection)
             require_unchanged(self.place, columns, self._kinds, _kinds(relation))
             answer = _batches(relation, columns, self.place)
@@ -180,7 +180,7 @@ class FileTable(EngineSource):
                 yield batch
 
     def _query(self, question: Callable[[Any], _Answer]) -> _Answer:
-        """Put a question to the table."""
+        """Run a query on the table."""
         with self._session.connection() as connection, _failure_reported(self.place):
             relation = self._relation(connection)
             return cancellable(lambda: question(relation), connection.interrupt)
@@ -202,7 +202,7 @@ def _library() -> Any:
 
 @contextmanager
 def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[Any]:
-    """Open the file."""
+    """Open the file, and yield the connection."""
     duckdb = _library()
     try:
         connection = duckdb.connect(str(file.absolute()), read_only=read_only, config={"autoinstall_known_extensions": False})
@@ -211,7 +211,7 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
             use = "open for writing" if read_only else "open"
             raise EngineError(f"{address.place}: another program has the file {use}; close it there.") from None
         raise DataFileError(f"{address.place}: the file is damaged or no DuckDB database.") from None
-    except duckdb.OperationalError:  # by a connection of its own, or attached to another
+    except duckdb.OperationalError:  # through a connection of its own, or attached to another
         raise EngineError(f"{address.place}: this program has the file open already; give the relation itself instead.") from None
     with connection:
         logged = _Logged(connection)
@@ -222,7 +222,7 @@ def _connection(file: Path, address: Address, *, read_only: bool) -> Iterator[An
 
 
 class _Logged:
-    """A connection that logs what it executes; what a relation asks for is logged when it is asked (`_said`)."""
+    """A connection that logs the statements it executes; queries of relations are logged by `_said`."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -240,7 +240,7 @@ def _present(connection: Any, address: Address) -> list[str]:
 
 
 def _table(connection: Any, address: Address) -> str:
-    """Return the quoted name of the table, which has to be there."""
+    """Return the quoted name of the table, which must exist."""
     present = _present(connection, address)
     if address.table is None and len(present) != 1:
         raise ArgumentError(f"{address.place}: name the table with ?table=NAME; there are: {listed(present) or 'none'}.")
@@ -255,7 +255,7 @@ def _name(schema: str | None, table: str) -> str:
 
 
 class _Held:
-    """Tables that a connection holds until they are dropped."""
+    """Temporary tables that a connection holds until they are dropped."""
 
     row_number = "row_number() OVER ()"
     keyed_hash = "sha256(o.k || q.n::UBIGINT::BIT::BLOB)"
@@ -283,7 +283,7 @@ class _Held:
         return named(answer, [column], numeric=_numeric([column], self._kinds)).to_series()
 
     def drop(self) -> None:
-        """Forget the tables."""
+        """Drop the tables."""
         for name in self._names:
             self._connection.execute(f"DROP TABLE {name}")
 
@@ -317,7 +317,7 @@ def _tallied(relation: Any, columns: Sequence[str], place: str) -> Tally:
 
 
 def _numbered(relation: Any, columns: Sequence[str], owners: Collection[str]) -> Any:
-    """Return some columns of a relation, with numbers for the values of those that name somebody; a null stays one."""
+    """Return some columns of a relation, with numbers for the values of columns that identify somebody; nulls stay nulls."""
     kinds = _kinds(relation)
     shown = [f"{rank(_without_nan(name, kinds[name]))} AS {quoted(name)}" if name in owners else quoted(name) for name in columns]
     return relation.project(", ".join(shown))
@@ -364,12 +364,12 @@ def _answered(
 
 
 def _numeric(columns: Sequence[str], kinds: Mapping[str, str]) -> dict[str, int | None]:
-    """Return the columns whose numbers come as text."""
+    """Return the columns whose numbers are fetched as text."""
     return {name: None for name in columns if kinds[name] in _LONG}
 
 
 def _number(name: str | None, kinds: Mapping[str, str]) -> str:
-    """Return a column as finite floating point numbers; without one, 1."""
+    """Return the expression for a column as finite floating-point numbers; without a column, 1."""
     if name is None:
         return "1::DOUBLE"
     if kinds[name] not in (*_NUMBERS, "hugeint", "uhugeint"):
@@ -386,19 +386,19 @@ def _kinds(relation: Any) -> dict[str, str]:
 
 
 def _expression(name: str, kind: str) -> str:
-    """Return a column as it is selected: texts to the letter, whatever their collation, and unusual types as text."""
+    """Return the expression to select a column: exact texts, whatever their collation, and unusual types as text."""
     if kind == "varchar":
         return f'{quoted(name)} COLLATE "C"'
     return f"CAST({quoted(name)} AS VARCHAR)" if kind in _AS_TEXT else quoted(name)
 
 
 def _without_nan(name: str, kind: str) -> str:
-    """Return a column as it is counted: a NaN is a null."""
+    """Return the expression to count a column, in which a NaN is a null."""
     return f"CASE WHEN isnan({quoted(name)}) THEN NULL ELSE {quoted(name)} END" if kind in _FLOATS else _expression(name, kind)
 
 
 def _in_one_form(name: str, kind: str) -> str:
-    """Return a column as it is released: one form per value that is counted, so no NaN beside nulls, and no -0.0 beside 0.0."""
+    """Return the expression to release a column, with one form per counted value: no NaN besides nulls, no -0.0 besides 0.0."""
     return f"{_without_nan(name, kind)} + 0" if kind in _FLOATS else quoted(name)
 
 

@@ -1,9 +1,9 @@
-"""PostgreSQL: a table counted in a read-only transaction, over the address that libpq understands.
+"""PostgreSQL: a table counted in a read-only transaction, at an address as libpq understands it.
 
-Only a release is written, in a transaction of its own: its table is written whole or not at all.
+Only a release is written, in a transaction of its own, so that its table is written completely or not at all.
 
 User, password, service and encryption come from the address, the environment (``PGUSER``, ``PGPASSWORD``, ``PGPASSFILE``,
-``PGSERVICE`` ...) or a service file, as in every program on libpq; none of them is ever shown.
+``PGSERVICE`` ...) or a service file, as in every program that uses libpq; none of them is ever shown.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["PostgresTable"]
 _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _WRITING = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 _BY_HASH = "SET LOCAL enable_mergejoin = off"
-"""Small tables are joined with all records: sorting these first, as the planner would, takes several times as long."""
+"""Small tables are joined with all records; sorting the records first, as the planner would, takes several times as long."""
 _ONE_ORDER = ("SET LOCAL synchronize_seqscans = off", "SET LOCAL max_parallel_workers_per_gather = 0")
 _COLUMNS = """
 WITH RECURSIVE wanted AS (
@@ -56,7 +56,7 @@ WITH RECURSIVE wanted AS (
 SELECT wanted.name, t.typname::text, t.typcategory::text, wanted.modifier
 FROM wanted JOIN pg_catalog.pg_type t ON t.oid = wanted.kind WHERE t.typtype <> 'd' ORDER BY wanted.at
 """
-"""A domain is followed to the type under it; a modifier, such as the digits of an exact number, may be anywhere on the way."""
+"""Domains are followed to their base type; a modifier, such as the digits of an exact number, may occur at any step."""
 _TABLES = """
 SELECT c.relname::text FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_catalog.pg_table_is_visible(c.oid)
@@ -65,7 +65,7 @@ AND c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::reg
 _FLOATS = ("float4", "float8", "numeric")
 _NUMBERS = ("int2", "int4", "int8", *_FLOATS)
 _TYPMOD = 4
-"""What PostgreSQL adds to digits and scale when it stores them with a column of exact numbers."""
+"""The number that PostgreSQL adds to digits and scale when it stores them for a column of exact numbers."""
 _MOST_DIGITS = 38
 _AS_IS = ("bool", "int2", "int4", "int8", "float4", "float8", "date", "timestamp", "timestamptz", "time")
 _REASONS = {
@@ -93,7 +93,7 @@ _CONNECTING = {
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column as the catalogue knows it: its name, its type or that under its domains, the type's category and modifier."""
+    """A column of the catalogue: its name, its type or the base type of its domain, the type's category and modifier."""
 
     name: str
     kind: str
@@ -113,17 +113,17 @@ class _Column:
 
     @property
     def shown(self) -> str:
-        """The expression that is selected: exact decimal numbers come as text, without zeros at their end."""
+        """The expression to select: exact decimal numbers as text, without trailing zeros."""
         return f"trim_scale({self.key})::text" if self.kind == "numeric" else self.key
 
     @property
     def counted(self) -> str:
-        """What is counted: a NaN is a null."""
+        """The expression to count, in which a NaN is a null."""
         return f"nullif({self.key}, 'NaN')" if self.kind in _FLOATS else self.key
 
     @property
     def released(self) -> str:
-        """What is released: one form per value that is counted, so no NaN beside nulls, and no -0.0 beside 0.0."""
+        """The expression to release, with one form per counted value: no NaN besides nulls, and no -0.0 besides 0.0."""
         if self.kind not in _FLOATS:
             return quoted(self.name)
         if self.kind != "numeric":
@@ -132,18 +132,18 @@ class _Column:
 
     @property
     def declared(self) -> str:
-        """The type of an exact number, with the digits that the table gives it."""
+        """The type of an exact number, with the digits that the table declares."""
         digits, scale = divmod(self.modifier - _TYPMOD, 1 << 16)
         return f"numeric({digits}, {scale})"
 
     @property
     def named(self) -> str:
-        """The expression that tells contributors apart: it needs a type with a largest value, which truth values are not."""
+        """The expression that identifies contributors; it needs a type for which max() exists, unlike truth values."""
         return f"({self.key})::text" if self.kind == "bool" else self.counted
 
     @property
     def scale(self) -> int | None:
-        """The digits after the point that the table gives an exact number; None if it does not say."""
+        """The digits after the point that the table declares for an exact number; None if it declares none."""
         digits, scale = divmod(max(self.modifier - _TYPMOD, 0), 1 << 16)
         return scale if self.kind == "numeric" and 0 < digits <= _MOST_DIGITS and scale <= digits else None
 
@@ -167,11 +167,11 @@ class PostgresTable(EngineSource):
         super().__init__(address.place, text_names(list(self._columns), address.place))
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
-        """Keep one connection for all questions of a block."""
+        """Keep one connection for all queries of a block."""
         return self._session.held(given)
 
     def rewrite(self, out: Address) -> Write:
-        """Return what writes a release into a new table of the database."""
+        """Return a function that writes a release into a new table of the database."""
         if out.engine != self._address.engine or out.server() != self._address.server():
             raise ArgumentError.other_database(self.place)
         out.named()
@@ -190,7 +190,7 @@ class PostgresTable(EngineSource):
 
     @property
     def numbers(self) -> Mapping[str, bool]:
-        """The columns of numbers, each with whether it holds whole ones."""
+        """The numeric columns, each with whether it holds whole numbers."""
         return {one.name: one.kind.startswith("int") for one in self._columns.values() if one.kind in _NUMBERS}
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
@@ -207,7 +207,7 @@ class PostgresTable(EngineSource):
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
-        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        """Return the result of a query on records with the columns that `engines.contributors` describes."""
         selected = [self._columns[column] for column in columns]
         holding, request = (None if one is None else self._columns[one] for one in (what.holding, what.request))
         for column in (*selected, holding, request):
@@ -224,7 +224,7 @@ class PostgresTable(EngineSource):
             return pl.DataFrame(cursor.fetch_arrow_table()), _numeric(selected)
 
     def _number(self, name: str | None) -> str:
-        """Return a column as finite floating point numbers; without one, 1."""
+        """Return the expression for a column as finite floating-point numbers; without a column, 1."""
         if name is None:
             return "1::float8"
         if self._columns[name].category != "N":
@@ -232,7 +232,7 @@ class PostgresTable(EngineSource):
         return f"nullif(nullif(nullif({quoted(name)}::float8, 'NaN'), 'Infinity'), '-Infinity')"
 
     def _rewritten(self, cursor: Any, what: EngineRecoding, target: str) -> int:
-        """Make the table of a release, and return its number of records."""
+        """Write the table of a release, and return its number of records."""
         require_unchanged(self.place, (*what.names, *what.counted), self._columns, _columns(cursor, self._name))
         cursor.execute(_BY_HASH)
         tables = _Held(cursor, self._name, self._columns, what)
@@ -260,7 +260,7 @@ class PostgresTable(EngineSource):
             return _tallied(cursor, f"(SELECT {shown} FROM {self._name}) AS q", known, columns)  # noqa: S608 - quoted
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        with _failure_reported(self.place), _transaction(self._address) as cursor:  # its own: another question would end it
+        with _failure_reported(self.place), _transaction(self._address) as cursor:  # its own: another query would end it
             require_unchanged(self.place, columns, self._columns, _columns(cursor, self._name))
             _ask_records(cursor, self._name, [self._columns[column] for column in columns])
             for batch in batches_of(cursor.fetch_record_batch(), columns):
@@ -288,7 +288,7 @@ def _has_schema(cursor: Any, name: str) -> bool:
 
 
 def _ask_records(cursor: Any, name: str, selected: Sequence[_Column]) -> None:
-    """Ask for records, in the order in which the table has them."""
+    """Query the records, in the order of the table."""
     for setting in _ONE_ORDER:
         cursor.execute(setting)
     cursor.execute(f"SELECT {selection([column.shown for column in selected])} FROM {name}")  # noqa: S608 - quoted
@@ -306,7 +306,7 @@ def _tallied(cursor: Any, name: str, columns: Mapping[str, _Column], wanted: Seq
 
 
 def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame:
-    """Return exact numbers, which came as text, as numbers if the table says how many digits follow their point."""
+    """Return exact numbers, which were fetched as text, as numbers if the table declares their digits after the point."""
     scales = {name: columns[name].scale for name in batch.columns}
     return pl.DataFrame(
         {
@@ -317,7 +317,7 @@ def _scaled(batch: pl.DataFrame, columns: Mapping[str, _Column]) -> pl.DataFrame
 
 
 class _Held:
-    """Tables that a connection holds until they are dropped."""
+    """Temporary tables that a connection holds until they are dropped."""
 
     row_number = "row_number() OVER ()"
     keyed_hash = "sha256(o.k || int8send(q.n))"
@@ -344,7 +344,7 @@ class _Held:
         return named(answer, [column], numeric={column: self._columns[column].scale} if exact else {}).to_series()
 
     def drop(self) -> None:
-        """Forget the tables."""
+        """Drop the tables."""
         for name in self._names:
             self._cursor.execute(f"DROP TABLE {name}")
 
@@ -354,13 +354,13 @@ class _Held:
 
 
 def _numeric(columns: Sequence[_Column]) -> dict[str, int | None]:
-    """Return the columns of exact numbers, which come as text, with the digits that the table gives them after the point."""
+    """Return the columns of exact numbers, which are fetched as text, with their declared digits after the point."""
     return {column.name: column.scale for column in columns if column.kind == "numeric"}
 
 
 @contextmanager
 def _transaction(address: Address, *, writing: bool = False) -> Iterator[Any]:
-    """Connect, read in one transaction that can change nothing, and disconnect; one that writes is undone if it fails."""
+    """Connect for one read-only transaction, or one that writes and is rolled back on failure, and yield its cursor."""
     dbapi = _library()
     try:
         connection = dbapi.connect(address.uri())
@@ -393,7 +393,7 @@ def _library() -> Any:
 
 
 class _Cursor:
-    """A cursor whose calls are cancelled in the server if the run is, and on Ctrl-C."""
+    """A cursor whose calls are cancelled on the server if the run is cancelled, and on Ctrl-C."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
@@ -408,13 +408,13 @@ class _Cursor:
 
 
 def _refused(place: str, message: str) -> EngineError:
-    """Say why there is no connection, in our words: libpq's may name the user."""
+    """Return the reason for a failed connection in our words, because libpq's may name the user."""
     reason = next((reason for word, reason in _CONNECTING.items() if word in message), "the connection could not be made")
     return EngineError(f"{place}: {reason}.")
 
 
 def _failed(place: str, state: str) -> EngineError:
-    """Say why a query failed, by its SQLSTATE: the server's own words may quote values."""
+    """Return the reason for a failed query by its SQLSTATE, because the server's own words may quote values."""
     if state == "57014":
         return EngineError.cancelled(place)
     reason = next((reason for start, reason in _REASONS.items() if state.startswith(start)), None)

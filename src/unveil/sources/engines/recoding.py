@@ -1,16 +1,16 @@
-"""Recoding inside an engine: joins with small tables that give every value its group and label.
+"""Recoding inside an engine, by joins with small tables that give every value its group and label.
 
-The statements are the same for all engines, and hold no name and no value of the data: columns are numbered, values stay in the
-engine's own tables or go there as data. The names of these tables begin with a word of their own for each release, so that no
-table of the user has such a name.
+The statements are the same for all engines, and contain no names or values of the data: columns are numbered, and values stay
+in the engine's own tables or are sent there as data. The names of these tables begin with a random word for each release, so
+that no table of the user has such a name.
 
-- ``r``: the records; ``k0``, ``k1`` ... are the columns to recode as they are counted, ``w0`` ... those that must not be null,
-  ``c0`` ... those to release.
+- ``r``: the records; ``k0``, ``k1`` ... are the columns to recode in the form to count, ``w0`` ... those that must not be null,
+``c0`` ... those to release.
 - ``map0`` ...: every value ``v`` of a column with its group ``g`` and label ``l``.
-- ``null``: one row, the group and label of a null in each column, and what stands for a value that is suppressed, ``s``.
+- ``null``: one row, the group and label of a null in each column, and the replacement for suppressed values, ``s``.
 - ``gone``: the classes to suppress, by their groups.
-- ``order``: one row, the key ``k`` of the hash by which records are sorted. It goes there as data, so that no statement, which
-  engines log, holds it; and it is dropped when the release is made.
+- ``order``: one row, the key ``k`` of the hash by which records are sorted. It is sent as data, so that no statement, which
+engines may log, contains it, and it is dropped when the release is complete.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _NO_GROUP = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changed:
-    """A column whose values become labels.
+    """A column whose values are replaced by labels.
 
     Attributes
     ----------
     name
         The column.
     values
-        The values that were counted, a null last.
+        The counted values, with a null last.
     groups
         The group of each value.
     labels
@@ -61,20 +61,20 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineRecoding:
-    """What becomes of the records of a table.
+    """A change of the records of a table.
 
     Attributes
     ----------
     names
         The columns of the release, in order.
     changed
-        Those whose values become labels.
+        The columns whose values are replaced by labels.
     gone
-        The classes to suppress: one row each, with the group of every column that changes.
+        The classes to suppress: one row each, with the group of every changed column.
     suppressed
-        What replaces the values of a suppressed record.
+        The replacement for the values of a suppressed record.
     complete
-        Columns in which a null means that the record is left out.
+        Columns in which a null excludes the record.
     shuffled
         Whether records are shuffled.
     counted, check
@@ -92,38 +92,38 @@ class EngineRecoding:
 
 
 class Holder(Protocol):
-    """An engine that holds tables for as long as a table is rewritten."""
+    """An engine that holds tables while a table is rewritten."""
 
     own: str
-    """The beginning of the names of all tables kept."""
+    """The prefix of the names of all tables held."""
     records: str
-    """The records, as they are written after FROM."""
+    """The records, as written after FROM."""
 
     row_number: str
-    """An expression that gives every row a number of its own."""
+    """An expression that gives every row a unique number."""
     keyed_hash: str
-    """The SHA-256 of the 32 bytes of a key ``o.k`` and a fixed number of bytes for the number ``q.n``, as an expression."""
+    """The expression for the SHA-256 of the 32 bytes of a key ``o.k`` and a fixed number of bytes for the number ``q.n``."""
 
     def hold(self, name: str, query: str) -> None:
-        """Keep the answer to a query under a name."""
+        """Keep the result of a query under a name."""
 
     def put(self, name: str, frame: pl.DataFrame) -> None:
-        """Keep a table of ours, of numbers and texts, under a name."""
+        """Keep one of our tables of numbers and texts under a name."""
 
     def values(self, name: str, column: str) -> pl.Series:
-        """Return the values `v` of a table that is kept, in the order of their `id`; they are those of a column."""
+        """Return the values `v` of a table held, in the order of their `id`; they are values of `column`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """Where the records of a release, their columns named ``c0``, ``c1`` ..., come from.
+    """The query for the records of a release, with columns named ``c0``, ``c1`` ....
 
     Attributes
     ----------
     source
-        What follows FROM.
+        The text after FROM.
     order
-        What follows that: the order of the records, if they have one.
+        The text after that: the order of the records, if they have one.
     """
 
     source: str
@@ -131,12 +131,12 @@ class Rewritten:
 
 
 def own_word() -> str:
-    """Return a word with which the name of no table begins."""
+    """Return a random word with which no table's name begins."""
     return f"unveil_{secrets.token_hex(8)}_"
 
 
 def recode(engine: Holder, what: EngineRecoding) -> Rewritten:
-    """Store what every value becomes in the engine, and return where the records of the release come from."""
+    """Store the group and label of every value in the engine, and return the query for the records of the release."""
     if what.changed:
         keys = ", ".join(f"k{at}" for at in range(len(what.changed)))
         engine.hold(f"{engine.own}cells", f"SELECT DISTINCT {keys} FROM {engine.records} AS r{_complete(what)}")  # noqa: S608 - numbered names
@@ -156,7 +156,7 @@ def recode(engine: Holder, what: EngineRecoding) -> Rewritten:
 
 
 def _shuffled(engine: Holder, query: str) -> Rewritten:
-    """Sort records by a keyed hash of their number: without the key, which nobody has afterwards, the order is random."""
+    """Sort records by a keyed hash of their number; without the key, which nobody has afterwards, the order is random."""
     order = f"{engine.own}order"
     engine.put(order, pl.DataFrame({"k": [fresh_key()]}))
     numbered = f"SELECT q.*, {engine.row_number} AS n FROM ({query}) AS q"  # noqa: S608 - numbered names
@@ -164,7 +164,7 @@ def _shuffled(engine: Holder, query: str) -> Rewritten:
 
 
 def _put_map(engine: Holder, at: int, column: Changed) -> None:
-    """Have the engine hold the group and the label of every value of a column."""
+    """Store the group and the label of every value of a column in the engine."""
     cells, value, group = (f"{engine.own}{name}" for name in ("cells", f"value{at}", f"group{at}"))
     engine.hold(
         value,
@@ -192,7 +192,7 @@ def _query(own: str, records: str, what: EngineRecoding) -> str:
 
 
 def _complete(what: EngineRecoding) -> str:
-    """Return the condition that leaves out records with a null where none may be."""
+    """Return the condition that excludes records with a null in a column that must not have one."""
     condition = " AND ".join(f"r.w{at} IS NOT NULL" for at in range(len(what.complete)))
     return f" WHERE {condition}" if condition else ""
 

@@ -1,4 +1,4 @@
-"""The connection of a source in an engine, one per question or one for all of a block, and queries that can be cancelled.
+"""The connection of a source in an engine, one per query or one for all queries of a block, and cancellable queries.
 
 A query runs in a thread of its own, while the calling thread watches the active run and listens for Ctrl-C.
 """
@@ -20,23 +20,23 @@ __all__ = ["STATEMENTS", "Session", "cancellable"]
 _Answer = TypeVar("_Answer")
 _Connection = TypeVar("_Connection")
 _MOMENT = 0.1
-"""Seconds between two looks at the run, and until a query is cancelled again: it may not have begun the first time."""
+"""The seconds between checks of the run, and before a query, which may not have begun, is cancelled again."""
 
 STATEMENTS = logging.getLogger("unveil.engines")
-"""Every statement that is sent to an engine, at the level DEBUG.
+"""The log of every statement that is sent to an engine, at the level DEBUG.
 
-Statements hold names of columns, and the constants of a query that was asked, but never values of the data; Spark's data frames
-have no statements, so what they ask is written as SQL would say it.
+Statements hold names of columns, and the constants of the user's query, but never values of the data; Spark's data frames
+have no statements, so their queries are logged as equivalent SQL.
 """
 
 
 class Session(Generic[_Connection]):
-    """Hands out connections.
+    """A provider of connections.
 
     Parameters
     ----------
     connect
-        Opens a connection for as long as its block lasts.
+        A function that opens a connection for the duration of a `with` block.
     """
 
     def __init__(self, connect: Callable[[], AbstractContextManager[_Connection]]) -> None:
@@ -45,12 +45,12 @@ class Session(Generic[_Connection]):
         self._kept: tuple[_Connection, ExitStack] | None = None
 
     def __reduce__(self) -> tuple[type[Session[_Connection]], tuple[Callable[[], AbstractContextManager[_Connection]]]]:
-        """Pickle all but the connection: another process opens its own."""
+        """Pickle everything but the connection, because another process opens its own."""
         return Session, (self._connect,)
 
     @contextmanager
     def connection(self) -> Iterator[_Connection]:
-        """Give the connection that is held, or open one for this question; after a failure, a held connection is closed."""
+        """Yield the connection held, or open one for this query; after a failure, a connection held is closed."""
         if not self._holders:
             with self._connect() as own:
                 yield own
@@ -67,7 +67,7 @@ class Session(Generic[_Connection]):
 
     @contextmanager
     def held(self, given: Any = None) -> Iterator[Any]:
-        """Keep one connection for all questions of a block, to which something may be given."""
+        """Keep one connection for all queries of a block; yield `given`."""
         with self._lock:
             self._holders += 1
         try:
@@ -79,7 +79,7 @@ class Session(Generic[_Connection]):
                     self.close()
 
     def close(self) -> None:
-        """Close the connection that is held, if there is one; the next question opens another."""
+        """Close the connection held, if there is one; the next query opens another."""
         with self._lock:
             kept, self._kept = self._kept, None
             if kept is not None:
@@ -87,7 +87,7 @@ class Session(Generic[_Connection]):
 
 
 def cancellable(query: Callable[[], _Answer], cancel: Callable[[], object]) -> _Answer:
-    """Return what a query returns; if the run is cancelled, or on Ctrl-C, cancel the query and wait until it has ended.
+    """Return the result of a query; if the run is cancelled, or on Ctrl-C, cancel the query and wait for its end.
 
     Drivers that handle Ctrl-C themselves sometimes miss it, or prevent a longer wait from being interrupted.
     """

@@ -1,6 +1,6 @@
-"""Apache Spark: the executors group and count; the driver gets the combinations that occur.
+"""Apache Spark: the executors group and count, and the driver receives the combinations that occur.
 
-Columns are renamed by their position first, so that a name with a dot, a space or a backtick needs no quoting.
+Columns are first renamed by their position, so that a name with a dot, a space or a backtick needs no quoting.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _FLOATS = ("float", "double")
 _WHOLE = ("byte", "short", "integer", "long")
 _NUMBERS = (*_WHOLE, *_FLOATS, "decimal")
 _PATIENCE = 10.0
-"""Seconds to wait for a master to answer."""
+"""The number of seconds to wait for a master to answer."""
 _TAKEN = ("TABLE_OR_VIEW_ALREADY_EXISTS", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "PATH_ALREADY_EXISTS", "LOCATION_ALREADY_EXISTS")
 _AS_IS = ("boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz")
 
 
 class SparkSource(EngineSource):
-    """A PySpark data frame, with its columns numbered; it runs in its own session."""
+    """A PySpark data frame with numbered columns, which runs in its own session."""
 
     real = "DOUBLE"
 
@@ -54,7 +54,7 @@ class SparkSource(EngineSource):
         self._at = {name: str(at) for at, name in enumerate(self.names)}
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to travel to another process."""
+        """Refuse to be sent to another process."""
         raise UnsupportedDataError.held_here(self.place, "name its table by an address")
 
     def plain(self, name: str) -> Any:
@@ -62,24 +62,24 @@ class SparkSource(EngineSource):
         return self.numbered[self._at[name]]
 
     def selected(self, name: str) -> Any:
-        """Return a column as it is selected: values of unusual types as text."""
+        """Return a column in the form to select, with values of unusual types as text."""
         usual = self.kinds[name] in (*_AS_IS, *_UNCOUNTABLE)
         return (self.plain(name) if usual else self.plain(name).cast("string")).alias(self._at[name])
 
     def counted(self, name: str) -> Any:
-        """Return a column as it is counted: a NaN is a null."""
+        """Return a column in the form to count, in which a NaN is a null."""
         from pyspark.sql import functions
 
         column = self.selected(name)
         return functions.nanvl(column, functions.lit(None)) if self.kinds[name] in _FLOATS else column
 
     def released(self, name: str) -> Any:
-        """Return a column as it is released, one form per value: no NaN beside nulls, no -0.0 beside 0.0."""
+        """Return a column in the form to release, with one form per value: no NaN besides nulls, no -0.0 besides 0.0."""
         kind = self.kinds[name]
         return (self.counted(name) + 0).cast(kind) if kind in _FLOATS else self.plain(name)
 
     def rewrite(self, out: Address) -> Write:
-        """Return what writes a release into a new table of the session's catalogue, or into a new folder of Parquet files."""
+        """Return a function that writes a release into a new table of the catalogue, or into a new folder of Parquet files."""
         if out.engine != "spark":
             raise ArgumentError.other_database(self.place)
         _check_target(out)
@@ -90,7 +90,7 @@ class SparkSource(EngineSource):
 
     @property
     def numbers(self) -> Mapping[str, bool]:
-        """The columns of numbers, each with whether it holds whole ones."""
+        """The numeric columns, each with whether it holds whole numbers."""
         return {name: kind in _WHOLE for name, kind in self.kinds.items() if kind in _NUMBERS}
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:
@@ -112,7 +112,7 @@ class SparkSource(EngineSource):
     def answered(
         self, columns: Sequence[str], what: Contribution, query: Callable[[str], str]
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
-        """Return the answer to a query on records with the columns that `engines.contributors` names."""
+        """Return the result of a query on records with the columns that `engines.contributors` describes."""
         from pyspark.sql import functions
 
         for name in (*columns, *(one for one in (what.holding, what.request) if one is not None)):
@@ -133,7 +133,7 @@ class SparkSource(EngineSource):
                 self.session.catalog.dropTempView(view)
 
     def _number(self, name: str | None) -> Any:
-        """Return a column as finite floating point numbers; without one, 1."""
+        """Return a column as finite floating-point numbers; without a column, 1."""
         from pyspark.sql import functions
 
         if name is None:
@@ -144,7 +144,7 @@ class SparkSource(EngineSource):
         return functions.when(functions.isnan(number) | functions.abs(number).isin(float("inf")), None).otherwise(number)
 
     def _rewritten(self, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
-        """Make the table or files of a release, and return them with their number of records."""
+        """Write the table or files of a release, and return them with their number of records."""
         views = _Views(self, what)
         try:
             with _failure_reported(out.place):
@@ -156,7 +156,7 @@ class SparkSource(EngineSource):
             views.drop()
 
     def _say(self, shown: Sequence[str], grouped: Sequence[str] = ()) -> None:
-        """Log what is asked, as SQL would say it: a data frame of Spark has no statement."""
+        """Log a query as equivalent SQL, because a data frame of Spark has no statement."""
         by = f" GROUP BY {', '.join(map(quoted, grouped))}" if grouped else ""
         STATEMENTS.debug("SELECT %s FROM %s%s", ", ".join(shown), self.place, by)
 
@@ -194,7 +194,7 @@ class SparkSource(EngineSource):
             return tally_of(pl.DataFrame(answer), columns)
 
     def _batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give the records one partition at a time, each batch packed by the executor that has it."""
+        """Yield the records one partition at a time, each batch packed by the executor that holds it."""
         import pyarrow as pa
 
         def pack(batches: Iterable[Any]) -> Iterator[Any]:
@@ -218,7 +218,7 @@ class SparkSource(EngineSource):
 
 
 def _escaped(text: str) -> str:
-    """Quote a text constant as Spark reads it: a backslash is an escape there."""
+    """Quote a text constant for Spark, in which a backslash is an escape."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -245,7 +245,7 @@ def _table(address: Address) -> str:
 
 
 def _written(session: Any, release: Any, what: EngineRecoding, out: Address) -> tuple[EngineSource, int]:
-    """Write a release, count it, and remove it again if it is not as expected, or not complete."""
+    """Write a release, count it, and remove it again if it is incomplete or not as expected."""
     if _exists(session, out):
         raise EngineError.table_exists(out.place)
     writer = release.write
@@ -277,13 +277,13 @@ def _exists(session: Any, out: Address) -> bool:
 
 
 def _files(session: Any, path: str) -> tuple[Any, Any]:
-    """Return the file system that a path leads to, and the path in its form."""
+    """Return the file system of a path, and the path in its form."""
     place = session._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 - PySpark has no other way to the files
     return place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf()), place  # noqa: SLF001
 
 
 def _removed(session: Any, out: Address) -> None:
-    """Remove what was written of a release; the failure itself is what is reported."""
+    """Remove the written part of a release; errors are suppressed, because the original failure is reported."""
     with suppress(Exception):
         if out.path is None:
             _sql(session, f"DROP TABLE IF EXISTS {_table(out)}")
@@ -318,7 +318,7 @@ class _Views:
         return named(answer, [column]).to_series()
 
     def drop(self) -> None:
-        """Forget the views."""
+        """Drop the views."""
         for name, frame in self._kept:
             with suppress(Exception):
                 self._session.catalog.dropTempView(name)
@@ -330,13 +330,13 @@ class _Views:
 
 
 def _sql(session: Any, query: str) -> Any:
-    """Return what a query selects, after logging it."""
+    """Return the data frame of a query, after logging it."""
     STATEMENTS.debug("%s", query)
     return session.sql(query)
 
 
 def _cancellable(session: Any, query: Callable[[], _Answer]) -> _Answer:
-    """Return what a query returns; its jobs are cancelled with the run, and on Ctrl-C."""
+    """Return the result of a query, whose jobs are cancelled with the run, and on Ctrl-C."""
     context, group = session.sparkContext, own_word()
 
     def grouped() -> _Answer:
@@ -347,7 +347,7 @@ def _cancellable(session: Any, query: Callable[[], _Answer]) -> _Answer:
 
 
 def _session(address: Address) -> Any:
-    """Return the session there is, or start a quiet one at the master of the address."""
+    """Return the active session, or start a quiet one at the master of the address."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -361,12 +361,12 @@ def _session(address: Address) -> Any:
     master = ("local[*]" if address.target == "local" else address.target) if local else address.uri()
     builder = SparkSession.builder.master(master).appName("unveil").config("spark.ui.enabled", "false")
     if local:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise it is the first python3 on the path
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise the first python3 on the path would be used
     try:
         with _silence():
             session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
             session.sparkContext.setLogLevel("OFF")
-    except Exception:  # noqa: BLE001 - what the launcher, Python's side and Java's raise has nothing else in common
+    except Exception:  # noqa: BLE001 - the errors of the launcher, Python's side and Java's side have no other class in common
         raise EngineError(
             f"{address.place}: no Spark session starts; it needs Java 17 or later, and a master that answers."
         ) from None
@@ -374,7 +374,7 @@ def _session(address: Address) -> Any:
 
 
 def _listens(master: str) -> bool:
-    """Whether something answers at host:port; Spark itself would try for more than a minute."""
+    """Whether a server answers at host:port; Spark itself would try for more than a minute."""
     host, _, port = master.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):

@@ -1,6 +1,6 @@
-"""Counts in SQL, and what an engine answers. Only quoted names go into a query, and constants that a question names, quoted too.
+"""Counts in SQL, and the results of engines. Queries contain only quoted names, and quoted constants of the user's query.
 
-The names come from the engine's own catalogue, where a requested column has been found first.
+The names come from the engine's own catalogue, in which every requested column is looked up first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["batches_of", "named", "numbered", "quoted", "quoted_text", "rank", "
 
 
 def quoted(name: str) -> str:
-    """Quote a name as standard SQL does: in double quotes, a quote inside doubled.
+    """Quote a name as in standard SQL: in double quotes, with quotes inside doubled.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def quoted(name: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """Quote a text constant as standard SQL does: in single quotes, a quote inside doubled.
+    """Quote a text constant as in standard SQL: in single quotes, with quotes inside doubled.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def quoted_text(text: str) -> str:
 
 
 def selection(expressions: Sequence[str]) -> str:
-    """Return the list of a SELECT, its columns named by their position.
+    """Return the list of a SELECT, with columns named by their positions.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def tally(table: str, shown: Sequence[str], grouped: Sequence[str]) -> str:
 
 
 def numbered(table: str, **columns: Sequence[str]) -> str:
-    """Return the query for columns that are named by a letter and their position.
+    """Return the query for columns named by a letter and their positions.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def numbered(table: str, **columns: Sequence[str]) -> str:
 
 
 def rank(expression: str) -> str:
-    """Return the number of a value among all that a column has, in their order; a null has none.
+    """Return the expression for the rank of a value among all distinct values of a column; a null has none.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def rank(expression: str) -> str:
 
 
 def released(table: str, made: Rewritten, names: Sequence[str]) -> str:
-    """Return the statement that makes the table of a release, its columns under their names."""
+    """Return the statement that creates the table of a release, with columns under their names."""
     columns = ", ".join(f"q.c{at} AS {quoted(name)}" for at, name in enumerate(names))
     return f"CREATE TABLE {table} AS SELECT {columns} FROM {made.source}{made.order}"  # noqa: S608 - quoted
 
@@ -113,9 +113,9 @@ def tally_of(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[s
 
 
 def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[str, int | None] = _NONE) -> pl.DataFrame:
-    """Read columns in their order; those in `numeric` came as texts, so that no digit is lost on the way.
+    """Read columns in their order; those in `numeric` were fetched as texts, so that no digits are lost.
 
-    `numeric` also says how many digits after the point the table gives them, if it does.
+    `numeric` also gives their digits after the point, if the table declares these.
     """
     series = {name: answer.to_series(at) for at, name in enumerate(columns)}
     return pl.DataFrame(
@@ -124,7 +124,7 @@ def named(answer: pl.DataFrame, columns: Sequence[str], *, numeric: Mapping[str,
 
 
 def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Read record batches, columns in their order, with the types that the engine gave them: all batches have the same."""
+    """Yield record batches with columns in their order and in the engine's types, which are the same in all batches."""
     for batch in answer:
         frame = pl.DataFrame(batch)
         series = {name: _dated(name, frame.to_series(at)) for at, name in enumerate(columns)}
@@ -132,7 +132,7 @@ def batches_of(answer: Iterable[Any], columns: Sequence[str]) -> Iterator[pl.Dat
 
 
 def _with_one_zero(series: pl.Series) -> pl.Series:
-    """Return -0.0 as 0.0, the same number: an engine may give either of them for both."""
+    """Return -0.0 as 0.0, which is the same number; an engine may return either for both."""
     plain = series.alias("values")  # some names are patterns to Polars
     return plain.set(plain == 0.0, 0.0) if plain.dtype.is_float() else plain
 
@@ -157,7 +157,7 @@ def _dated(name: str, series: pl.Series) -> pl.Series:
 
 
 def _numbers(texts: pl.Series, scale: int | None) -> pl.Series:
-    """Read decimal numbers; those too long become floating point, or stay texts if that would merge some. NaN is a null."""
+    """Read decimal numbers; if too long, as floating-point numbers, or as texts if that would merge some. NaN is a null."""
     finite = texts.set(texts == "NaN", None)
     parts = finite.str.strip_chars("-").str.split_exact(".", 1).struct.unnest()
     whole, behind = (int(parts.to_series(at).str.len_bytes().max() or 0) for at in (0, 1))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A table that an engine holds: it is counted there, read in batches, and rewritten into another table there."""
+"""A table that an engine holds; it is counted there, read in batches, and rewritten into another table there."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["Aggregates", "EngineSource", "Write", "Written", "require_unchanged"]
 
 Write: TypeAlias = "Callable[[EngineRecoding], tuple[EngineSource, int]]"
-"""Rewrites the records of a table into another one, and returns that, opened, and its number of records."""
+"""A function that rewrites the records of a table into another one, and returns that, opened, and its number of records."""
 Written: TypeAlias = "Callable[[str], str]"
-"""Writes a column, or a text constant, in an engine's SQL."""
+"""A function that writes a column, or a text constant, in an engine's SQL."""
 Aggregates: TypeAlias = "Callable[[Written, Written], Sequence[str]]"
-"""Gives aggregates in SQL, from how columns and how texts are written."""
+"""A function that returns aggregates in SQL, given the functions that write columns and texts."""
 
 
 class EngineSource(Source):
-    """A source that an engine holds: its records have no order, and are counted where they are."""
+    """A source that an engine holds; its records have no order, and the engine counts them."""
 
     can_count = True
     in_hand = False
     ordered = False
     connected = True
     real: ClassVar[str] = "DOUBLE PRECISION"
-    """What the engine calls floating point numbers."""
+    """The engine's name for the type of floating-point numbers."""
 
     @property
     def numbers(self) -> Mapping[str, bool]:
-        """The columns of numbers, each with whether it holds whole ones."""
+        """The numeric columns, each with whether it holds whole numbers."""
         raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
     def aggregated(self, columns: Sequence[str], aggregates: Aggregates) -> tuple[Tally, pl.DataFrame]:  # noqa: ARG002
@@ -49,14 +49,14 @@ class EngineSource(Source):
         what: Contribution,  # noqa: ARG002
         query: Callable[[str], str],  # noqa: ARG002
     ) -> tuple[pl.DataFrame, Mapping[str, int | None]]:
-        """Return the answer to a query on records with the columns that `engines.contributors` names.
+        """Return the result of a query on records with the columns that `engines.contributors` describes.
 
-        The second result names the columns whose numbers came as text, with the digits after the point if these are known.
+        The second result names the columns whose numbers were fetched as text, with their digits after the point if known.
         """
         raise UnsupportedDataError(f"{self.place}: this engine cannot compute sums.")
 
 
 def require_unchanged(place: str, names: Iterable[str], before: Mapping[str, object], now: Mapping[str, object]) -> None:
-    """Refuse a table whose columns were dropped, or changed their type, since it was opened."""
+    """Refuse a table with columns that were dropped, or changed their type, since it was opened."""
     if any(now.get(name) != before[name] for name in names):
         raise DataChangedError.of_counts(place)

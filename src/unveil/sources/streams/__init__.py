@@ -1,8 +1,8 @@
-"""Where records keep coming from: standard input, growing files, folders, Kafka topics and Redis streams.
+"""Streams of records: standard input, growing files, folders, Kafka topics and Redis streams.
 
-A stream source gives batches, each with the position after it: a reader that keeps the position together with its results can
-continue exactly there. Records that cannot be read come separately and do not stop the stream. `None` in place of a batch says
-that there is nothing new at present.
+A stream source yields batches, each with the position after it: a reader that stores the position together with its results
+can continue exactly there. Records that cannot be read are reported separately and do not stop the stream. `None` in place of a
+batch means that nothing new has arrived.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every stream of records has in common: batches, with a position after each."""
+"""The common parts of all streams of records: batches, with a position after each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPES: dict[str, Any] = {"Int64": pl.Int64, "Float64": pl.Float64, "Boolean": p
 
 
 def text_of_value(value: Any) -> str | None:
-    """Return a value as the text that stands for it beside texts: a number or a truth value as in JSON.
+    """Return the text for a value in a column of texts: for a number or a truth value, that of JSON.
 
     Examples
     --------
@@ -33,27 +33,27 @@ def text_of_value(value: Any) -> str | None:
 
 
 def named_types(types: Mapping[str, Any]) -> dict[str, str]:
-    """Return the types of columns as a position keeps them."""
+    """Return the types of columns as names that a position can hold."""
     return {column: next(name for name, known in _TYPES.items() if known == kind) for column, kind in types.items()}
 
 
 def types_of(names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the types that a position keeps."""
+    """Return the types of columns from the names in a position."""
     return {column: _TYPES[name] for column, name in names.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamBatch:
-    """Records that came together.
+    """Records that arrived together.
 
     Attributes
     ----------
     frame
         The requested columns.
     position
-        Where the source is after them, as JSON can hold it.
+        The position of the source after them, as a value that JSON can hold.
     malformed
-        What could not be read, as it came.
+        The records that could not be read, unchanged.
     """
 
     frame: pl.DataFrame
@@ -63,7 +63,7 @@ class StreamBatch:
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """How a stream is read.
+    """Settings for reading a stream.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class StreamOptions:
     settings
         The settings of the client library: the properties of a Kafka consumer, such as those of TLS and SASL.
     avro
-        The schema of messages in Avro; none: they are JSON.
+        The schema of messages in Avro; None: they are JSON.
     from_start
-        Whether a topic or a stream without a position is read from its start; otherwise only what comes from now on.
+        Whether a topic or a stream without a position is read from its start; otherwise only new records are read.
     """
 
     follow: bool = True
@@ -87,15 +87,15 @@ class StreamOptions:
 
 
 class RecordStream(Protocol):
-    """Where records come from."""
+    """A source of records."""
 
     place: str
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the records after a position, as they come; None now and then while there are none."""
+        """Yield the records after a position as they arrive; None now and then while there are none."""
 
     def committed(self, position: Any) -> None:
-        """Take note that everything up to a position is accounted for."""
+        """Acknowledge that everything up to a position has been processed."""
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the connection or file, if one is open."""

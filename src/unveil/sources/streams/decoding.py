@@ -1,6 +1,6 @@
-"""Lines of JSON, or messages, as columns: a whole batch at once, and line by line if something in it cannot be read.
+"""Lines of JSON, or messages, as columns: read a whole batch at once, or line by line if some part of it cannot be read.
 
-Columns have the types of the first batch; a type that a later one contradicts widens, to a number with decimals or to text, as it
+Columns have the types of the first batch; if a later batch contradicts a type, it widens to decimal numbers or to text, as it
 would in a table of all lines. A key that a record lacks is a null. A line that is not a JSON object is malformed.
 """
 
@@ -23,7 +23,7 @@ _NUMBERS = (pl.Int64, pl.Float64)
 
 
 class JsonRecords:
-    """Reads JSON objects, one on each line."""
+    """A reader of JSON objects, one on each line."""
 
     def __init__(self, place: str, columns: Sequence[str], missing: Sequence[str] = ()) -> None:
         self._place = place
@@ -32,7 +32,7 @@ class JsonRecords:
         self.types: dict[str, Any] = {}
 
     def frame(self, lines: bytes) -> tuple[pl.DataFrame, list[bytes]]:
-        """Return the columns of all lines that are objects, and the lines that are not."""
+        """Return the columns of all lines that are objects, and the other lines."""
         if not lines or lines.isspace():
             return self._empty(), []
         frame = self._at_once(lines)
@@ -44,7 +44,7 @@ class JsonRecords:
         return pl.DataFrame({name: [] for name in self._columns}, schema={n: self.types.get(n, pl.String) for n in self._columns})
 
     def _at_once(self, lines: bytes) -> pl.DataFrame | None:
-        """Read all lines with the types known; None if one of them does not fit."""
+        """Read all lines with the known types; None if a line does not fit."""
         if not self.types:
             return self._first(lines)
         try:
@@ -53,7 +53,7 @@ class JsonRecords:
             return None
 
     def _first(self, lines: bytes) -> pl.DataFrame | None:
-        """Read the first lines, and determine the types of the columns from them."""
+        """Read the first lines, and determine the types of the columns from them; None if that is not possible."""
         try:
             frame = pl.read_ndjson(io.BytesIO(lines), infer_schema_length=None)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -84,7 +84,7 @@ class JsonRecords:
         return frame, malformed
 
     def _typed(self, name: str, values: list[Any]) -> pl.Series:
-        """Return a column in the known type, or widen that type."""
+        """Return a column in the known type, widened if necessary."""
         series = series_of(self._place, name, values)
         if series.null_count() == len(series):
             return series.cast(self.types.setdefault(name, pl.String))
@@ -117,6 +117,6 @@ def _known(column: pl.Series) -> pl.Series:
 
 
 def _constant(name: str) -> None:
-    """Take NaN for a null; there is no value for an infinity."""
+    """Return a null for NaN; refuse an infinity, which has no value here."""
     if name != "NaN":
         raise ValueError

@@ -1,7 +1,7 @@
-"""Lines of a delimited file that grows, as columns: the header names them, the first lines give them types.
+"""Lines of a growing delimited file as columns: the header names them, and the first lines give them types.
 
-A column is one of whole numbers, or of numbers, as long as every text in it is one, written as numbers are; otherwise of text. A
-line with more or fewer fields than the header is malformed. An empty field is a null.
+A column has the type of whole numbers, or of numbers, as long as every text in it is one in the usual form; otherwise it is
+text. A line with more or fewer fields than the header is malformed. An empty field is a null.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SEPARATORS = ",;\t|"
 
 
 class DelimitedRecords:
-    """Reads the lines of a delimited file, of which the first is the header."""
+    """A reader of the lines of a delimited file, of which the first is the header."""
 
     def __init__(self, place: str, columns: Sequence[str], missing: Sequence[str] = ()) -> None:
         self._place = place
@@ -33,7 +33,7 @@ class DelimitedRecords:
         self._separator = ","
 
     def header(self, line: bytes) -> None:
-        """Take the columns from the first line."""
+        """Determine the columns from the first line."""
         text = _decoded(line, self._place).removeprefix("\ufeff").rstrip("\r\n")
         self._separator = max(_SEPARATORS, key=text.count)
         self._names = next(csv.reader([text], delimiter=self._separator), [])
@@ -51,7 +51,7 @@ class DelimitedRecords:
         return pl.DataFrame({name: self._typed(texts[name]) for name in self._columns}), malformed
 
     def _at_once(self, lines: bytes) -> pl.DataFrame | None:
-        """Read lines without quotes and with the right number of fields all at once; None if some are different."""
+        """Read lines all at once if they have no quotes and the right number of fields; otherwise return None."""
         number = lines.count(b"\n") + (not lines.endswith(b"\n"))
         fields = lines.count(self._separator.encode())
         if b'"' in lines or fields != number * (len(self._names) - 1) or b"\n\n" in lines or lines.isspace():
@@ -81,7 +81,7 @@ class DelimitedRecords:
         return pl.DataFrame(rows, schema=dict.fromkeys(self._names, pl.String), orient="row"), malformed
 
     def _typed(self, texts: pl.Series) -> pl.Series:
-        """Return a column in the type that its texts, and those before them, allow."""
+        """Return a column in the type that its texts, and all earlier ones, allow."""
         texts = texts.set(texts.is_in(list(self._missing)), None)
         if texts.null_count() == len(texts):
             return texts
@@ -97,12 +97,12 @@ class DelimitedRecords:
 
 
 def _padded(texts: pl.Series) -> bool:
-    """Whether some texts are codes, not numbers: they begin with a zero that no number has."""
+    """Whether some texts are codes, not numbers, because they begin with a superfluous zero."""
     return bool(texts.str.contains(r"^[+-]?0\d").any())
 
 
 def whole_lines(lines: bytes) -> list[bytes]:
-    """Cut at the line breaks that are outside of quotes."""
+    """Return lines cut at the line breaks outside quotes."""
     if b'"' not in lines:
         return lines.split(b"\n")
     whole: list[bytes] = []

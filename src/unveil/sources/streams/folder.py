@@ -1,7 +1,7 @@
-"""A folder in which Parquet files arrive: each is read once, in the order of names.
+"""A folder in which Parquet files arrive; each is read once, in the order of names.
 
-A file counts as soon as it can be read: one that is still being written is looked at again. Names that begin with a dot or an
-underscore are left alone. The position is the names of the files that are done, and how far the one in hand is.
+A file is read as soon as it is readable; one that is still being written is tried again later. Files whose names begin with a
+dot or an underscore are ignored. The position consists of the names of the finished files and the rows read of the current one.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from unveil.sources.streams.base import StreamBatch, StreamOptions
 __all__ = ["ParquetFolder"]
 
 _ROWS = 1 << 20
-"""Rows read at once."""
+"""The number of rows read at once."""
 _PAUSE = 0.5
 _PATIENCE = 10.0
-"""Seconds after which a file that cannot be read, and does not change, is taken for malformed."""
+"""The number of seconds after which an unreadable file that does not change is treated as malformed."""
 
 
 class ParquetFolder:
-    """A folder of Parquet files that keep coming."""
+    """A folder of arriving Parquet files."""
 
     def __init__(self, path: Path, options: StreamOptions) -> None:
         self.place = str(path)
@@ -34,7 +34,7 @@ class ParquetFolder:
         self._options = options
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the rows of every file, and of those that arrive."""
+        """Yield the rows of all files, and of those that arrive later."""
         done = dict.fromkeys((position or {}).get("done", ()))
         rows = (position or {}).get("rows", 0)
         while True:
@@ -54,10 +54,10 @@ class ParquetFolder:
                 time.sleep(_PAUSE)
 
     def committed(self, position: Any) -> None:
-        """Do nothing: files can be read again."""
+        """Do nothing, because files can be read again."""
 
     def close(self) -> None:
-        """Do nothing: open files are closed when the batches end."""
+        """Do nothing, because open files are closed when the batches end."""
 
     def _file(self, path: Path, columns: Sequence[str], done: dict[str, None], rows: int) -> Iterator[StreamBatch]:
         try:

@@ -1,8 +1,8 @@
-"""A Kafka topic: messages of all its partitions, by offsets that are kept together with the results.
+"""A Kafka topic: the messages of all its partitions, by offsets that are stored together with the results.
 
 Partitions are assigned, not subscribed to, so nothing is read twice however often a run is restarted; the offsets are also
-committed to a consumer group, if one is named, for those who look at its lag. A broker that goes away is waited for: the
-client reconnects by itself. Kafka orders messages within a partition only; `position` keeps how far each was read.
+committed to a consumer group, if one is named, so that its lag can be monitored. If a broker becomes unavailable, the client
+waits and reconnects by itself. Kafka orders messages only within a partition; `position` holds the offset of each partition.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from unveil.sources.streams.messages import messages_of
 __all__ = ["KafkaTopic", "kafka_address", "kafka_client", "kafka_settings"]
 
 _MESSAGES = 50_000
-"""The most messages taken at once."""
+"""The most messages consumed at once."""
 _WAIT = 0.2
 _PATIENCE = 20.0
-"""Seconds to wait for what a broker knows about a topic."""
+"""The number of seconds to wait for a broker's metadata on a topic."""
 _QUIET: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
 
 
@@ -51,7 +51,7 @@ class KafkaTopic:
         self._consumer: Any = kafka_client(confluent_kafka.Consumer, {"group.id": "unveil-watch", **settings})
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the messages after a position, and those that arrive."""
+        """Yield the messages after a position, and those that arrive later."""
         reader = messages_of(self.place, columns, self._options)
         offsets: dict[str, int] = dict((position or {}).get("offsets", {}))
         if position is not None:
@@ -75,18 +75,18 @@ class KafkaTopic:
             self._consumer.commit(offsets=kept, asynchronous=True)
 
     def close(self) -> None:
-        """Leave the cluster, once what was committed has arrived."""
+        """Leave the cluster after the commits have arrived."""
         self._consumer.close()
 
     def _assign(self, offsets: Mapping[str, int]) -> int:
-        """Assign all partitions of the topic, each from where reading had stopped."""
+        """Assign all partitions of the topic, each from where reading stopped; return their number."""
         numbers = self._partitions()
         first = self._kafka.OFFSET_BEGINNING if self._options.from_start else self._kafka.OFFSET_END
         self._consumer.assign([self._kafka.TopicPartition(self._topic, at, offsets.get(str(at), first)) for at in numbers])
         return len(numbers)
 
     def _partitions(self) -> list[int]:
-        """Return the numbers of the topic's partitions; a topic that is not there is refused."""
+        """Return the numbers of the topic's partitions; refuse a topic that does not exist."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -101,7 +101,7 @@ class KafkaTopic:
             time.sleep(_WAIT)
 
     def _consume(self, offsets: dict[str, int], ended: set[int]) -> list[bytes]:
-        """Take what has arrived, and note how far each partition is; the client itself recovers from transient errors."""
+        """Return the messages that have arrived, and note the partitions' offsets; the client recovers from transient errors."""
         values: list[bytes] = []
         for message in self._consumer.consume(_MESSAGES, timeout=_WAIT):
             problem = message.error()
@@ -131,7 +131,7 @@ def kafka_address(address: str) -> tuple[str, str]:
 
 
 def kafka_client(kind: Any, settings: Mapping[str, Any]) -> Any:
-    """Return a client; settings that it does not take are refused, without their values."""
+    """Return a client; refuse settings that it does not accept, without repeating their values."""
     from confluent_kafka import KafkaException
 
     try:
@@ -142,5 +142,5 @@ def kafka_client(kind: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def kafka_settings(brokers: str, settings: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings of a client: where the brokers are, and the properties that the user gives."""
+    """Return the settings of a client: the addresses of the brokers, and the properties that the user gives."""
     return {"bootstrap.servers": brokers, **_QUIET, **settings}

@@ -1,7 +1,8 @@
-"""Standard input and growing files: records by line, as JSON objects or delimited fields.
+"""Standard input and growing files: one record per line, as a JSON object or as delimited fields.
 
-A line counts as soon as it is whole, so a line that is being written is read when its end is there. The position is the byte
-after the last line read. A file that became shorter, or was replaced, is refused while it is read and when a run continues.
+A line is read as soon as it is complete, so one that is still being written is read once its end has arrived. The position is
+the byte after the last line read. A file that became shorter, or was replaced, is refused during reading and when a run
+continues.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from unveil.sources.streams.delimited import DelimitedRecords
 __all__ = ["LineFile", "StandardInput"]
 
 _PAUSE = 0.2
-"""Seconds between two looks at a file that does not grow."""
+"""The number of seconds between checks of a file that does not grow."""
 _HEAD = 1 << 10
-"""How many bytes at the start serve to recognise a file."""
+"""The number of bytes at the start by which a file is recognised."""
 
 
 class _Lines:
-    """Cuts what is read into whole lines, and turns them into columns."""
+    """Cuts input into whole lines, and turns them into columns."""
 
     def __init__(self, place: str, columns: Sequence[str], options: StreamOptions) -> None:
         self._place = place
@@ -40,7 +41,7 @@ class _Lines:
         self.done = 0
 
     def batch(self, piece: bytes, *, last: bool = False) -> tuple[Any, list[bytes]] | None:
-        """Return the columns of the lines that are whole now, and the malformed ones; None if there are none."""
+        """Return the columns of the lines that are complete now, and the malformed lines; None if there are no lines."""
         whole = self._rest + piece
         end = len(whole) if last else _end_of_lines(whole, quoted=isinstance(self._records, DelimitedRecords))
         lines, self._rest = whole[:end], whole[end:]
@@ -58,14 +59,14 @@ class _Lines:
         return {} if self._records is None else named_types(self._records.types)
 
     def begin(self, head: bytes, done: int, types: Mapping[str, str]) -> None:
-        """Start after this many bytes, with what the start of the file says about how to read it, and the types known then."""
+        """Start after `done` bytes, with the format detected at the start of the file and the types known by then."""
         self._begun(head, at_start=True)
         self.done = done
         if self._records is not None:
             self._records.types = types_of(types)
 
     def _begun(self, lines: bytes, *, at_start: bool) -> bytes:
-        """Find out from the first line whether lines are JSON or delimited; return the lines after a header."""
+        """Detect from the first line whether lines are JSON or delimited; return the lines after a header."""
         text = lines.lstrip(b"\xef\xbb\xbf \t\r\n")
         if not text:
             return b""
@@ -80,7 +81,7 @@ class _Lines:
 
 
 def _end_of_lines(whole: bytes, *, quoted: bool) -> int:
-    """Return where the last whole line ends; a line break between quotes ends none."""
+    """Return the end of the last whole line; a line break inside quotes ends no line."""
     end = whole.rfind(b"\n") + 1
     while quoted and end and whole.count(b'"', 0, end) % 2:
         end = whole.rfind(b"\n", 0, end - 1) + 1
@@ -95,8 +96,8 @@ class StandardInput:
     def __init__(self, options: StreamOptions) -> None:
         self._options = options
 
-    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:  # noqa: ARG002 - it has no other
-        """Give the lines as they come, until the input ends."""
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:  # noqa: ARG002 - it has no position to start from
+        """Yield the lines as they arrive, until the input ends."""
         lines = _Lines(self.place, columns, self._options)
         stream = sys.stdin.buffer
         while piece := _whatever_is_there(stream):
@@ -111,17 +112,17 @@ class StandardInput:
             raise EmptyDataError("standard input: there was nothing to read.")
 
     def committed(self, position: Any) -> None:
-        """Do nothing: input that was read cannot be read again."""
+        """Do nothing, because input cannot be read again."""
 
     def close(self) -> None:
-        """Do nothing: what is open is closed when the batches end."""
+        """Do nothing: standard input stays open."""
 
 
 _NOTHING = b"\x00nothing"
 
 
 def _whatever_is_there(stream: BinaryIO) -> bytes:
-    """Read what has arrived, in pieces of a useful size; `_NOTHING` after a pause without input, b"" at the end."""
+    """Return the input that has arrived, up to a useful size; `_NOTHING` after a pause without input, b"" at the end."""
     descriptor = stream.fileno()
     parts: list[bytes] = []
     size, most = 0, active_run().limits.lines
@@ -148,7 +149,7 @@ class LineFile:
         self._options = options
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the lines after a position, and those that are appended."""
+        """Yield the lines after a position, and those that are appended later."""
         lines = _Lines(self.place, columns, self._options)
         with self._opened() as file:
             self._go_to(file, lines, position)
@@ -167,10 +168,10 @@ class LineFile:
                 yield self._batch(file, lines, read)
 
     def committed(self, position: Any) -> None:
-        """Do nothing: a file can be read again."""
+        """Do nothing, because a file can be read again."""
 
     def close(self) -> None:
-        """Do nothing: what is open is closed when the batches end."""
+        """Do nothing, because the file is closed when the batches end."""
 
     def _opened(self) -> BinaryIO:
         try:
@@ -183,7 +184,7 @@ class LineFile:
         return StreamBatch(read[0], position, tuple(read[1]))
 
     def _go_to(self, file: BinaryIO, lines: _Lines, position: Any) -> None:
-        """Go to where a run ended, if the file still begins as it did then."""
+        """Go to where a run ended; refuse a file that no longer begins as it did then."""
         if position is None:
             return
         offset = int(position["offset"])
@@ -196,7 +197,7 @@ class LineFile:
         file.seek(offset)
 
     def _require_grown(self, file: BinaryIO) -> None:
-        """Refuse a file that became shorter, or whose name belongs to another one now."""
+        """Refuse a file that became shorter, or whose name now belongs to another file."""
         try:
             same = os.path.samestat(os.fstat(file.fileno()), self._path.stat())
         except OSError:
@@ -209,7 +210,7 @@ class LineFile:
 
 
 def _head(file: BinaryIO, offset: int) -> str:
-    """Return a fingerprint of the start of a file, as far as it was read."""
+    """Return a fingerprint of the start of a file, at most up to an offset."""
     at = file.tell()
     file.seek(0)
     start = file.read(min(_HEAD, offset))

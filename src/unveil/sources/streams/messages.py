@@ -1,6 +1,6 @@
-"""Messages of a broker as columns: each is a JSON object, or a record in Avro.
+"""Messages of a broker as columns; each is a JSON object, or a record in Avro.
 
-Messages in Avro all follow one schema, with or without the five bytes in front by which a schema registry marks them. They are
+Messages in Avro all follow one schema, with or without the five leading bytes by which a schema registry marks them. They are
 put unchanged into a container file, which is read at once.
 """
 
@@ -21,12 +21,12 @@ from unveil.sources.streams.decoding import JsonRecords
 __all__ = ["Messages", "messages_of"]
 
 _MARK = 5
-"""Bytes before a message that a schema registry has marked: a zero, and the number of its schema."""
+"""The number of bytes before a message that a schema registry has marked: a zero, and the number of its schema."""
 _SYNC = b"unveil-container"
 
 
 class Messages:
-    """Reads messages that are JSON objects."""
+    """A reader of messages that are JSON objects."""
 
     def __init__(self, place: str, columns: Sequence[str], missing: Sequence[str]) -> None:
         self._records = JsonRecords(place, columns, missing)
@@ -41,7 +41,7 @@ class Messages:
         self._records.types = types_of(types)
 
     def frame(self, messages: Sequence[bytes]) -> tuple[pl.DataFrame, list[bytes]]:
-        """Return the columns of the messages that can be read, and those that cannot."""
+        """Return the columns of the messages that can be read, and the other messages."""
         lines = b"\n".join(messages)
         if lines.count(b"\n") >= len(messages):
             lines = b"\n".join(map(_in_one_line, messages))
@@ -49,9 +49,9 @@ class Messages:
 
 
 class AvroMessages:
-    """Reads messages that are records in Avro."""
+    """A reader of messages that are records in Avro."""
 
-    types: dict[str, str] = {}  # noqa: RUF012 - the schema says it all
+    types: dict[str, str] = {}  # noqa: RUF012 - the schema determines them
 
     def __init__(self, columns: Sequence[str], schema: Path) -> None:
         self._columns = list(columns)
@@ -63,10 +63,10 @@ class AvroMessages:
             raise DataFileError(f"the Avro schema {shown(schema)} is no JSON.") from None
 
     def restore(self, types: Mapping[str, str]) -> None:
-        """Do nothing: the schema determines the types."""
+        """Do nothing, because the schema determines the types."""
 
     def frame(self, messages: Sequence[bytes]) -> tuple[pl.DataFrame, list[bytes]]:
-        """Return the columns of the messages that can be read, and those that cannot."""
+        """Return the columns of the messages that can be read, and the other messages."""
         bodies = [message[_MARK:] if message[:1] == b"\0" and len(message) > _MARK else message for message in messages]
         frame = self._read(bodies)
         if frame is not None:
@@ -91,19 +91,19 @@ class AvroMessages:
 
 
 def messages_of(place: str, columns: Sequence[str], options: StreamOptions) -> Messages | AvroMessages:
-    """Return what reads the messages of a broker."""
+    """Return the reader for the messages of a broker."""
     if options.avro is not None:
         return AvroMessages(columns, options.avro)
     return Messages(place, columns, options.missing)
 
 
 def _in_one_line(message: bytes) -> bytes:
-    """Return a message without line breaks; between the parts of a JSON object they mean nothing."""
+    """Return a message without line breaks, which have no meaning between the parts of a JSON object."""
     return message.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def _long(value: int) -> bytes:
-    """Write an integer as Avro does: zigzag, seven bits per byte."""
+    """Return an integer as Avro encodes it: zigzag, with seven bits per byte."""
     left = value << 1
     parts = bytearray()
     while left > 0x7F:  # noqa: PLR2004 - seven bits

@@ -1,7 +1,7 @@
-"""A Redis stream: entries by their ids, each a JSON object in one field, or the columns as fields of their own.
+"""A Redis stream: entries by their ids, each with a JSON object in one field, or with one field for each column.
 
-The position is the id of the last entry read, so an entry is read once however often a run is restarted. A server that goes away
-is waited for.
+The position is the id of the last entry read, so an entry is read once however often a run is restarted. If the server becomes
+unavailable, the reader waits for it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from unveil.sources.streams.messages import messages_of
 __all__ = ["RedisStream", "redis_client"]
 
 _ENTRIES = 20_000
-"""Entries read at once."""
+"""The most entries read at once."""
 _BLOCK = 200
-"""Milliseconds to wait for an entry."""
+"""The number of milliseconds to wait for an entry."""
 _AGAIN = 1.0
-"""Seconds before a server that has gone is tried again."""
+"""The number of seconds before an unavailable server is tried again."""
 _FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-"""What an address with TLS may name: who signs the server's certificate, and the client's own certificate with its key."""
+"""Files that an address with TLS may name: the authority for the server's certificate, the client's certificate, its key."""
 _FIELDS = (b"json", b"data", b"value", b"payload")
-"""Fields that hold a whole record as JSON, if an entry has no other field."""
+"""The names of a field that holds a whole record as JSON if an entry has no other field."""
 
 
 class RedisStream:
-    """A stream of a Redis server: ``redis://host:port/stream``, or ``rediss://`` with TLS."""
+    """A stream on a Redis server: ``redis://host:port/stream``, or ``rediss://`` with TLS."""
 
     def __init__(self, address: str, options: StreamOptions) -> None:
         self.place = without_credentials(address)
@@ -41,7 +41,7 @@ class RedisStream:
         self._options = options
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the entries after a position, and those that arrive."""
+        """Yield the entries after a position, and those that arrive later."""
         reader = messages_of(self.place, columns, self._options)
         last = self._begin() if position is None else position["id"]
         if position is not None:
@@ -58,14 +58,14 @@ class RedisStream:
             yield StreamBatch(frame, {"id": last, "types": reader.types}, tuple(malformed))
 
     def committed(self, position: Any) -> None:
-        """Do nothing: the position is kept by the reader."""
+        """Do nothing, because the reader keeps the position."""
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
 
     def _begin(self) -> str:
-        """Return the id after which reading begins; a stream that does not exist is refused."""
+        """Return the id after which reading begins; refuse a stream that does not exist."""
         import redis
 
         try:
@@ -79,7 +79,7 @@ class RedisStream:
         return "0-0" if self._options.from_start or not newest else newest[0][0].decode()
 
     def _read(self, last: str) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        """Read the entries after an id; nothing if none came, or the server is away."""
+        """Return the entries after an id; none if none arrived or the server is unavailable."""
         import redis
 
         try:
@@ -98,8 +98,8 @@ class RedisStream:
 def redis_client(address: str) -> tuple[Any, str]:
     """Return a client, and the name of the stream at the end of an address.
 
-    After a question mark, ``db=1`` chooses a database, and ``ssl_ca_certs=``, ``ssl_certfile=`` and ``ssl_keyfile=`` name files
-    with certificates, for ``rediss://``.
+    After a question mark, ``db=1`` selects a database; for ``rediss://``, ``ssl_ca_certs=``, ``ssl_certfile=`` and
+    ``ssl_keyfile=`` name files with certificates and the key.
     """
     try:
         import redis

@@ -1,4 +1,4 @@
-"""A built-in data set as a stream: its records one after the other, to try things out."""
+"""A built-in data set as a stream of its records in order, for experiments."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Replay:
         self._frame = datasets.load(name)
 
     def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
-        """Give the records after a position, until there are no more."""
+        """Yield the records after a position, until there are no more."""
         require_columns(columns, self._frame.columns)
         for start in range((position or {}).get("row", 0), self._frame.height, _ROWS):
             part = self._frame[start : start + _ROWS]
             yield StreamBatch(part.select([part[name] for name in columns]), {"row": start + part.height})
 
     def committed(self, position: Any) -> None:
-        """Do nothing: the records can be read again."""
+        """Do nothing, because the records can be read again."""
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because nothing is open."""

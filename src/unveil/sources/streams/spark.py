@@ -1,4 +1,4 @@
-"""A micro-batch of Spark Structured Streaming, counted by the executors: no record comes to the driver."""
+"""A micro-batch of Spark Structured Streaming, counted by the executors; no records go to the driver."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unveil.sources.engines.spark import SparkSource
 __all__ = ["COUNTED", "counted_batch"]
 
 COUNTED = "\x00counted"
-"""The column of how many records a row stands for."""
+"""The column with the number of records that a row stands for."""
 
 
 def counted_batch(frame: Any, columns: Sequence[str], time: str | None, step: int | None) -> pl.DataFrame:
-    """Return the combinations of some columns that occur in a micro-batch, and how often each occurs.
+    """Return the combinations of some columns in a micro-batch, with their counts.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def counted_batch(frame: Any, columns: Sequence[str], time: str | None, step: in
     columns
         The columns, including that of times.
     time, step
-        The column of times, which are first rounded down to steps of this many microseconds, so that there are few of them.
+        The column of times, which are first rounded down to multiples of `step` microseconds, so that they take few values.
     """
     if time is not None and step is not None:
         from pyspark.sql import functions
