@@ -30,7 +30,7 @@ OPEN_MODULES = (
     "facts",
     "pseudonyms",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""
 
 
 _OWN: dict[str, Callable[..., Any]] = {}
@@ -39,9 +39,10 @@ _Mechanism = TypeVar("_Mechanism", bound=Callable[..., Any])
 
 @checked_arguments
 def register(mechanism: _Mechanism) -> _Mechanism:
-    """Add a mechanism of your own, as a decorator of its function: steps of a protection may then name it.
+    """Add a mechanism of your own, as a decorator of its function; steps of a protection may then name it.
 
-    A parameter `nulls`, `orders`, `kinds`, `hierarchy`, `weights` or `household` that a call leaves out is what a study says.
+    If a call omits a parameter `nulls`, `orders`, `kinds`, `hierarchy`, `weights` or `household`, a study given as data
+    supplies it.
     """
     from unveil.mechanisms.door import heeds_study
 

@@ -1,4 +1,4 @@
-"""What if key and sensitive attribute are published separately? Anatomy: two tables joined by groups of many sensitive values."""
+"""What if key and sensitive attribute are published separately? Anatomy: two tables, joined by groups of sensitive values."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _COUNT = "count"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anatomy(Protection):
-    """Two tables that together keep every value and hide whose sensitive value is whose.
+    """Two tables that together keep every value but hide whose sensitive value is whose.
 
     Attributes
     ----------
     key, secret, group
-        The key attributes, the sensitive attribute, and the column of the group, which both tables have.
+        The key attributes, the sensitive attribute, and the group column, which both tables have.
     quasi_records, sensitive_records
-        The two tables; `quasi` and `sensitive` give them in the caller's library.
+        The two tables; `quasi` and `sensitive` return them in the caller's library.
     figures
-        The groups, their smallest number of sensitive values, and the largest share that a value has in its group.
+        The number of groups, the smallest number of sensitive values in a group, and the largest share of a value in its group.
     """
 
     key: tuple[str, ...]
@@ -76,7 +76,7 @@ class Anatomy(Protection):
 
     @property
     def guarantee(self) -> str:
-        """What the two tables promise together."""
+        """The joint guarantee of the two tables."""
         share = number(self.figures["largest_share"])
         return f"nobody who has both tables and knows a person's key learns the sensitive value with a probability above {share}"
 
@@ -85,7 +85,7 @@ class Anatomy(Protection):
         return self.kept(release.records)
 
     def kept(self, records: ReleaseRecords) -> tuple[str, ...]:  # noqa: ARG002 - the two tables have the columns between them
-        """Return the columns of the data that the two tables have."""
+        """Return the columns of the data that the two tables contain."""
         return (*self.key, self.secret)
 
     def tables(self, records: ReleaseRecords) -> Mapping[str, ReleaseRecords]:
@@ -93,17 +93,17 @@ class Anatomy(Protection):
         return {"quasi": records, "sensitive": self.sensitive_records}
 
     def count(self, query: Query) -> float:
-        r"""Estimate how many records meet a query, from the two tables alone.
+        r"""Estimate the number of records that match a query from the two tables alone.
 
         .. math:: \sum_g \frac{n_g(\text{key}) \; c_g(\text{sensitive})}{n_g}
 
-        n_g(key) are the group's records that meet the conditions on the key, c_g(sensitive) its sensitive values that meet those
-        on the sensitive attribute.
+        n_g(key) is the number of the group's records that meet the conditions on the key, c_g(sensitive) the number of its
+        sensitive values that meet those on the sensitive attribute.
 
         Parameters
         ----------
         query
-            By column, a value, several values, or a function of a value that says yes or no.
+            By column, a value, several values, or a function that returns whether a value matches.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class Anatomy(Protection):
         return f"anatomy of {sides}; {'; '.join(parts)}; l = {self.figures['least_distinct']}"
 
     def view(self, release: Release[Any]) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures and notes."""
         figures = tuple(Figure(name.replace("_", " "), value) for name, value in self.figures.items())
         return View(f"anatomy: {', '.join(self.key)} | {self.secret}", figures, notes=release.notes)
 
@@ -162,11 +162,12 @@ def anatomize(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Anatomy]:
-    r"""Split a table in two that meet in groups of at least l sensitive values each.
+    r"""Split a table into two that are joined by groups of at least l sensitive values each.
 
-    Groups are made from the l sensitive values that are most frequent among the remaining records, one record of each, as long as
-    l values are left; then every remaining record joins a group without its value. So within a group every sensitive value occurs
-    once, and nobody's is known with a probability above 1/l. That is possible if no value is held by more than one record in l:
+    A group is made of one record of each of the l sensitive values that are most frequent among the remaining records, as long
+    as l values are left; then every remaining record joins a group without its value. So every sensitive value occurs once in a
+    group, and nobody's value is known with a probability above 1/l. That is possible if at most one record in l has the same
+    value:
 
     .. math:: \max_x n_x \le N / l
 
@@ -175,21 +176,21 @@ def anatomize(
     data
         The records.
     key
-        The attributes of the quasi-identifier table; none: the key of the study or project that the data is. Columns named on
-        neither side are in neither table.
+        The attributes of the quasi-identifier table; none: the key of the study or project given as data. Columns that belong
+        to neither side are in neither table.
     sensitive
         The sensitive attribute; none: that of the study or project.
     l
-        The least number of distinct sensitive values in a group.
+        The smallest number of distinct sensitive values in a group.
     groups
-        A column that says which group each record belongs to, instead of making groups; each must have l sensitive values.
+        A column with the group of each record, used instead of making groups; each group must have l sensitive values.
     group
         The name of the group column in the two tables.
     nulls
-        "keep": a null is a value like others. "drop": a record with a null is left out. "error": refuse.
+        "keep": a null is a value like any other. "drop": a record with a null is left out. "error": refuse.
     keep_order
-        Whether the records of the quasi-identifier table stay in their order; else they are shuffled. The sensitive table is in
-        random order, and groups are numbered at random, either way.
+        Whether the records of the quasi-identifier table stay in their order; else they are shuffled. In either case, the
+        sensitive table is in random order and groups are numbered at random.
     seed, key_file
         A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
         nobody can.
@@ -260,12 +261,12 @@ def _figures(of_record: NDArray[np.int64], of_pair: NDArray[np.int64], n: NDArra
 
 
 def _renumbered(of_record: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return the groups under random numbers: their own would say which were made first."""
+    """Return the groups under random numbers, because their own would reveal which were made first."""
     return random.permutation(int(of_record.max()) + 1)[of_record]
 
 
 def _from_column(records: Microdata, groups: str) -> NDArray[np.int64]:
-    """Return the groups that a column names, numbered in their order."""
+    """Return the groups in a column, numbered in their order."""
     return encode(records.column(groups)).codes.astype(np.int64)
 
 
@@ -278,7 +279,7 @@ def _made(codes: NDArray[Any], least: int, random: np.random.Generator) -> NDArr
             f"l can be at most {len(codes) // counts.max():,} here."
         )
     order = random.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]  # by sensitive value, and in random order within
+    order = order[np.argsort(codes[order], kind="stable")]  # by sensitive value, and in random order within each
     buckets = [bucket.tolist() for bucket in np.split(order, np.cumsum(counts)[:-1])]
     of_record = np.full(len(codes), -1, dtype=np.int64)
     heap = [(-len(bucket), code) for code, bucket in enumerate(buckets) if bucket]

@@ -1,4 +1,4 @@
-"""Arguments that several mechanisms share: which records a query asks for."""
+"""Arguments that several mechanisms share, such as queries for records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Query", "matching", "moved_or_kept", "other_side"]
 
 Query: TypeAlias = Mapping[str, Any]
-"""A condition on each column: a value, a collection of values, or a function of a value that says yes or no."""
+"""A condition on each column: a value, a collection of values, or a function that returns whether a value matches."""
 
 
 def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:
@@ -33,13 +33,13 @@ def matching(records: Microdata, query: Query) -> NDArray[np.bool_]:
 
 
 def other_side(names: Collection[str], others: Collection[str], what: str) -> None:
-    """Refuse a column on both sides."""
+    """Refuse a column that is named on both sides."""
     if both := set(names) & set(others):
         raise ArgumentError(f"column {shown(min(both))} is named among the attributes and as {what}; name it on one side only.")
 
 
 def moved_or_kept(moved: Collection[str], kept: Collection[str], what: str) -> None:
-    """Refuse a column that would be moved to other records, in the way named, and kept in place."""
+    """Refuse a column that would be both moved to other records, in the way that `what` describes, and kept in place."""
     if (both := next((name for name in kept if name in moved), None)) is not None:
         raise ArgumentError(f"column {shown(both)} cannot be both {what} and kept in place; name it on one side only.")
 

@@ -30,16 +30,16 @@ _BESIDE = (
 
 
 def equal_to_others(chosen: Chosen, release: Microdata, holdout: Data | None) -> tuple[dict[str, float], str]:
-    """Return the shares of synthetic records that equal others, and how to read them.
+    """Return the shares of synthetic records that equal others, and a note on how to read them.
 
     Parameters
     ----------
     chosen
-        The original records and the attributes synthesised.
+        The original records and the synthesised attributes.
     release
         The synthetic records.
     holdout
-        Records of the same population that are not among the original ones; none: the shares are given alone.
+        Records of the same population that are not among the original ones; none: the shares are returned without a comparison.
     """
     shares = equal_shares(chosen.records, release, chosen.names)
     if holdout is None:
@@ -52,14 +52,14 @@ def equal_to_others(chosen: Chosen, release: Microdata, holdout: Data | None) ->
 
 
 def equal_shares(original: Microdata, release: Microdata, names: Sequence[str]) -> dict[str, float]:
-    """Return the share of release records that equal an original record, and of those that equal one which is unique.
+    """Return the share of released records that equal an original record, and the share that equal a unique one.
 
     Parameters
     ----------
     original, release
         The two tables.
     names
-        The columns that must be equal, all of them.
+        The columns that must all be equal.
     """
     pairs = [common_codes(_plain(original.column(name)), _plain(release.column(name))) for name in names]
     codes = [np.concatenate(pair) + 1 for pair in pairs]  # a null is -1
@@ -70,7 +70,7 @@ def equal_shares(original: Microdata, release: Microdata, names: Sequence[str]) 
 
 
 def _plain(column: Any) -> Any:
-    """Return a column that can be compared with one of another type; mixed objects by their text."""
+    """Return a column that can be compared with one of another type; mixed objects become their texts."""
     if str(column.dtype) != "Object":
         return column
     return type(column)(column.name, [None if value is None else str(value) for value in column.to_list()])

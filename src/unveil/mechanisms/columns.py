@@ -1,4 +1,4 @@
-"""Checks of the attributes that a mechanism is given: they exist, hold numbers or have an order, and nulls are dealt with."""
+"""Checks of a mechanism's attributes: they exist, hold numbers or have an order, and their nulls are handled."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ __all__ = [
 ]
 
 CellNulls: TypeAlias = Literal["error", "keep", "drop"]
-"""error: refuse; keep: a null stays a null, other values are protected; drop: a record with a null is left out, and counted."""
+"""error: refuse; keep: a null stays a null, other values are protected; drop: records with a null are left out, and counted."""
 
 _NULLS: tuple[CellNulls, ...] = ("error", "keep", "drop")
 _LARGEST = 1e100
-"""A number beyond it cannot be squared and summed in floating point."""
+"""Numbers beyond this cannot be squared and summed in floating point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """The records and attributes that a mechanism works on, once nulls are dealt with.
+    """The records and attributes that a mechanism works on, after nulls are handled.
 
     Attributes
     ----------
     records
-        The records; those left out for a null are gone.
+        The records, without those that were left out because of a null.
     names
         The attributes.
     rows
-        The row that each record had.
+        The original row of each record.
     skipped
-        How many were left out.
+        The number of records left out.
     """
 
     records: Microdata
@@ -77,17 +77,17 @@ class Chosen:
         return tuple(name for name in self.records.names if name not in self.names)
 
     def draws(self, chance: Chance, mechanism: str, settings: Mapping[str, Any]) -> np.random.Generator:
-        """Return the random numbers of a mechanism for these records and attributes, whose order counts.
+        """Return the random generator of a mechanism for these records and attributes, whose order matters.
 
-        The settings are everything that the mechanism was given: two releases under one key file that differ in anything must not
-        share draws, or one of them shows what was drawn for the other.
+        The settings are all arguments of the mechanism: two releases under one key file that differ in anything must not share
+        draws, or one of them would reveal what was drawn for the other.
         """
         request = {"attributes": list(self.names), "settings": dict(settings)}
         return chance.draws(mechanism, request, self.records.fingerprint() if chance.keyed else b"")
 
 
 def choose(data: Data, attributes: Names, nulls: str | None = "error") -> Chosen:
-    """Open the records and deal with the nulls of the attributes named; none: the mechanism has no place for them."""
+    """Open the records and handle the nulls of the named attributes; None if the mechanism has no policy for nulls."""
     records, names = open_microdata(data), names_of(attributes)
     if nulls is not None:
         checked_word("nulls", nulls, _NULLS)
@@ -112,7 +112,7 @@ def choose(data: Data, attributes: Names, nulls: str | None = "error") -> Chosen
 
 
 def _missing(column: Any) -> NDArray[np.bool_]:
-    """Return which cells are null; a NaN is one."""
+    """Return which cells are null; a NaN counts as one."""
     if not column.null_count() and not column.dtype.is_float():
         return np.zeros(len(column), dtype=bool)
     missing = column.is_null()
@@ -120,7 +120,7 @@ def _missing(column: Any) -> NDArray[np.bool_]:
 
 
 def numbers(column: Any, purpose: str) -> NDArray[np.float64]:
-    """Return a column of numbers in floating point, NaN for a null, or say that the purpose needs numbers."""
+    """Return a column of numbers in floating point, NaN for a null; refuse other columns, naming the purpose."""
     if not column.dtype.is_numeric():
         raise ArgumentError(f"{purpose} needs numbers, and attribute {shown(column.name)} holds {_kind(column)}; leave it out.")
     values = np.array(column.cast(float).to_numpy(), dtype=np.float64)
@@ -156,7 +156,7 @@ def _places(values: Sequence[Any], order: Sequence[Any], name: str) -> NDArray[n
 
 
 def _kind(column: Any) -> str:
-    """Return what a column holds, in plain words."""
+    """Return a column's kind of values, in plain words."""
     dtype = str(column.dtype.base_type()).lower()
     return {"string": "text", "categorical": "text", "enum": "text", "boolean": "yes or no", "object": "mixed values"}.get(
         dtype, f"{dtype} values"
@@ -164,7 +164,7 @@ def _kind(column: Any) -> str:
 
 
 def by_attribute(option: Any, names: Sequence[str], what: str) -> dict[str, Any]:
-    """Return an option for each attribute: one for all, or a mapping by name, which may leave some out."""
+    """Return an option for each attribute: one for all, or a mapping by name, which may omit some."""
     if not isinstance(option, Mapping):
         return dict.fromkeys(names, option)
     for name in option:

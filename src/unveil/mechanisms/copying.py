@@ -1,10 +1,10 @@
-r"""How often may a synthetic record repeat a unique person? As often as it repeats someone, by chance, who was not in the data.
+r"""How often may a synthetic record repeat a unique person? As often as it repeats, by chance, someone who was not in the data.
 
-How often that is can be learnt from the original alone: trees are grown on one half of the records, and the unique people of
-either half whom their draws reproduce are counted; then the other way round. With :math:`a` of the half that was learnt and
-:math:`b` of the other, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be in the
-release with this probability (less two standard deviations), drawn once; records that equal anybody else who is unique are drawn
-again.
+The original alone shows how often that is: trees are grown on one half of the records, and the unique people of either half
+whom their draws reproduce are counted; then the halves change roles. If :math:`a` people of the half used for learning and
+:math:`b` of the other are reproduced, all but a share :math:`b / a` of the reproductions are copies. Each unique person may be
+in the release with this probability (less two standard deviations), which is drawn once; records that equal any other unique
+person are drawn again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["by_chance", "drawn_without_copies"]
 
 _ROUNDS = 20
 _MOST_AGAIN = 0.5
-"""If more of the records would have to be redrawn, the rest would have another distribution, so none is."""
+"""If more of the records would have to be redrawn, the rest would have another distribution, so none are redrawn."""
 _DEVIATIONS = 2.0
 _FEWEST = 40
-"""Records below which nothing can be learnt from halves: no unique person may be reproduced then."""
+"""With fewer records, halves show nothing: no unique person may be reproduced then."""
 
 
 def by_chance(attributes: Sequence[LearntAttribute], leaf: int, random: np.random.Generator) -> float:
-    """Return the share of the reproductions of unique people that chance would make as well."""
+    """Return the share of the reproductions of unique people that chance would produce anyway."""
     records = len(attributes[0].codes)
     if records < _FEWEST:
         return 0.0
@@ -51,20 +51,20 @@ def by_chance(attributes: Sequence[LearntAttribute], leaf: int, random: np.rando
 def drawn_without_copies(
     trees: SequentialTrees, attributes: Sequence[LearntAttribute], wanted: int, share: float, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], int, int]:
-    """Draw records of which none equals a unique person who may not be in the release.
+    """Draw records, none of which equals a unique person who may not be in the release.
 
     Parameters
     ----------
     trees, attributes, wanted, random
-        What to draw from, the original, how many, and where the draws come from.
+        The trees to draw from, the original attributes, the number of records, and the random generator.
     share
-        The probability with which a unique person may be reproduced.
+        The probability that a unique person may be reproduced.
 
     Returns
     -------
     tuple
-        The original record of each value, how many records were drawn again, and how many still equal such a person (if
-        much of what the trees can make belongs to somebody).
+        The original record of each value, how many records were drawn again, and how many still equal such a person (if much of
+        what the trees can produce belongs to real people).
     """
     people = _People(attributes)
     barred = people.unique & (random.random(len(people.unique)) >= share)
@@ -80,7 +80,7 @@ def drawn_without_copies(
 
 
 class _People:
-    """The original records, and which of them are unique and can be reproduced: no number of theirs is blurred."""
+    """The original records, with those that are unique and can be reproduced because none of their numbers is blurred."""
 
     def __init__(self, attributes: Sequence[LearntAttribute]) -> None:
         self.codes = [one.codes for one in attributes]
@@ -90,17 +90,17 @@ class _People:
         self.unique = (np.bincount(of_row)[of_row] == 1) & ~apart
 
     def _together(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of the combination of each original record, and of each drawn."""
+        """Return the number of the combination of each original record, and of each drawn record."""
         codes = [np.concatenate([own, own[rows[:, at]]]) for at, own in enumerate(self.codes)]
         of_row, _ = group(codes, self.sizes)
         return of_row[: len(self.unique)], of_row[len(self.unique) :]
 
     def reproduced(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which unique people equal a record drawn."""
+        """Return which unique people equal a drawn record."""
         people, drawn = self._together(rows)
         return np.asarray(self.unique & np.isin(people, drawn))
 
     def equal(self, rows: NDArray[np.int64], some: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of the records drawn equal one of some people."""
+        """Return which of the drawn records equal one of the given people."""
         people, drawn = self._together(rows)
         return np.asarray(np.isin(drawn, people[some]))

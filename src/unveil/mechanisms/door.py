@@ -1,7 +1,7 @@
-"""What a study or project that a mechanism is given as data says about its arguments.
+"""The arguments of a mechanism that come from a study or project given as data.
 
-What the call names itself takes precedence. A study that treats a null as a value says nothing here: what a mechanism does with
-nulls is then its own default.
+Arguments in the call itself take precedence. A study that treats a null as a value has no effect on `nulls`: the mechanism's
+own default then applies.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["heeds_study"]
 _Door = TypeVar("_Door", bound=Callable[..., Any])
 _BY_COLUMN = ("orders", "kinds")
 _RANKED_TOO = "given"
-"""The argument that names further columns which may have an order."""
+"""The argument that names further columns that may have an order."""
 
 
 def heeds_study(mechanism: _Door) -> _Door:
-    """Complete the arguments of a mechanism by the study that it is given as data: how nulls and values are read, and roles."""
+    """Complete the arguments of a mechanism from the study given as data: the reading of nulls and values, and the roles."""
     signature = inspect.signature(mechanism)
 
     @wraps(mechanism)
@@ -35,7 +35,7 @@ def heeds_study(mechanism: _Door) -> _Door:
         try:
             call = signature.bind_partial(*values, **named)
         except TypeError:
-            return mechanism(*values, **named)  # says what is wrong with the call
+            return mechanism(*values, **named)  # which reports what is wrong with the call
         if (study := study_of(call.arguments.get("data"))) is not None:
             if "nulls" not in signature.parameters:
                 require_no_nulls(study, [name for value in call.arguments.values() for name in _columns(value)])
@@ -68,5 +68,5 @@ def _completed(study: Study, mechanism: Callable[..., Any], given: Mapping[str, 
 
 
 def _columns(named: Any) -> tuple[str, ...]:
-    """Return the columns that an argument names; anything else is for the mechanism to refuse."""
+    """Return the columns that an argument names; the mechanism refuses anything else itself."""
     return tuple(names_of(named)) if fits(named, str) or fits(named, list[str]) else ()

@@ -1,4 +1,4 @@
-"""The facts of each mechanism, given with its registration: for the taxonomy, and for users who have to choose.
+"""The facts about each mechanism, given at its registration, for the taxonomy and for users who have to choose.
 
 - **Perturbative**: released values may be false; otherwise they are true, but fewer or coarser.
 - **Drawn**: chance decides, so that two releases differ; otherwise the mechanism is deterministic (except for the order of
@@ -19,28 +19,28 @@ _NOTHING = "none: measure what it gives away"
 
 @dataclass(frozen=True, slots=True)
 class MechanismFacts:
-    """The facts of one mechanism.
+    """The facts about one mechanism.
 
     Attributes
     ----------
     home
-        The module that holds it.
+        The module that contains it.
     about
-        What it does, in a few words.
+        Its effect, in a few words.
     family
         "masking" of existing records, "synthetic" records, "answers" to queries, or "pseudonyms".
     perturbative, drawn
         Whether released values may be false, and whether chance decides.
     data
-        The types of attributes that it suits.
+        The types of attributes that it is suitable for.
     counters
-        The disclosure it is made against.
+        The kinds of disclosure that it counters.
     guarantee
-        What it guarantees, against whom.
+        Its guarantee, and against whom.
     intruder
-        What an intruder with the software can still do, as measured, or as promised.
+        What an intruder who has the software can still achieve, as measured, or as guaranteed.
     section
-        Where the thesis describes it; "-" if it does not.
+        The section of the thesis that describes it; "-" if there is none.
     page
         The page of the documentation.
     """
@@ -83,7 +83,7 @@ RECODINGS: dict[str, MechanismFacts] = {
     ),
     "suppress_locally": _recoding("single cells are emptied", "links 0.159 of people (k = 3)", "2.5.2", "local-suppression"),
 }
-"""Protections that are searched for: the levels, ranges or cells of least loss that meet the models."""
+"""Protections that are found by a search: the levels, ranges or cells with the least loss that meet the models."""
 
 FACTS: dict[str, MechanismFacts] = {
     "add_noise": MechanismFacts(

@@ -1,10 +1,10 @@
-"""What if households at risk move to another place? Targeted record swapping, as censuses use it.
+"""What if households at risk move to another place? Targeted record swapping, as used in censuses.
 
-Households that stand out where they live change places with households that are like them: geographic columns are exchanged,
-and nothing else. Levels are taken from the coarsest to the finest. At each, households with a member in a class of fewer
-than k records (of the place and the risk columns) are paired with a household of another place of that level, within the same
-place of the level above if one can be found, so that coarser tables stay as they are. At the finest level, more households
-are drawn until a share of them has moved.
+Households that stand out where they live change places with similar households: geographic columns are exchanged, and nothing
+else. Levels are processed from the coarsest to the finest. At each level, households with a member in a class of fewer than k
+records (by the place and the risk columns) are paired with a household of another place of that level, within the same place of
+the level above if possible, so that coarser tables stay as they are. At the finest level, further households are drawn until a
+share of them has moved.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    """Let households at risk change places with households like them: targeted record swapping.
+    """Let households at risk change places with similar households: targeted record swapping.
 
-    Two households are alike if they have as many members, with the same values of the columns `similar`. They exchange their
-    geographic columns, and those of `carry`. So every table of other columns stays exactly as it was, and so does every table of
-    the places and of what makes households alike.
+    Two households are alike if they have equally many members, with the same values of the columns `similar`. They exchange
+    their geographic columns, and those of `carry`. So every table of other columns stays exactly as it was, and so does every
+    table of the places and the columns that make households alike.
 
     Parameters
     ----------
@@ -68,18 +68,19 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     attributes
         The geographic columns, from the coarsest to the finest; the same for all members of a household.
     household
-        The column that says who lives together; none: that of a study, else every record is a household.
+        The column that identifies households; none: that of a study, else every record is a household.
     risk
-        The columns that, with the place, single people out: a member in a class of fewer than k records puts a household at risk.
+        The columns that, with the place, single people out: a member in a class of fewer than k records puts a household at
+        risk.
     similar
-        The columns in which the members of two households that change places agree; or several lists of columns, of which the
-        next one counts if the one before finds no partner.
+        The columns in which the members of two households that change places agree; or several lists of columns, each of which
+        is used if the one before finds no partner.
     carry
         Further columns of households that move with the place.
     k
-        The smallest class that is not at risk.
+        The size of the smallest class that is not at risk.
     share
-        The least share of the households that move, as far as there are similar ones; from 0 to 1.
+        The least share of households that move, from 0 to 1, as far as there are similar ones.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
@@ -90,12 +91,12 @@ def swap_households(  # noqa: PLR0913 - two places, and what decides who moves
     -------
     Release
         With the figures `households`, `swapped` (households), `moved` (records), `at_risk` (households, by level), `unmatched`
-        (households at risk for which there was no partner) and `swapped_at` (households, by level).
+        (households at risk without a partner) and `swapped_at` (households, by level).
 
     Raises
     ------
     ArgumentError
-        If members of a household live in different places.
+        If members of one household live in different places.
 
     References
     ----------
@@ -151,7 +152,7 @@ class _Homes:
 
     @classmethod
     def of(cls, chosen: Chosen, household: str | None, profiles: Sequence[Sequence[str]]) -> _Homes:
-        """Sort the records into households, and these by their size and the values of their members."""
+        """Group records into households, and households by their size and the values of their members."""
         records = chosen.records.records
         of_record = np.arange(records) if household is None else strata_of(chosen, [household])[0]
         number = int(of_record.max()) + 1 if records else 0
@@ -164,7 +165,7 @@ class _Homes:
 
 
 def _alike(of_record: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each household, the same for those that have as many members, with the same values."""
+    """Return a number for each household, which is the same for households with equally many members and the same values."""
     order = np.lexsort((values, of_record))
     members = np.split(values[order], np.flatnonzero(np.diff(of_record[order])) + 1)
     known: dict[bytes, int] = {}
@@ -183,7 +184,7 @@ def _require_constant(chosen: Chosen, homes: _Homes, household: str | None) -> N
 
 @dataclass(slots=True, eq=False)
 class _Moving:
-    """Which household changes places with which."""
+    """The pairs of households that change places."""
 
     homes: _Homes
     random: np.random.Generator
@@ -194,11 +195,11 @@ class _Moving:
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """The households that stay, so far."""
+        """The households that have not moved so far."""
         return np.asarray(self.partner == np.arange(len(self.homes)))
 
     def source(self) -> NDArray[np.int64]:
-        """Return for each record the one whose place it gets."""
+        """Return, for each record, the record whose place it gets."""
         return self.homes.first[self.partner[self.homes.of_record]]
 
     def pair(
@@ -209,18 +210,18 @@ class _Moving:
         within: NDArray[np.int64],
         place: NDArray[np.int64],
     ) -> int:
-        """Pair households, in their order, each with a free one like it of another place within the same wider one.
+        """Pair each wanted household, in order, with a free similar one of another place within the same wider place.
 
-        Returns how many households moved. Of the suitable ones, one with the highest weight is taken.
+        Return the number of households that moved. Of the suitable ones, one with the highest weight is taken.
 
         Parameters
         ----------
         wanted
             The households to pair.
         weight
-            How urgently each household should move.
+            The urgency with which each household should move.
         profile
-            What must be the same for two households to be alike.
+            The profile of each household, equal for households that are alike.
         within, place
             The wider place and the place of every household.
         """
@@ -243,7 +244,7 @@ class _Moving:
         return moved
 
     def _taken(self, pool: dict[int, list[int]], own: int, weight: NDArray[np.float64]) -> int | None:
-        """Take a free household of another place from a pool: a random one of those that should move most urgently."""
+        """Take a free household of another place from a pool: a random one of those whose move is most urgent."""
         ends: list[int] = []
         for place, homes in pool.items():
             while homes and self.partner[homes[-1]] != homes[-1]:
@@ -259,7 +260,7 @@ class _Moving:
 
 
 def _moved(moving: _Moving, chosen: Chosen, levels: Sequence[str], risky: Sequence[str], k: int, share: float) -> dict[str, Any]:
-    """Go through the levels from the coarsest to the finest, and pair the households at risk, then others up to the share."""
+    """Pair the households at risk, level by level from the coarsest to the finest, then others up to the share."""
     homes = moving.homes
     at_risk, swapped, unmatched = {}, {}, 0
     wider = np.zeros(len(homes), dtype=np.int64)
@@ -292,7 +293,7 @@ def _moved(moving: _Moving, chosen: Chosen, levels: Sequence[str], risky: Sequen
 
 
 def _notes(figures: Mapping[str, Any], share: float) -> tuple[str, ...]:
-    """Say so if more than half of the households, and more than requested, move because they are at risk."""
+    """Return a note if more than half of the households, and more than requested, move because they are at risk."""
     households, swapped = figures["households"], figures["swapped"]
     level, at_risk = max(figures["at_risk"].items(), key=lambda pair: pair[1], default=("", 0))
     if 2 * swapped <= households or swapped <= round(share * households) + 1:
@@ -307,7 +308,7 @@ def _notes(figures: Mapping[str, Any], share: float) -> tuple[str, ...]:
 def _filled(
     moving: _Moving, chance: NDArray[np.float64], above: NDArray[np.int64], place: NDArray[np.int64], share: float
 ) -> int:
-    """Draw further households, those at a higher risk more often, until the share has moved or nobody is left who could."""
+    """Draw further households, with those at a higher risk more often, until the share has moved or nobody else can."""
     moved, missing = 0, round(share * len(moving.homes)) - int(np.count_nonzero(~moving.free))
     if missing <= 0:
         return 0

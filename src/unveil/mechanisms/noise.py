@@ -1,4 +1,4 @@
-r"""What if every value is a little wrong? Noise: additive, correlated, with a transformation afterwards, multiplicative.
+r"""What if every value is a little wrong? Noise: additive, correlated, with a subsequent transformation, multiplicative.
 
 With :math:`X` the attributes, :math:`\mu` their means, :math:`\Sigma` their covariances and :math:`a` the amount of noise:
 
@@ -46,15 +46,15 @@ __all__ = ["add_noise"]
 
 _METHODS = ("uncorrelated", "correlated", "linear", "non-linear", "multiplicative")
 _ROUNDING = 1e-9
-"""An eigenvalue below zero by less than this share of the largest is zero."""
+"""An eigenvalue below zero by less than this share of the largest is treated as zero."""
 _LEAST = 2
 """Fewer complete records have no variance."""
 _FENCE = 1.5
-"""How many widths of the middle half of the values an outlier lies outside of it."""
+"""The distance of an outlier from the middle half of the values, in multiples of its width."""
 _PIECE = 1 << 12
-"""Records whose noise is drawn at once: it stays in the processor's cache."""
+"""The number of records whose noise is drawn at once, so that it stays in the processor's cache."""
 _NOISE_BITS = 20
-"""About how many bits of the noise a release keeps."""
+"""The approximate number of bits of the noise that a release keeps."""
 
 
 @heeds_study
@@ -73,7 +73,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    r"""Disturb numbers at random, so that what the method promises to keep is kept on average.
+    r"""Disturb numbers at random, so that the properties that the method promises to keep are kept on average.
 
     Parameters
     ----------
@@ -84,22 +84,22 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     method
         ``"uncorrelated"``: each by itself. ``"correlated"``: with covariances in proportion to the attributes' own.
         ``"linear"``: the same, then shrunk so that variances are as before [1]_. ``"non-linear"``: values become normal scores,
-        are disturbed as in ``"linear"``, and go back to the attribute's own distribution, with straight lines between its
-        values [2]_. ``"multiplicative"``: each value is multiplied by a number around 1, so that large ones are disturbed
-        more [3]_.
+        are disturbed as in ``"linear"``, and are transformed back to the attribute's own distribution, interpolated linearly
+        between its values [2]_. ``"multiplicative"``: each value is multiplied by a number around 1, so that large values are
+        disturbed more [3]_.
     amount
         The variance of the noise as a share of the attributes' variance (multiplicative: the variance of the factor), above 0.
-        With 0.1, four numbers are enough to find three in ten people again; with the default, 6 %.
+        At 0.1, four numbers are enough to re-identify three in ten people; at the default, 6 %.
     covariance
         For ``"correlated"``: the covariance matrix to use instead of the attributes' own, times `amount`.
     within
-        Columns that make sub-populations, such as a region: the noise is drawn for each separately, in proportion to its own
-        variation, so that what the method keeps is kept in each of them. None: one population.
+        Columns that define sub-populations, such as a region: the noise is drawn for each separately, in proportion to its own
+        variation, so that the properties kept by the method are kept in each of them. None: one population.
     only_outliers
-        Whether to disturb only values that lie apart from the others of their attribute: farther outside the middle half of
-        them than one and a half times its width [4]_. All other values then stay exactly as they are.
+        Whether to disturb only outliers: values of an attribute that lie outside the middle half of its values by more than one
+        and a half times the width of that half [4]_. All other values then stay exactly as they are.
     nulls
-        ``"error"``: refuse. ``"keep"``: nulls stay nulls, covariances are those of the complete records. ``"drop"``: leave
+        ``"error"``: refuse. ``"keep"``: nulls stay nulls, and covariances are those of the complete records. ``"drop"``: leave
         out the records that have one.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
@@ -110,19 +110,19 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     Returns
     -------
     Release
-        With the figures `mean` and `variance` of every attribute before and after, the number of `populations`, and of outliers
-        by attribute if only these are disturbed.
+        With the figures `mean` and `variance` of every attribute before and after, the number of `populations`, and the number
+        of outliers by attribute if only these are disturbed.
 
     Raises
     ------
     ArgumentError
-        If an attribute is not a number, the amount is not above 0, the covariance is not a covariance matrix, or a sub-population
-        has fewer than two records with all values.
+        If an attribute is not a number, the amount is not above 0, the covariance is not a covariance matrix, or a
+        sub-population has fewer than two records with all values.
 
     Notes
     -----
-    Fewer than two complete records have no covariance. ``"non-linear"`` gives no value outside the range of those there were;
-    ties are broken at random.
+    Fewer than two complete records have no covariance. ``"non-linear"`` produces no value outside the range of the original
+    values; ties are broken at random.
 
     References
     ----------
@@ -147,7 +147,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
     chance, chosen = chance_of(seed, key_file), choose(data, attributes, nulls)
     before = np.stack(
         [numbers(chosen.column(name), "noise") for name in chosen.names]
-    ).T  # columns lie together: they are summed up
+    ).T  # columns are stored together, because they are summed
     complete = np.asarray(~np.isnan(before).any(axis=1))
     if (whole := int(complete.sum())) < _LEAST:
         raise EmptyDataError(f"noise needs at least two records with all values, and there is {counted(whole, 'such')}.")
@@ -176,7 +176,7 @@ def add_noise(  # noqa: PLR0913 - options by keyword
 
 
 def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.bool_]) -> Sequence[NDArray[np.int64] | slice]:
-    """Return the records of each sub-population, each with two complete records at least; without columns, one of all."""
+    """Return the records of each sub-population, at least two of them complete; without columns, one of all records."""
     if not within:
         return [slice(None)]
     require_columns(within, chosen.records.names)
@@ -195,7 +195,7 @@ def _populations(chosen: Chosen, within: Sequence[str], complete: NDArray[np.boo
 
 
 def _constant(before: Matrix, populations: Sequence[NDArray[np.int64] | slice]) -> tuple[str, ...]:
-    """Say how many values stay as they are, because they do not vary where the noise is in proportion to their variation."""
+    """Return notes on values that do not change: they do not vary where the noise is in proportion to their variation."""
     still, run = 0, active_run()
     for rows in populations:
         run.check()
@@ -217,7 +217,7 @@ def _outliers(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _disturbed(
     before: Matrix, complete: Matrix, method: str, amount: float, covariance: Any, random: np.random.Generator
 ) -> Matrix:
-    """Return the release by one method; nulls, NaN here, stay."""
+    """Return the values disturbed by one method; nulls (NaN here) stay."""
     if method == "multiplicative":
         spread = np.log1p(amount)
         return np.asarray(before * np.exp(random.normal(-spread / 2.0, np.sqrt(spread), before.shape)))
@@ -235,7 +235,7 @@ def _disturbed(
 
 
 def _with_own_noise(before: Matrix, spread: NDArray[np.float64], random: np.random.Generator) -> Matrix:
-    """Return values with normal noise of each attribute's own, drawn record by record, so many records at a time."""
+    """Return values with independent normal noise for each attribute, drawn for a limited number of records at a time."""
     after = np.empty_like(before)
     for start in range(0, len(before), _PIECE):
         piece = slice(start, start + _PIECE)
@@ -246,9 +246,9 @@ def _with_own_noise(before: Matrix, spread: NDArray[np.float64], random: np.rand
 
 
 def _evened(after: Matrix, before: Matrix) -> Matrix:
-    """Return values rounded to about a millionth of the noise, a power of two; they are changed in place.
+    """Round values, in place, to about a millionth of the noise, a power of two, and return them.
 
-    The last bits of a sum are zero if it is much smaller than its parts, so they would distinguish a value from a zero.
+    The last bits of a sum are zero if it is much smaller than its parts, so they would reveal whether a value was zero.
     """
     for column, own in zip(after.T, before.T, strict=True):
         moved = column - own
@@ -262,7 +262,7 @@ def _evened(after: Matrix, before: Matrix) -> Matrix:
 
 
 def _noise(covariance: Matrix, amount: float, records: int, random: np.random.Generator) -> Matrix:
-    """Draw normal noise with a covariance in this proportion; it may be singular."""
+    """Draw normal noise whose covariance is `amount` times the given one, which may be singular."""
     weights, axes = np.linalg.eigh(np.atleast_2d(covariance))
     root = axes * np.sqrt(amount * np.maximum(weights, 0.0))
     return np.asarray(random.normal(size=(records, len(weights))) @ root.T)
@@ -276,7 +276,7 @@ def _drawn_in(values: Matrix, complete: Matrix, amount: float, random: np.random
 
 
 def _checked(covariance: Any, width: int) -> Matrix:
-    """Return a given covariance matrix, or say why it is not one."""
+    """Return a given covariance matrix; refuse a matrix that is not one, with the reason."""
     try:
         matrix = np.asarray(covariance, dtype=np.float64)
     except (TypeError, ValueError):
@@ -297,7 +297,7 @@ def _checked(covariance: Any, width: int) -> Matrix:
 
 
 def _normal_scores(values: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """Return the normal quantile at every value's place in its order, ties broken at random; NaN for a null."""
+    """Return the normal quantile at every value's rank, ties broken at random; NaN for a null."""
     from scipy.special import ndtri
 
     rows = np.flatnonzero(~np.isnan(values))
@@ -308,7 +308,7 @@ def _normal_scores(values: NDArray[np.float64], random: np.random.Generator) -> 
 
 
 def _values_at(scores: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values at these normal scores in an attribute's distribution."""
+    """Return the values at the given normal scores in an attribute's distribution."""
     from scipy.special import ndtr
 
     present = np.sort(values[~np.isnan(values)])

@@ -1,7 +1,7 @@
 """How do names leave a table while their records stay together? Pseudonyms: keyed hashes, or numbers in random order.
 
-A pseudonym stands for the same value wherever the same key is used, so records can still be joined, by a steward and by an
-intruder alike. The result is pseudonymised, not anonymous.
+Under one key, a value has the same pseudonym everywhere, so records can still be joined, by a data steward and an intruder
+alike. The result is pseudonymised, not anonymous.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["pseudonymize"]
 
 _SHORTEST, _LONGEST = 16, 64
-"""Hexadecimal digits of a pseudonym."""
+"""The limits of the number of hexadecimal digits of a pseudonym."""
 _LABEL = (
     "The records are pseudonymised, not anonymous: anyone who has the key, or knows a person's other attributes, can find the "
     "person. They are still personal data."
@@ -66,26 +66,27 @@ def pseudonymize(
     data
         The records.
     attributes
-        The columns whose values are replaced. A value gets the same hash in every column and table, and a number per column.
+        The columns whose values are replaced. A value gets the same hash in every column and table; numbers are assigned per
+        column.
     method
         "hmac": keyed hashes. "counter": numbers.
     key_file
-        A file that holds the key, at least 16 bytes; a line end after it is not part of it.
+        A file that holds the key, at least 16 bytes; a line ending after it is not part of it.
     key_variable
         If no file is named: the environment variable that holds the key.
     length
-        The hexadecimal digits of a hash, 16 to 64; two values that would share one are refused.
+        The number of hexadecimal digits of a hash, 16 to 64; two values that would have the same hash are refused.
     nulls
         "keep": a null stays a null. "drop": a record with a null is left out. "error": refuse.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed
-        For tests: the numbers, and the order of the records, can then be repeated. With numbers, a key file makes them repeatable
+        For tests: it makes the numbers, and the order of the records, repeatable. For numbers, a key file makes them repeatable
         for anyone who has it.
 
     Notes
     -----
-    The key is in no result, message or log. Without it a hash cannot be recomputed from a list of likely values.
+    The key does not appear in any result, message or log. Without it, a hash cannot be recomputed from a list of likely values.
 
     References
     ----------
@@ -141,11 +142,11 @@ def _hashes(name: str, values: Sequence[Any], key: bytes, digits: int) -> list[s
 
 
 def _text(value: Any) -> str:
-    """Return a value as the text that is hashed: 3 and 3.0 are one value, because pandas turns one into the other."""
+    """Return a value as the text that is hashed: 3 and 3.0 are the same value, because pandas may turn one into the other."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _named(column: Any, names: Sequence[Any], codes: NDArray[Any]) -> Any:
-    """Return the pseudonym of every record; a null has none."""
+    """Return the pseudonym of every record; null for a null."""
     dictionary = type(column)(column.name, [*names, None])
     return dictionary.gather(np.minimum(codes.astype(np.int64), len(names)).astype(np.uint32))

@@ -11,9 +11,9 @@ __all__ = ["near_partners"]
 
 @compiled
 def near_partners(reach, draws):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return the partner of every rank, at most `reach` away; itself if all others in reach have one.
+    """Return the partner of every rank, at most `reach` away; a rank is its own partner if all others in reach have one.
 
-    `free` holds the ranks in reach that have no partner yet, in any order, so one of them is picked in one step.
+    `free` holds the ranks in reach that have no partner yet, in any order, so that one of them is picked in one step.
     """
     n = draws.shape[0]
     partner, place, free = np.arange(n), np.full(n, -1), np.empty(min(reach + 1, n), dtype=np.int64)

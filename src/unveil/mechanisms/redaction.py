@@ -1,4 +1,4 @@
-"""What if a text names nobody? Redaction: what is recognised becomes its kind, what is known about the record its column."""
+"""What if a text names nobody? Redaction: recognised identifiers become their kind, known values the name of their column."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def redact_text(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    """Replace what is recognised in a column of free text by its kind in brackets.
+    """Replace the identifiers recognised in a column of free text by their kind in brackets.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def redact_text(
     attribute
         The column of texts.
     kinds
-        What to recognise, of "email", "url", "mac-address", "ip-address", "iban", "card-number", "date", "national-number",
-        "phone", "postal-address", "postcode", "person-name" and "number"; none: all.
+        The kinds to recognise, out of "email", "url", "mac-address", "ip-address", "iban", "card-number", "date",
+        "national-number", "phone", "postal-address", "postcode", "person-name" and "number"; none: all.
     known
-        Columns of the same record that say who it is about, such as name, town and date of birth: if a value is in the
-        record's own text, whole, by one of its words, or as a date written differently, the column's name in brackets takes its
-        place.
+        Columns of the same record that identify its person, such as name, town and date of birth: if the record's own text
+        contains a value, as a whole, by one of its words, or as a date in another form, the column's name in brackets replaces
+        it.
     person
-        The column that says whose record it is, for the figures; none: the one that a study or project
-        names, or else every record belongs to a different person.
+        The column of persons, who own the records, for the figures; none: that of a study or project, or else every record
+        belongs to a different person.
     nulls
         ``"keep"``: a null stays a null. ``"drop"``: leave out the records that have one. ``"error"``: refuse.
     keep_order
@@ -73,9 +73,9 @@ def redact_text(
     Returns
     -------
     Release
-        With the figures `replaced`, how many of each kind were found, and before and after: `known_before` and `known_after`, the
-        shares of texts that contain a known identifier of their record, `distinctive_before` and `distinctive_after`, those
-        with a word that occurs only in one person's texts.
+        With the figures `replaced`, the number replaced of each kind, and before and after: `known_before` and `known_after`,
+        the shares of texts that contain a known identifier of their record, `distinctive_before` and `distinctive_after`, the
+        shares with a word that occurs only in one person's texts.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _own(values: Mapping[str, Sequence[Any]], at: int) -> dict[str, list[str]]:
 
 
 def _redacted(text: str, kinds: Sequence[str], known: Mapping[str, list[str]], replaced: Counter[str]) -> str:
-    """Redact one text: what is recognised first, then what is known about its record."""
+    """Redact one text: first recognised identifiers, then known values of its record."""
     clean, counts = redacted(text, kinds)
     replaced.update(counts)
     for name, forms in known.items():

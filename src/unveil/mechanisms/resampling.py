@@ -1,4 +1,4 @@
-"""What if each value is one that could have been drawn? Resampling: averages of ordered samples, assigned by rank."""
+"""What if each value is one that could have been drawn? Resampling: averages of sorted samples, assigned by rank."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def resample(
 ) -> Release[Treatment]:
     r"""Replace the value of each rank by the average of the values that have this rank in random samples.
 
-    From the n values of an attribute, `samples` samples of n are drawn with replacement and sorted. With :math:`x^{(s)}_j` the
-    j-th value of sample s, the record of rank j gets
+    From the n values of an attribute, `samples` samples of size n are drawn with replacement and sorted. With :math:`x^{(s)}_j`
+    the j-th value of sample s, the record of rank j gets
 
     .. math:: z_j = \frac{1}{t} \sum_{s=1}^{t} x^{(s)}_j .
 
@@ -55,9 +55,9 @@ def resample(
     data
         A path, a built-in data set or a data frame. Never changed.
     attributes
-        The columns to replace, each by itself: numbers. They become floating point.
+        The columns of numbers to replace, each by itself. They become floating point.
     samples
-        How many samples are averaged, t; more disturb less.
+        The number of samples that are averaged, t; with more, values change less.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"drop"``: leave out the records that have one.
     keep_order
@@ -69,7 +69,7 @@ def resample(
     Returns
     -------
     Release
-        With the figures `changed`, the share of values that are now others, and `mean_change`, by attribute.
+        With the figures `changed`, the share of values that changed, and `mean_change`, by attribute.
 
     References
     ----------
@@ -101,7 +101,7 @@ def resample(
 
 
 def _resampled(values: NDArray[np.float64], samples: int, random: np.random.Generator) -> NDArray[np.float64]:
-    """Return the averages in the places of the ranks, for equal values at random; NaN, a null, stays."""
+    """Return the averages at the places of their ranks, at random among equal values; NaN, a null, stays."""
     rows = np.flatnonzero(~np.isnan(values))
     present = values[rows]
     ordered = np.sort(present)

@@ -47,23 +47,23 @@ def round_values(
 ) -> Release[Treatment]:
     r"""Replace numbers by round ones.
 
-    With :math:`r_1 < r_2` the two round values around x, ``"random"`` takes
+    With :math:`r_1 < r_2` the two round values around x, ``"random"`` chooses
 
     .. math:: P(r_2) = \frac{x - r_1}{r_2 - r_1},
 
-    so that the release is x on average. ``"nearest"`` takes the nearer one, in a tie the higher.
+    so that the released value is x on average. ``"nearest"`` chooses the nearer one, or the higher one in a tie.
 
     Parameters
     ----------
     data
         A path, a built-in data set or a data frame. Never changed.
     attributes
-        The columns to round: numbers.
+        The columns of numbers to round.
     base
-        Round values are its multiples. One for all, or by attribute.
+        Its multiples are the round values. One for all, or by attribute.
     values
-        Round values are these; numbers beyond the lowest and the highest become these. One list for all, or by attribute. Give
-        a base or values for every attribute.
+        The round values; numbers below the lowest and above the highest become these. One list for all, or by attribute. Give a
+        base or values for every attribute.
     method
         ``"nearest"`` or ``"random"``.
     nulls
@@ -77,7 +77,8 @@ def round_values(
     Returns
     -------
     Release
-        With the figures `changed`, the share of values that are now others, and `distinct`, the values left, by attribute.
+        With the figures `changed`, the share of values that changed, and `distinct`, the number of remaining values, by
+        attribute.
 
     Notes
     -----
@@ -134,7 +135,7 @@ def _scale(name: str, base: Any, values: Any, exact: NDArray[np.float64]) -> tup
 def _rounded_and_counted(
     exact: NDArray[np.float64], scale: tuple[float, NDArray[np.float64]], chance: NDArray[np.float64] | float
 ) -> tuple[NDArray[np.float64], float, int]:
-    """Return the rounded numbers, the share of them that changed, and how many distinct ones there are."""
+    """Return the rounded numbers, the share of them that changed, and the number of distinct ones."""
     rounded, present = _rounded(exact, scale, chance), ~np.isnan(exact)
     changed = float(np.mean(rounded[present] != exact[present])) if present.any() else 0.0
     return rounded, changed, len(np.unique(rounded[present]))
@@ -143,7 +144,7 @@ def _rounded_and_counted(
 def _rounded(
     exact: NDArray[np.float64], scale: tuple[float, NDArray[np.float64]], chance: NDArray[np.float64] | float
 ) -> NDArray[np.float64]:
-    """Return the round value above if a number's way from the one below reaches its chance, else the one below."""
+    """Return the round value above if a number's relative distance from that below reaches its chance, else that below."""
     base, values = scale
     if base:
         steps = exact / base
@@ -159,7 +160,7 @@ def _rounded(
 
 
 def _decimals(base: float) -> int:
-    """Return the decimals that a multiple of the base can have, as the base is written."""
+    """Return the number of decimals that a multiple of the base can have, given how the base is written."""
     exponent = Decimal(repr(base)).normalize().as_tuple().exponent
     return max(0, -int(exponent))
 

@@ -42,7 +42,7 @@ def sample(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    """Keep a part of the records, without replacement and in the order they had.
+    """Keep a part of the records, drawn without replacement.
 
     Every record has the same chance of being kept, so means, shares and relations are those of the data within sampling error.
 
@@ -66,8 +66,8 @@ def sample(
     Returns
     -------
     Release
-        With the figures `share`, `weight` (how many records of the data one in the sample stands for), and for strata their
-        number and how many have no record in the sample.
+        With the figures `share`, `weight` (the number of records of the data that one record of the sample represents), and for
+        strata their number and the number without a record in the sample.
 
     References
     ----------
@@ -104,7 +104,7 @@ def sample(
 
 
 def _wanted(share: float | None, size: int | None, records: int) -> int:
-    """Return how many records to keep."""
+    """Return the number of records to keep."""
     if (share is None) == (size is None):
         raise ArgumentError("give the share of records to keep or their number (size), and not both.")
     if size is not None:
@@ -116,7 +116,7 @@ def _wanted(share: float | None, size: int | None, records: int) -> int:
 
 
 def _stratified(stratum: NDArray[np.int64], number: int, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return rows from every stratum: its share, and one more where the remainders are largest, ties at random."""
+    """Return rows from every stratum: its share, and one more where the remainders are largest, ties broken at random."""
     size = np.bincount(stratum, minlength=number)
     quota = size * (wanted / len(stratum))
     take = np.minimum(np.floor(quota).astype(np.int64), size)

@@ -20,19 +20,19 @@ __all__ = ["LearntAttribute", "SequentialTrees"]
 
 @dataclass(frozen=True, slots=True)
 class LearntAttribute:
-    """An attribute to learn: the codes of its values, whether these have an order, and which of the codes will be blurred."""
+    """An attribute to learn: the codes of its values, whether they have an order, and which of the codes will be blurred."""
 
     codes: NDArray[Any]
     ordered: bool
     blurred: NDArray[np.bool_]
 
     def at(self, rows: NDArray[np.int64]) -> LearntAttribute:
-        """Return the attribute of some records."""
+        """Return the attribute for some records."""
         return LearntAttribute(self.codes[rows], self.ordered, self.blurred)
 
 
 class _Leaves:
-    """A tree that was grown, and the records in each of its leaves."""
+    """A grown tree, and the records in each of its leaves."""
 
     def __init__(self, known: NDArray[np.float32], target: LearntAttribute, leaf: int, random: np.random.Generator) -> None:
         seed = int(random.integers(1 << 31))
@@ -42,7 +42,7 @@ class _Leaves:
         self.start = np.cumsum(self.size) - self.size
 
     def donors(self, made: NDArray[np.float32], random: np.random.Generator) -> NDArray[np.int64]:
-        """Return for each synthetic record a random original record of the leaf that it falls into."""
+        """Return, for each synthetic record, a random original record of the leaf that it falls into."""
         falls = active_run().watching(lambda: self.tree.apply(made))
         place = (random.random(len(made)) * self.size[falls]).astype(np.int64)
         return np.asarray(self.order[self.start[falls] + place], dtype=np.int64)
@@ -54,11 +54,11 @@ class SequentialTrees:
     Parameters
     ----------
     attributes
-        In the order of drawing.
+        The attributes in the order of drawing.
     leaf
-        The fewest original records in a leaf.
+        The smallest number of original records in a leaf.
     random
-        Where the draws come from.
+        The random generator.
     """
 
     def __init__(self, attributes: Sequence[LearntAttribute], leaf: int, random: np.random.Generator) -> None:
@@ -80,7 +80,7 @@ class SequentialTrees:
 
 
 def _grown(known: NDArray[np.float32], target: LearntAttribute, *, leaf: int, seed: int) -> tuple[Any, Any]:
-    """Grow a tree on codes: those of names are classified, those of numbers and dates predicted by their rank.
+    """Grow a tree on codes: names are classified, numbers and dates are predicted by their rank.
 
     Return it with the leaf of each record.
     """
@@ -90,6 +90,6 @@ def _grown(known: NDArray[np.float32], target: LearntAttribute, *, leaf: int, se
         raise MissingExtraError.needed("synthesis by trees", extra="tasks") from None
     kind = DecisionTreeRegressor if target.ordered else DecisionTreeClassifier
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes")  # names may be many
+        warnings.filterwarnings("ignore", "The number of unique classes")  # there may be many names
         tree = kind(min_samples_leaf=min(leaf, len(known)), random_state=seed).fit(known, target.codes.astype(np.float64))
     return tree, tree.apply(known)

@@ -1,4 +1,4 @@
-"""How can a few known items of a set be kept from singling anyone out? k^m-anonymity, by coarser items or by fewer."""
+"""How can a few known items of a set be kept from singling anyone out? k^m-anonymity, by coarser items or fewer of them."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def generalize_sets(
 ) -> Release[Treatment]:
     """Make items coarser, or leave them out, until any m items of a record are held by at least k records.
 
-    First single items are looked at, then pairs, up to sets of m: as long as some are held by fewer than k records, an item
-    among them is generalised to its parent, with all that have the same parent, or left out if it has none. The item chosen is
-    the one that fixes most sets for what it costs. An item is recoded in the same way in all records.
+    First single items are checked, then pairs, up to sets of m: as long as some are held by fewer than k records, an item among
+    them is generalised to its parent, with all that have the same parent, or left out if it has none. The item chosen is the
+    one that fixes most sets for its cost. An item is recoded in the same way in all records.
 
     Parameters
     ----------
@@ -57,11 +57,12 @@ def generalize_sets(
     attribute
         The column of sets: lists, or texts with separators between items.
     k, m
-        How many records must hold what an intruder knows, and the most items of a record that an intruder knows.
+        The number of records that must hold what an intruder knows, and the largest number of items of a record that an
+        intruder knows.
     hierarchy
         The hierarchy of items: a `Hierarchy` or its file. Without one, or if an item would become the root, items are left out.
     separator
-        What separates the items of a text.
+        The separator between the items of a text.
     nulls
         ``"error"``: refuse. ``"keep"``: a null is an empty set and stays a null. ``"drop"``: leave out the records that have one.
     keep_order
@@ -73,9 +74,9 @@ def generalize_sets(
     Returns
     -------
     Release
-        With the figures `k`, what the release has; `loss`, from 0 (every item as it was) to 1 (all left out), averaged over the
-        items that records hold; `left_out` and `generalised`, how many items were; and `singled_out_before` and `singled_out`,
-        the shares of records with some m items that nobody else has.
+        With the figures `k`, that of the release; `loss`, from 0 (every item unchanged) to 1 (all left out), averaged over the
+        items that records hold; `left_out` and `generalised`, the numbers of such items; and `singled_out_before` and
+        `singled_out`, the shares of records with some m items that no other record has.
 
     References
     ----------
@@ -111,7 +112,7 @@ def generalize_sets(
 
 
 class _Recoding:
-    """What every item is written as: itself, an ancestor, or nothing."""
+    """The labels that replace the items: the item itself, an ancestor, or nothing."""
 
     def __init__(self, sets: Sequence[Items], parents: Mapping[str, Sequence[str]] | None) -> None:
         self._held = Counter(items for items in sets if items)
@@ -126,7 +127,7 @@ class _Recoding:
         self._at: dict[str, int | None] = dict.fromkeys(self._often, 0)
 
     def of(self, items: Items) -> Items:
-        """Return a set as it is written."""
+        """Return a set in its recoded form."""
         return tuple(sorted({label for item in items if (label := self._label(item)) is not None}))
 
     def mend(self, k: int, size: int) -> None:
@@ -142,20 +143,20 @@ class _Recoding:
                     steps(len(wrong) - choice.left, len(wrong))
 
     def coarser(self, label: str) -> str | None:
-        """Return what a label becomes when it is made coarser: its parent, or nothing."""
+        """Return the coarser label that replaces a label: its parent, or None if it is left out."""
         item = next(item for item in self._under[label] if self._label(item) == label)
         chain, above = self._chain[item], (self._at[item] or 0) + 1
         parent = chain[above] if above < len(chain) else None
         return None if parent is None or self._leaves[parent] == len(self._at) else parent
 
     def changed(self, label: str, parent: str | None) -> dict[str, int | None]:
-        """Return the items that change when a label is made coarser, and to what: its parent's, or nothing."""
+        """Return the items that change when a label is made coarser, with the new level of each; None if it is left out."""
         if parent is None:
             return dict.fromkeys(item for item in self._under[label] if self._label(item) == label)
         return {item: self._chain[item].index(parent) for item in self._under[parent] if self._at[item] is not None}
 
     def labels(self, items: Iterable[str]) -> set[str]:
-        """Return what some items are written as."""
+        """Return the labels that replace some items."""
         return {str(self._label(item)) for item in items}
 
     def above(self, items: Iterable[str]) -> set[str]:
@@ -163,11 +164,11 @@ class _Recoding:
         return {label for item in items for label in self._chain[item]}
 
     def cost(self, changed: Mapping[str, int | None]) -> float:
-        """Return what a change costs in all records."""
+        """Return the cost of a change over all records."""
         return sum(self._often[item] * (self._cost(item, at) - self._cost(item, self._at[item])) for item, at in changed.items())
 
     def figures(self) -> dict[str, float]:
-        """Return what the recoding cost."""
+        """Return the cost of the recoding."""
         total = sum(self._often.values())
         lost = sum(n * self._cost(item, self._at[item]) for item, n in self._often.items())
         return {
@@ -177,7 +178,7 @@ class _Recoding:
         }
 
     def _telling(self, chain: Sequence[str]) -> tuple[str, ...]:
-        """Return the labels of a chain that cover more items than the one before: another name for the same hides nothing."""
+        """Return the labels of a chain that cover more items than the one before: a new name for the same hides nothing."""
         return tuple(label for at, label in enumerate(chain) if not at or self._leaves[label] > self._leaves[chain[at - 1]])
 
     def _rare(self, k: int, size: int) -> list[Items]:
@@ -192,7 +193,7 @@ class _Recoding:
         return None if at is None else self._chain[item][at]
 
     def _cost(self, item: str, at: int | None) -> float:
-        """Return what is lost of one item: the share of others it can no longer be distinguished from."""
+        """Return the loss of one item: the share of the other items from which it can no longer be distinguished."""
         if at is None:
             return 1.0
         return (self._leaves[self._chain[item][at]] - 1) / max(len(self._at) - 1, 1)
@@ -205,11 +206,11 @@ class _Change:
     Attributes
     ----------
     labels
-        The labels that ask for the change, the first in the alphabet last.
+        The labels that call for the change, with the first in the alphabet last.
     cost, fixes
-        What the change costs, and how many of the rare sets it fixes.
+        The cost of the change, and the number of rare sets that it fixes.
     rank
-        Its place among the changes, as it was found last: the more sets are fixed for the cost, the lower.
+        Its last known place among the changes: the more sets it fixes for its cost, the lower.
     """
 
     labels: list[str]
@@ -219,10 +220,10 @@ class _Change:
 
 
 class _Choice:
-    """Which change fixes most of some rare sets for what it costs? Kept while sets are fixed, so that none is counted twice.
+    """Which change fixes most of some rare sets for its cost? Updated while sets are fixed, so that none is counted twice.
 
-    A set that is fixed lowers the worth of the changes that would have fixed it too; only those that move further items to the
-    same parent get another cost. So the best one is found in a heap: one whose worth is lower by now goes back into it.
+    When a set is fixed, the changes that would have fixed it too are worth less; only those that move further items to the same
+    parent get another cost. So the best change is found in a heap: one whose worth has fallen goes back into it.
     """
 
     def __init__(self, recoding: _Recoding, rare: Sequence[Items]) -> None:
@@ -247,7 +248,7 @@ class _Choice:
             self._rank(change)
 
     def best(self) -> str | None:
-        """Return the label whose change fixes most sets for what it costs, the first in the alphabet; none if all are fixed."""
+        """Return the label whose change fixes most sets for its cost, the first in the alphabet; None if all are fixed."""
         while self._heap:
             rank = heapq.heappop(self._heap)
             change = self._asked[rank[1]]
@@ -259,7 +260,7 @@ class _Choice:
         return None
 
     def drop(self, gone: Iterable[str], above: Iterable[str]) -> None:
-        """Note that no record has some labels any more, and that changes to some others cost another amount."""
+        """Note that no record has some labels any more, and that the cost of changes to some others is different."""
         for at in [at for label in gone for at in self._holding.get(label, ())]:
             if self._fixed[at]:
                 continue
@@ -276,7 +277,7 @@ class _Choice:
                 self._rank(moving)
 
     def _ask(self, label: str) -> None:
-        """Note which change a label asks for."""
+        """Note which change a label calls for."""
         parent = self._recoding.coarser(label)
         change = None if parent is None else self._moving.get(parent)
         if change is None:
@@ -294,13 +295,13 @@ class _Choice:
         return {id(change): change for label in known for change in self._fixing[label]}.values()
 
     def _ranked(self, change: _Change) -> tuple[float, str] | None:
-        """Return the place of a change, or nothing if no set asks for it any more."""
+        """Return the place of a change; None if no set calls for it any more."""
         while change.labels and not self._often[change.labels[-1]]:
             change.labels.pop()
         return (-change.fixes / max(change.cost, 1e-9), change.labels[-1]) if change.labels else None
 
     def _rank(self, change: _Change) -> None:
-        """Put a change into the heap, unless no set asks for it any more."""
+        """Put a change into the heap, unless no set calls for it any more."""
         if (rank := self._ranked(change)) is not None:
             change.rank = rank
             heapq.heappush(self._heap, rank)
@@ -315,7 +316,7 @@ def _paths_of(hierarchy: Any, attribute: str) -> dict[str, Sequence[str]] | None
 
 
 def _ancestors(item: str, parents: Mapping[str, Sequence[str]] | None) -> list[str]:
-    """Return the ancestors of an item, each once: a label that repeats at the next level says nothing new."""
+    """Return the ancestors of an item, each once: a label that is repeated at the next level adds nothing."""
     if parents is None:
         return []
     if item not in parents:
@@ -328,7 +329,7 @@ def _written(value: Any, items: Items, separator: str) -> Any:
 
 
 def _standing(before: Sequence[Items], after: Sequence[Items], most: int) -> dict[str, float]:
-    """Return the k of the release, and how many records a few items single out, before and after."""
+    """Return the k of the release, and the shares of records that a few items single out, before and after."""
     ones = [1] * len(before)
     was, now = (least_supports(sets, ones, most) for sets in (before, after))
     return {"k": int(now.min()), "singled_out_before": float(np.mean(was == 1)), "singled_out": float(np.mean(now == 1))}

@@ -1,11 +1,11 @@
-r"""What if every value stays in the table, but none with its owner? Data shuffling: a model of ranks says which goes where.
+r"""What if every value stays in the table, but none with its owner? Data shuffling, with places assigned by a model of ranks.
 
-With :math:`z_X` the normal scores of the attributes and :math:`z_S` those of columns that stay, both taken as jointly normal with
-the correlations :math:`P`, a new score is drawn for every record,
+With :math:`z_X` the normal scores of the attributes and :math:`z_S` those of columns that stay, both assumed to be jointly
+normal with the correlations :math:`P`, a new score is drawn for every record,
 
 .. math:: y = P_{XS} P_{SS}^{-1} z_S + e, \qquad e \sim N(0,\; P_{XX} - P_{XS} P_{SS}^{-1} P_{SX}) ,
 
-which knows no more about the record than its :math:`z_S`. The record with the n-th lowest score gets the n-th lowest value.
+which depends on the record only through its :math:`z_S`. The record with the n-th lowest score gets the n-th lowest value.
 """
 
 from __future__ import annotations
@@ -58,19 +58,20 @@ def shuffle(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    """Put the values of some attributes into other records, so that ranks are related as before.
+    """Move the values of some attributes to other records, so that ranks are related as before.
 
-    Every attribute keeps its distribution exactly. Rank correlations, among the attributes and with the columns `given`, are kept
-    on average. Anyone who knows a record's columns `given` learns no more about its attributes from the release than these say.
+    Every attribute keeps its distribution exactly. Rank correlations, among the attributes and with the columns `given`, are
+    kept on average. From the release, anyone who knows a record's columns `given` learns no more about its attributes than
+    these columns reveal.
 
     Parameters
     ----------
     data
         A path, a built-in data set or a data frame. Never changed.
     attributes
-        The columns whose values change places: numbers, dates, or others with an order.
+        The columns whose values change places: numbers, dates, or other values with an order.
     given
-        Columns that stay, and whose rank correlations with the attributes are to be kept; of the same kinds.
+        Columns that stay, and whose rank correlations with the attributes are kept; of the same kinds.
     orders
         The values of columns that are neither numbers nor dates, lowest first.
     nulls
@@ -84,8 +85,8 @@ def shuffle(
     Returns
     -------
     Release
-        With the figures `shuffled`, the records that took part, `own_rank_correlation`, that of each attribute with what it was,
-        and `rank_correlation_shift`, the largest change of a rank correlation.
+        With the figures `shuffled`, the number of records that took part, `own_rank_correlation`, that of each attribute with
+        its original, and `rank_correlation_shift`, the largest change of a rank correlation.
 
     Raises
     ------
@@ -132,13 +133,13 @@ def shuffle(
 
 
 def _mean_ranks(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the rank of every value from 1 on, equal ones sharing the mean of theirs."""
+    """Return the rank of every value from 1 on; equal values share the mean of their ranks."""
     size = np.bincount(codes)
     return np.asarray((np.cumsum(size) - (size - 1) / 2.0)[codes])
 
 
 def _correlations(ranked: Matrix) -> Matrix:
-    """Return rank correlations; a column that does not vary is related to none."""
+    """Return rank correlations; a column that does not vary has correlation 0 with all others."""
     centred = ranked - ranked.mean(axis=0)
     length = np.sqrt((centred**2).sum(axis=0))
     scaled = centred / np.where(length > 0.0, length, 1.0)

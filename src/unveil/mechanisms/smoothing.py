@@ -1,4 +1,4 @@
-"""Smoothing: a number that only one person has is replaced by one between its neighbours, so no synthetic record repeats it."""
+"""Smoothing: numbers that only one person has are replaced by others nearby, so that no synthetic record repeats them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["is_smoothed", "taken", "taken_smoothed"]
 
 _MOST_DECIMALS = 6
 _EXACT = 2.0**53
-"""Up to here floating point holds every integer."""
+"""Up to here, floating point represents every integer."""
 
 
 def taken(column: Any, rows: NDArray[np.int64]) -> Any:
@@ -22,11 +22,11 @@ def taken(column: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def taken_smoothed(column: Any, rows: NDArray[np.int64], random: np.random.Generator) -> Any:
-    """Return the values of some records, numbers that occur once replaced.
+    """Return the values of some records, with numbers that occur once replaced.
 
-    Such a number is replaced by one drawn evenly from half-way to the next smaller one up to half-way to the next larger
-    (for the smallest and the largest number: from itself), with as many decimals as the column has. What is not a number, and
-    what several people share, is taken as it is.
+    Such a number is replaced by one drawn uniformly from half-way to the next smaller one up to half-way to the next larger one
+    (for the smallest and the largest number: from itself), with as many decimals as the column has. Values that are not
+    numbers, and values that several people share, are returned unchanged.
     """
     values = taken(column, rows)
     if not is_smoothed(column):
@@ -46,7 +46,7 @@ def taken_smoothed(column: Any, rows: NDArray[np.int64], random: np.random.Gener
 
 
 def is_smoothed(column: Any) -> bool:
-    """Return whether a column holds numbers that can be blurred: finite ones that floating point holds exactly."""
+    """Return whether a column holds numbers that can be blurred: finite ones that floating point represents exactly."""
     if not (column.dtype.is_integer() or column.dtype.is_float()):
         return False
     own = _numbers(column)
@@ -58,7 +58,7 @@ def _numbers(column: Any) -> NDArray[np.float64]:
 
 
 def _decimals(known: NDArray[np.float64]) -> int | None:
-    """Return the fewest decimals that write every number, None if there are many."""
+    """Return the smallest number of decimals that represents every number; None if it is large."""
     for decimals in range(_MOST_DECIMALS + 1):
         if np.allclose(np.round(known, decimals), known, rtol=1e-12, atol=0.0):
             return decimals

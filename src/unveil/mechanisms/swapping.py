@@ -47,8 +47,8 @@ def swap(
 ) -> Release[Treatment]:
     """Let pairs of records, picked at random, exchange their values of some attributes.
 
-    The values of the attributes move together. So the distribution of the attributes, taken jointly, stays exactly as it was,
-    and so does their joint distribution with the columns `within`; with all other columns it is disturbed.
+    The values of the attributes move together. So the joint distribution of the attributes stays exactly as it was, and so does
+    their joint distribution with the columns `within`; that with all other columns is disturbed.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def swap(
     attributes
         The columns whose values move.
     share
-        The share of records that take part, above 0 and at most 1. In each stratum the number of pairs is this share rounded
-        up or down at random, so that it holds on average.
+        The share of records that take part, above 0 and at most 1. In each stratum the number of pairs follows from this share,
+        rounded up or down at random, so that it holds on average.
     within
         Columns in which the two records of a pair agree; a null is a value of its own.
     nulls
@@ -72,7 +72,8 @@ def swap(
     Returns
     -------
     Release
-        With the figures `swapped`, the records that took part, `changed`, those whose values are now others, and `strata`.
+        With the figures `swapped`, the number of records that took part, `changed`, the number whose values changed, and
+        `strata`.
 
     References
     ----------
@@ -118,21 +119,22 @@ def rank_swap(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    """Let every value change places with one whose rank is near.
+    """Let every value change places with one of a similar rank.
 
-    Each attribute is sorted by itself. From the lowest rank on, every value that has not moved yet changes places with one
-    that has not moved either, picked at random among the next ones of the window. So every attribute keeps its distribution
-    exactly, and no value moves by more ranks than the window holds; the smaller the window, the better relations are kept.
+    Each attribute is sorted by itself. From the lowest rank on, every value that has not moved yet changes places with another
+    such value, picked at random within the window that follows. So every attribute keeps its distribution exactly, and no value
+    moves by more ranks than the window spans; the smaller the window, the better relations are kept.
 
     Parameters
     ----------
     data
         A path, a built-in data set or a data frame. Never changed.
     attributes
-        The columns to swap, each by itself; numbers, dates, or others with an order.
+        The columns to swap, each by itself: numbers, dates, or other values with an order.
     window
-        The window in percent of the records that have a value, above 0 and at most 100; one for all or by attribute. An intruder
-        who knows a small one finds most people again (by four numbers, 99 % of them at a window of 5 %, 10 % at the default).
+        The window in percent of the records that have a value, above 0 and at most 100; one for all or by attribute. An
+        intruder who knows a small number of attributes re-identifies most people (by four numbers, 99 % of them at a window of
+        5 %, 10 % at the default).
     orders
         The values of attributes that are neither numbers nor dates, lowest first.
     nulls
@@ -151,11 +153,12 @@ def rank_swap(
     Raises
     ------
     ArgumentError
-        If a window holds no other record, or is out of range.
+        If a window contains no other record, or is out of range.
 
     Notes
     -----
-    As fast as sorting. Equal values are ranked at random: ranked by position, those in the middle of many would surely stay.
+    As fast as sorting. Equal values are ranked at random, because if they were ranked by position, the middle ones of many
+    would surely stay.
 
     References
     ----------
@@ -189,7 +192,7 @@ def rank_swap(
 
 
 def strata_of(chosen: Chosen, names: Sequence[str]) -> tuple[NDArray[np.int64], int]:
-    """Return the stratum of every record, by its values of some columns, and how many strata there are; without columns, one."""
+    """Return the stratum of every record, by its values of some columns, and the number of strata: one without columns."""
     if not names:
         return np.zeros(chosen.records.records, dtype=np.int64), 1
     coded = [encode(chosen.column(name)) for name in names]
@@ -198,7 +201,7 @@ def strata_of(chosen: Chosen, names: Sequence[str]) -> tuple[NDArray[np.int64], 
 
 
 def _pairs(stratum: NDArray[np.int64], number: int, share: float, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return for every record the one it takes values from: its partner, which is in the same stratum, or itself."""
+    """Return, for every record, the record it takes values from: its partner, which is in the same stratum, or itself."""
     size = np.bincount(stratum, minlength=number)
     pairs = np.minimum(np.floor(share * size / 2.0 + random.random(number)).astype(np.int64), size // 2)
     mixed = random.permutation(len(stratum))
@@ -220,7 +223,7 @@ def _changed(chosen: Chosen, source: NDArray[np.int64]) -> int:
 
 
 def _reach(name: str, percent: float, records: int) -> int:
-    """Return how many ranks a window spans, or say that it spans none."""
+    """Return the number of ranks that a window spans; refuse a window that spans none."""
     reach = int(np.floor(percent * records / 100.0))
     if records > 1 and reach < 1:
         raise ArgumentError(

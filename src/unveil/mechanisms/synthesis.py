@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["synthesize"]
 
 _MOST_NAMES = 1_000
-"""A tree that distinguishes more names than this takes too much memory, and such names identify."""
+"""A tree that distinguishes more names than this takes too much memory, and such names identify people."""
 _LEAST_LEAF = 5
 _LEFT = (
     "{} equal a unique original one and are not drawn again, as much that the trees can make belongs to somebody: group values, "
@@ -68,9 +68,9 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
 
     .. math:: \hat p(x_1) \, \hat p(x_2 \mid x_1) \cdots \hat p(x_d \mid x_1, \ldots, x_{d-1})
 
-    With trees, the first attribute is drawn from its own values; for every further one a tree is grown on the original records
-    that predicts it from the attributes before, and a synthetic record takes the value of a random original record of the leaf
-    that it falls into. With marginals, records are drawn from noisy two-way tables (`dp_synthesize`).
+    With trees, the first attribute is drawn from its own values; for every further one, a tree that predicts it from the
+    attributes before is grown on the original records, and a synthetic record takes the value of a random original record of
+    the leaf that it falls into. With marginals, records are drawn from noisy two-way tables (`dp_synthesize`).
 
     Parameters
     ----------
@@ -81,23 +81,24 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     method
         "trees", or "marginals" with differential privacy.
     records
-        How many to make; none: as many as there are (with marginals: as the noisy tables say there are).
+        The number of records to make; none: that of the original (with marginals: as estimated by the noisy tables).
     leaf
-        Trees: the fewest original records in a leaf; none: half the square root of the number of records, at least 5.
+        Trees: the smallest number of original records in a leaf; none: half the square root of the number of records, at least
+        5.
     copy_check
-        Trees: whether records that equal a unique original one are drawn again, until there are no more of them than chance
-        makes: as many as of records that the trees never saw, which is learnt from halves of the original.
+        Trees: whether records that equal a unique original one are drawn again, until they are no more than chance would
+        produce: as many as of records that the trees never saw, as estimated from halves of the original.
     smooth
         Trees: whether a number that only one person has is replaced by one between its neighbours.
     epsilon, domains
         Marginals: the budget, and all values that each attribute may have.
     person, contribution
-        Marginals: whose record it is, and the most records of one person that count, as for `dp_synthesize`.
+        Marginals: the column of persons, and the largest number of records of one person that count, as for `dp_synthesize`.
     holdout
-        Records of the same population that are not among `data`, best as many: how many synthetic records equal a record (and a
-        unique record) of these is what chance does, and is given beside the shares of the original.
+        Records of the same population that are not among `data`, ideally as many: the number of synthetic records that equal
+        one of these (or a unique one) is due to chance, and is reported beside the shares of the original.
     nulls
-        "keep": a null is a value like others. "drop": a record with a null is left out. "error": refuse.
+        "keep": a null is a value like any other. "drop": a record with a null is left out. "error": refuse.
     seed, key_file
         A seed for tests, a key file for those who must be able to repeat the release (see `unveil.randomness`); without either
         nobody can. The noise of marginals cannot be repeated; marginals refuse a key file, and a seed unless `testing`.
@@ -108,8 +109,8 @@ def synthesize(  # noqa: PLR0913 - two methods, each with its own settings
     -------
     Release
         `figures["equal_share"]` is the share of synthetic records that equal an original one in all attributes,
-        `figures["equal_to_unique_share"]` that of those which equal an original that is unique, `figures["drawn_again"]` how many
-        records were drawn again because of that.
+        `figures["equal_to_unique_share"]` the share that equal a unique original one, and `figures["drawn_again"]` the number
+        of records that were drawn again because of that.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What if the very large and the very small are not distinguished? Top and bottom coding."""
+"""What if very large and very small values are not distinguished? Top and bottom coding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["top_bottom_code"]
 
 _REPLACEMENTS = ("limit", "mean")
 _FEW = 3
-"""The mean of fewer values than this says too much about each."""
+"""The mean of fewer values than this reveals too much about each."""
 
 
 @heeds_study
@@ -50,21 +50,21 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
 ) -> Release[Treatment]:
     """Replace all values above a limit, or below one, by one value.
 
-    What lies between the limits is not touched, so the median and the quantiles there stay as they are.
+    Values between the limits are not changed, so the median and the quantiles there stay as they are.
 
     Parameters
     ----------
     data
         A path, a built-in data set or a data frame. Never changed.
     attributes
-        The columns to code: numbers.
+        The columns of numbers to code.
     top, bottom
         The limits: values above `top` and below `bottom` are replaced. One for all, or by attribute.
     top_share, bottom_share
-        Instead of a limit, the share of values to replace, above 0 and at most 1: the limit is the value beyond which this share
-        of values lies, or less if there are ties.
+        Used instead of a limit, the share of values to replace, above 0 and at most 1: the limit is the value beyond which this
+        share of values lies, or less if there are ties.
     replacement
-        ``"limit"``: the limit itself. ``"mean"``: the mean of the values replaced, which keeps totals and means.
+        ``"limit"``: the limit itself. ``"mean"``: the mean of the replaced values, which keeps totals and means.
     nulls
         ``"error"``: refuse. ``"keep"``: nulls stay nulls. ``"drop"``: leave out the records that have one.
     keep_order
@@ -76,7 +76,8 @@ def top_bottom_code(  # noqa: PLR0913 - what it does, and who can repeat it
     Returns
     -------
     Release
-        With the figures `top` and `bottom`, the limits, and `top_coded` and `bottom_coded`, the values replaced, by attribute.
+        With the figures `top` and `bottom`, the limits, and `top_coded` and `bottom_coded`, the numbers of replaced values, by
+        attribute.
 
     Notes
     -----
@@ -144,7 +145,7 @@ def _coded(
     beyond: Mapping[str, NDArray[np.bool_]],
     replacement: str,
 ) -> Any:
-    """Return the column with what lies beyond a limit replaced; unchanged if nothing does."""
+    """Return the column with the values beyond a limit replaced; unchanged if there are none."""
     stands_for = {
         side: limits[side] if replacement == "limit" else float(values[rows].mean())
         for side, rows in beyond.items()
@@ -160,7 +161,7 @@ def _coded(
 
 
 def _notes(figures: Mapping[str, Any], replacement: str) -> tuple[str, ...]:
-    """Warn about a mean over so few values that it gives them away."""
+    """Return a note about a mean over so few values that it reveals them."""
     counts = {name for side in ("top", "bottom") for name, n in figures[f"{side}_coded"].items() if 0 < n < _FEW}
     if replacement != "mean" or not counts:
         return ()

@@ -1,4 +1,4 @@
-"""The treatment of a release: what its mechanism reports, and how records become a release."""
+"""The treatment of a release: the report of its mechanism, and the step from records to a release."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ P = TypeVar("P", bound=Protection)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Treatment(Protection):
-    """What one mechanism did to the records.
+    """The effect of one mechanism on the records.
 
     Attributes
     ----------
     mechanism
         Its name.
     attributes
-        The columns it changed.
+        The columns that it changed.
     figures
-        What it reports about what it did, by name.
+        The figures that it reports about its effect, by name.
     not_private
-        Figures that were counted in the data without noise, if the records are differentially private: they are no part of what
-        the guarantee covers, so they must stay inside.
+        Figures that were counted in the data without noise, if the records are differentially private: the guarantee does not
+        cover them, so they must not be published.
     """
 
     mechanism: str
@@ -63,13 +63,13 @@ class Treatment(Protection):
         }
 
     def line(self, release: Release[Any]) -> str:
-        """Return the mechanism, what it changed, and its first figures."""
+        """Return the mechanism, the attributes it changed, and its first figures."""
         first = [f"{name} {number(value)}" for name, value in self.figures.items() if isinstance(value, int | float)]
         what = " of ".join(filter(None, (self.mechanism, in_line(self.attributes))))
         return "; ".join([what, counted(release.records.records, "record"), *first])
 
     def view(self, release: Release[Any]) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures."""
         figures = tuple(
             Figure(name.replace("_", " "), value)
             for name, value in self.figures.items()
@@ -79,7 +79,7 @@ class Treatment(Protection):
         return View(title, figures, tuple(self._tables()), release.notes)
 
     def _tables(self) -> Iterator[Table]:
-        """Return the figures that are given by attribute, or by anything else, in one table for each kind of thing."""
+        """Yield the figures that are given by attribute, or by anything else, in one table for each kind of item."""
         by: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
         for name, value in self.figures.items():
             if not isinstance(value, Mapping) or any(isinstance(item, list | tuple) for item in value.values()):
@@ -107,7 +107,7 @@ def treated(
     keep_order: bool,
     notes: tuple[str, ...] = (),
 ) -> Release[Treatment]:
-    """Return the release of a mechanism that gave the attributes chosen new columns."""
+    """Return the release of a mechanism that made new columns for the chosen attributes."""
     records = chosen.records.replaced(dict(columns))
     treatment = Treatment(mechanism, chosen.names, figures)
     return untraceable(Release(records, treatment, chosen.rows, settings, notes), chance, keep_order=keep_order)
@@ -119,7 +119,7 @@ def made_anew(others: Sequence[str]) -> dict[str, str]:
 
 
 def untraceable(release: Release[P], chance: Chance, *, keep_order: bool) -> Release[P]:
-    """Return a release fit to leave: without columns that name people, shuffled, and marked if everybody can repeat it."""
+    """Return a release without columns that name people, shuffled unless its order is kept, and marked if anyone can repeat it."""
     release = screened(release)
     records = in_hand(release)
     repeatable = repeatable_of(chance, records.place, drawn=True)

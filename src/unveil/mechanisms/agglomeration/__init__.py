@@ -52,7 +52,7 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    r"""Hide unique records by substitution and subsampling, to a stated risk, and calibrate the weights.
+    r"""Hide unique records by substitution and subsampling, down to a stated risk, and calibrate the weights.
 
     1. Micro agglomeration: records are sorted into strata by the number of first key attributes that makes them unique.
     2. Substitution: with a probability :math:`\psi_h`, a record takes the key of a record with another key that agrees with it
@@ -60,13 +60,13 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     3. Subsampling: a record stays with a probability :math:`\phi_h`.
     4. Calibration: weights are raked to the totals of the original.
 
-    The risk is the expected share of records that an intruder identifies because they are unique by the key and stay as they
-    were, averaged over intruders who know the first 1, 2, ..., d attributes. One that is unique by i of them is unique for a
-    share :math:`v_h = (d - i + 1) / d` of these:
+    The risk is the expected share of records that an intruder identifies because they are unique by the key and remain
+    unchanged, averaged over intruders who know the first 1, 2, ..., d attributes. A record that is unique by i of them is
+    unique to a share :math:`v_h = (d - i + 1) / d` of these intruders:
 
     .. math:: R = \frac{1}{N} \sum_h N_h \, v_h \, \phi_h (1 - \psi_h)
 
-    Rates are the least that bring R down to `risk`: substitution first, then subsampling, each by a linear program.
+    The rates are the lowest that bring R down to `risk`: substitution first, then subsampling, each by a linear program.
 
     Parameters
     ----------
@@ -76,18 +76,18 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
         The key attributes, in the order in which an intruder is likely to know them; none: those of the study or project, as
         they are named there.
     risk
-        The risk allowed, R.
+        The highest risk allowed, R.
     substitution
-        The least and the highest probability of substitution; the least is above 0 so that no key can be trusted.
+        The lowest and the highest probability of substitution; the lowest is above 0 so that no key can be trusted.
     sampling
-        The least and the highest probability with which a record stays.
+        The lowest and the highest probability that a record stays.
     calibrate
-        The attributes whose weighted counts are those of the original; none: the key.
+        The attributes whose weighted counts are calibrated to those of the original; none: the key.
     weights
-        A column of positive sampling weights; none: that of a study, else every record counts one, and the release has a new
+        A column of positive sampling weights; none: that of a study, else every record counts as one, and the release has a new
         column `weight`.
     nulls
-        "keep": a null is a value like others. "drop": a record with a null in the key is left out. "error": refuse.
+        "keep": a null is a value like any other. "drop": a record with a null in the key is left out. "error": refuse.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
@@ -97,8 +97,8 @@ def massc(  # noqa: PLR0913 - what it does, and who can repeat it
     Returns
     -------
     Release
-        `figures` has the risk before, the analytic risk after (`risk`), that of this draw (`risk_of_this_draw`), the rates of
-        each stratum and what calibration left over.
+        `figures` has the risk before, the analytic risk after (`risk`), the risk of this draw (`risk_of_this_draw`), the rates
+        of each stratum and the difference that calibration left.
 
     References
     ----------
@@ -189,7 +189,7 @@ def _base_weights(records: Microdata, weights: str | None, others: tuple[str, ..
 def _substituted(
     strata: Agglomerated, psi: NDArray[np.float64], random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return for each record the row whose key it gets, and which records get another's."""
+    """Return, for each record, the row whose key it gets, and which records get another record's key."""
     changed = random.random(len(strata.stratum)) < psi[strata.stratum]
     rows = np.flatnonzero(changed)
     taken = np.arange(len(changed))
@@ -200,7 +200,7 @@ def _substituted(
 def _calibrated(
     records: Microdata, rows: dict[str, NDArray[np.int64]], base: NDArray[np.float64], start: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float, int]:
-    """Rake the weights to the original's totals; `rows` says for each attribute whose value a record has."""
+    """Rake the weights to the original's totals; `rows` gives, for each attribute, the row whose value a record has."""
     codes, totals = [], []
     for name, taken in rows.items():
         coded = encode(records.column(name))
@@ -220,7 +220,7 @@ def _notes(gap: float, lost: int) -> tuple[str, ...]:
 def _rates(
     strata: Agglomerated, allowed: float, substitution: tuple[float, float], sampling: tuple[float, float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the rates of substitution and sampling of each stratum, and the risk that they lead to."""
+    """Return the rates of substitution and sampling of each stratum, and the resulting risk."""
     records = int(strata.records.sum())
     least, most = sampling
     psi = least_change(strata.records, strata.weight * most, *substitution, allowed * records)

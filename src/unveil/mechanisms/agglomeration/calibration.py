@@ -1,4 +1,4 @@
-"""With which weights does a sample add up to known totals? Raking."""
+"""Which weights make a sample add up to known totals? Raking."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _CLOSE = 1e-10
 def raked(
     weights: NDArray[np.float64], codes: Sequence[NDArray[np.int64]], totals: Sequence[NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], float]:
-    r"""Scale weights until the weighted count of every value of every attribute is its total.
+    r"""Scale weights until the weighted count of every value of every attribute equals its total.
 
     .. math:: w_i \leftarrow w_i \frac{T_{a, x_i}}{\sum_{j : x_j = x_i} w_j} \quad \text{for each attribute } a \text{ in turn}
 
-    A value that no record has any longer cannot be reached; its total is shared among the attribute's other values.
+    A value that no record has any more cannot reach its total, which is shared among the attribute's other values.
 
     Returns
     -------
     tuple
-        The weights, and the largest relative difference that is left between a count and its total.
+        The weights, and the largest remaining relative difference between a count and its total.
 
     References
     ----------

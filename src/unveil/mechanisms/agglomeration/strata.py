@@ -1,7 +1,7 @@
 """Who is at risk, how many of them must change, and whose values do they take? The first steps of MASSC.
 
-The key's attributes have an order: an intruder knows the first, or the first two, and so on. A record's stratum is the number of
-attributes that it takes to make it unique: the fewer, the greater its risk.
+The key's attributes have an order: an intruder knows the first, or the first two, and so on. A record's stratum is the number
+of attributes needed to make it unique: the fewer, the greater its risk.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Agglomerated:
     classes
         For every number of first attributes, from none to all, the class of each record.
     stratum
-        The least number of first attributes by which a record is unique; 0 for one that is not.
+        The smallest number of first attributes by which a record is unique; 0 for a record that is not unique.
     records
-        The records of each stratum.
+        The number of records in each stratum.
     weight
-        The share of the intruders, who know the first 1, 2, ... attributes, to whom a record of the stratum is unique.
+        Among intruders who know the first 1, 2, ... attributes, the share of those to whom a record of the stratum is unique.
     """
 
     classes: tuple[NDArray[np.int64], ...]
@@ -59,21 +59,21 @@ def agglomerate(codes: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Agglomer
 def least_change(
     records: NDArray[np.int64], risk: NDArray[np.float64], low: float, high: float, most: float
 ) -> NDArray[np.float64]:
-    r"""Return the rate of change of each stratum that brings the risk down with the fewest changes.
+    r"""Return the rates of change by stratum that bring the risk down with the fewest changes.
 
     .. math:: \min \sum_h N_h x_h \quad \text{such that} \quad \sum_h N_h r_h (1 - x_h) \le R, \quad low \le x_h \le high
 
-    A linear program with one constraint: the strata with the greatest risk change first. If R is out of reach, all that are
-    at risk change at the highest rate.
+    A linear program with one constraint: the strata with the greatest risk change first. If R is out of reach, all strata at
+    risk change at the highest rate.
 
     Parameters
     ----------
     records, risk
-        The records of each stratum, N, and the risk of one of them, r.
+        The number of records of each stratum, N, and the risk of one of them, r.
     low, high
-        The least and the highest rate.
+        The lowest and the highest rate.
     most
-        The risk allowed, R.
+        The highest risk allowed, R.
     """
     rates = np.full(len(records), low)
     amount = records * risk
@@ -86,7 +86,7 @@ def least_change(
 
 
 def donors(strata: Agglomerated, rows: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return for each row a record with another key, that agrees with it in as many first attributes as any such record does."""
+    """Return, for each row, a record with another key that agrees with it in as many first attributes as possible."""
     full = strata.classes[-1]
     order = watched(len(full), lambda: np.argsort(full, kind="stable"))
     own_start, own_size = _ranges(full)
@@ -103,6 +103,6 @@ def donors(strata: Agglomerated, rows: NDArray[np.int64], random: np.random.Gene
 
 
 def _ranges(classes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each class begins when records are sorted by key, and its size; classes are numbered in the key's order."""
+    """Return where each class begins in the records sorted by key, and its size; classes are numbered in key order."""
     size = np.bincount(classes)
     return np.cumsum(size) - size, size

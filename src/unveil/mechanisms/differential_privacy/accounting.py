@@ -1,11 +1,11 @@
-r"""What do several losses of privacy amount to together? Renyi differential privacy, and its conversion to epsilon and delta.
+r"""What is the total of several losses of privacy? Renyi differential privacy, and its conversion to epsilon and delta.
 
 A mechanism is :math:`(\alpha, r(\alpha))`-Renyi private when the divergence of order alpha between its answers on two
-neighbouring tables is at most r. Losses of adaptively chosen mechanisms add up order by order; the probability delta with which a
-bound does not hold adds up separately. What an epsilon means depends on who counts as a neighbour:
+neighbouring tables is at most r. Losses of adaptively chosen mechanisms add up order by order; the probabilities delta with
+which their bounds fail add up separately. The meaning of epsilon depends on which tables are neighbours:
 
 - "add or remove": one table holds the records of one person more than the other;
-- "change one": both hold as many, and those of one person differ.
+- "change one": both tables hold the same number of records, and those of one person differ.
 
 References
 ----------
@@ -49,28 +49,28 @@ _KINDS = ("pure", "concentrated", "gaussian")
 _ORDERS: NDArray[np.float64] = np.unique(
     np.concatenate([1.0 + np.geomspace(1e-3, 9.0, 400), np.arange(2.0, 129.0), np.geomspace(129.0, 1e10, 600)])
 )
-"""The orders that are looked at: any order gives a bound that holds, and more of them a better one."""
+"""The orders that are examined: any order gives a valid bound, and more orders give a better one."""
 _SUMMED = 512
-"""The highest order for which the sum for a sample is taken; beyond it the sample is not counted on."""
+"""The highest order for which the sum for a sample is computed; beyond it, sampling is not taken into account."""
 _MOST_EPSILON = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyLoss:
-    r"""What one mechanism may disclose about one person.
+    r"""An upper bound of what one mechanism may disclose about one person.
 
     Attributes
     ----------
     kind
-        "pure": `amount` is epsilon, whatever the noise is. "concentrated": `amount` is rho of zero-concentrated differential
-        privacy, as of discrete Gaussian noise or the exponential mechanism. "gaussian": the same of continuous Gaussian noise,
-        whose exact profile is known; :math:`\rho = \Delta_2^2 / (2 \sigma^2)`.
+        "pure": `amount` is epsilon, for any noise. "concentrated": `amount` is rho of zero-concentrated differential privacy,
+        as for discrete Gaussian noise or the exponential mechanism. "gaussian": the same for continuous Gaussian noise, whose
+        exact profile is known; :math:`\rho = \Delta_2^2 / (2 \sigma^2)`.
     amount
         Epsilon, or rho.
     delta
-        The probability with which the bound does not hold.
+        The probability that the bound does not hold.
     sampling
-        The probability with which every person takes part, drawn for each on its own; 1: all do.
+        The probability that a person takes part, drawn independently for each; 1: everyone takes part.
     neighbours
         "add or remove" or "change one".
 
@@ -112,7 +112,7 @@ class PrivacyLoss:
         return asdict(self)
 
     def among(self, neighbours: str) -> PrivacyLoss:
-        """Return the loss for other neighbours: a person who changes is one removed and one added."""
+        """Return the loss for another kind of neighbours: changing a person is removing one and adding one."""
         if neighbours == self.neighbours:
             return self
         if self.neighbours == CHANGE_ONE:
@@ -137,7 +137,7 @@ class PrivacyLoss:
         return math.log1p(self.sampling * math.expm1(self.amount)) if self.sampling < 1.0 else self.amount
 
     def renyi(self) -> NDArray[np.float64]:
-        """Return the divergence at the orders that are looked at."""
+        """Return the divergence at the examined orders."""
         if self.kind == "pure":
             return _of_pure(self.epsilon)
         whole = _ORDERS * self.amount
@@ -145,9 +145,10 @@ class PrivacyLoss:
 
 
 def composed_epsilon(losses: Sequence[PrivacyLoss], delta: float) -> float:
-    """Return the epsilon that several losses keep to together, except with a probability of delta.
+    """Return the epsilon that several losses together do not exceed, except with a probability of delta.
 
-    The least of three bounds: by Renyi divergences, by adding up epsilons, and, for Gaussian noise alone, by its exact profile.
+    The lowest of three bounds: from Renyi divergences, from the sum of epsilons, and, for Gaussian noise alone, from its exact
+    profile.
     """
     if not losses:
         return 0.0
@@ -163,7 +164,7 @@ def composed_epsilon(losses: Sequence[PrivacyLoss], delta: float) -> float:
 
 
 def composed_delta(losses: Sequence[PrivacyLoss], epsilon: float) -> float:
-    """Return the probability with which several losses together may exceed epsilon."""
+    """Return the probability that several losses together exceed epsilon."""
     failing = math.fsum(loss.sampling * loss.delta for loss in losses)
     if math.fsum(loss.epsilon for loss in losses) <= epsilon:
         return min(failing, 1.0)
@@ -176,7 +177,7 @@ def composed_delta(losses: Sequence[PrivacyLoss], epsilon: float) -> float:
 
 
 def loss_of(budget: Budget) -> PrivacyLoss:
-    """Return the loss of a mechanism whose noise is made for a budget."""
+    """Return the loss of a mechanism whose noise is calibrated to a budget."""
     if budget.mechanism == "gaussian":
         return PrivacyLoss("gaussian", 0.5 * gaussian_scale(1.0, budget) ** -2)
     return PrivacyLoss("pure", budget.epsilon)
@@ -184,7 +185,7 @@ def loss_of(budget: Budget) -> PrivacyLoss:
 
 @cache
 def concentration(epsilon: float, delta: float) -> float:
-    r"""Return the greatest rho whose zero-concentrated loss, of whatever mechanisms, keeps to epsilon and delta.
+    r"""Return the greatest rho for which a zero-concentrated loss, of any mechanisms, keeps to epsilon and delta.
 
     .. math:: \delta = \min_\alpha \frac{e^{(\alpha - 1)(\alpha \rho - \epsilon)}}{\alpha - 1}
               \left(1 - \frac1\alpha\right)^\alpha
@@ -207,7 +208,7 @@ def _epsilon_of(rho: float, delta: float) -> float:
 
 
 def _of_pure(epsilon: float) -> NDArray[np.float64]:
-    r"""Return the divergence of randomised response, which no mechanism of the same epsilon exceeds."""
+    r"""Return the divergence of randomised response, which no mechanism with the same epsilon exceeds."""
     if not math.isfinite(epsilon):
         return np.full(len(_ORDERS), math.inf)
     high, low = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
@@ -217,7 +218,7 @@ def _of_pure(epsilon: float) -> NDArray[np.float64]:
 
 @cache
 def _of_sample(rho: float, sampling: float) -> NDArray[np.float64]:
-    r"""Return the divergence of Gaussian noise on a sample; for an order that is not whole, that of the next.
+    r"""Return the divergence of Gaussian noise on a sample; for a fractional order, that of the next whole one.
 
     .. math:: \frac{1}{\alpha - 1} \ln \sum_{k=0}^{\alpha} \binom{\alpha}{k} (1 - q)^{\alpha - k} q^k e^{(k^2 - k) \rho}
     """
@@ -237,14 +238,14 @@ def _log_moment(order: int, rho: float, sampling: float) -> float:
 
 
 def _of_gaussians(losses: Sequence[PrivacyLoss]) -> float | None:
-    """Return the rho of losses that are of Gaussian noise alone; such noises compose to one."""
+    """Return the rho of losses that are all of Gaussian noise, because such noises compose into one; else None."""
     if all(loss.kind == "gaussian" and loss.sampling == 1.0 for loss in losses):
         return math.fsum(loss.amount for loss in losses)
     return None
 
 
 def _by_profile(rho: float | None, delta: float) -> float:
-    """Return the least epsilon for which the exact delta of Gaussian noise is low enough; infinite for other noise."""
+    """Return the lowest epsilon for which the exact delta of Gaussian noise is low enough; infinite for other noise."""
     if rho is None:
         return math.inf
     shift, low, high = math.sqrt(2.0 * rho), 0.0, rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta)) + 1e-9

@@ -24,7 +24,7 @@ def answer_notes(unit: Unit) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Private(Result):
-    """A differentially private answer: nothing in it comes from the data without noise.
+    """A differentially private answer: noise is added to everything in it that depends on the data.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Private(Result):
     spent
         The account: each use of the budget with its noise, sensitivity and scale.
     settings
-        What was declared: bounds, values, whom the guarantee protects and with how many records.
+        The declared settings: bounds, values, whom the guarantee protects and with how many records.
     notes
-        What a user should know.
+        Notes for the user.
     """
 
     query: str
@@ -48,21 +48,21 @@ class Private(Result):
 
     @property
     def epsilon(self) -> float:
-        """The loss of privacy, all uses together."""
+        """The loss of privacy over all uses of the budget."""
         return sum(part.epsilon for part in self.spent)
 
     @property
     def delta(self) -> float:
-        """The probability with which the loss may be larger."""
+        """The probability that the loss is larger."""
         return sum(part.delta for part in self.spent)
 
     @property
     def error(self) -> float | None:
-        """The expected size of the noise in the number, or in each of several; None if the answer has several parts."""
+        """The expected absolute noise in the number, or in each of several; None if the answer has several parts."""
         return self.spent[0].error if len(self.spent) == 1 else None
 
     def __repr__(self) -> str:
-        """Return one line: the question, the answer and its price."""
+        """Return one line: the query, the answer and its price."""
         answer = f"{len(self.value):,} figures" if isinstance(self.value, Mapping) else number(self.value)
         price = f"epsilon = {self.epsilon:g}" + (f", delta = {self.delta:g}" if self.delta else "")
         return f"Private({in_line([self.query])}: {answer}; {price})"
@@ -85,7 +85,7 @@ class Private(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the answer as a table: bin and value; a bin of several tables is named by its table and its values."""
+        """Return the answer as a table of bins and values; a bin of several tables is named by its table and its values."""
         bins = self._bins()
         return {"bin": [name for name, _ in bins], "value": [value for _, value in bins]}
 
@@ -95,7 +95,7 @@ class Private(Result):
         return [one for name, answer in self.value.items() for one in _named_bins(str(name), answer)]
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed answer, with its account."""
         price = (
             Figure("epsilon", self.epsilon), *((Figure("delta", self.delta),) if self.delta else ()),
             *(() if self.error is None else (Figure("expected error", self.error),)),
@@ -111,7 +111,7 @@ class Private(Result):
 
 
 def _named_bins(name: str, answer: Any) -> list[tuple[str, Any]]:
-    """Return a bin with its figure, or the cells of a table, each the values that it stands for and last its count."""
+    """Return a bin with its figure, or the cells of a table, each by its values, with the count last."""
     if not isinstance(answer, list):
         return [(name, answer)]
     cells = [list(cell.values()) for cell in answer]

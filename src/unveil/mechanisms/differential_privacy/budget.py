@@ -1,6 +1,6 @@
-"""How much noise does a budget need? From sensitivity and budget to a mechanism of OpenDP; the one place that knows OpenDP.
+"""How much noise does a budget need? From sensitivity and budget to a mechanism of OpenDP, which only this module knows.
 
-Noise comes from the operating system through OpenDP and cannot be seeded: whoever could repeat it could subtract it again.
+Noise comes from the operating system through OpenDP and cannot be seeded: anyone who could repeat it could subtract it.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ __all__ = [
 ]
 
 Mechanism: TypeAlias = Literal["laplace", "geometric", "gaussian"]
-"""laplace: real noise; geometric: whole noise, for whole numbers; gaussian: real noise, which needs a delta."""
+"""laplace: real-valued noise; geometric: integer noise, for integers; gaussian: real-valued noise, which needs a delta."""
 
 WHOLE = ("geometric", "staircase")
-"""The kinds of noise that are whole numbers."""
+"""The kinds of integer noise."""
 FOR_ONE_NUMBER = ("laplace", "geometric", "staircase", "gaussian", "auto")
-"""The noise that a single number may have: staircase noise too, and, with auto, the one with the least error."""
+"""The noise available for a single number: also staircase noise, and, with auto, the one with the lowest error."""
 
 MECHANISMS: tuple[Mechanism, ...] = ("laplace", "geometric", "gaussian")
 
 _LEAST_STAIRCASE = 1e-4
-"""Below it staircase noise has as much error as geometric noise, and takes longer to draw."""
+"""Below this, staircase noise has as much error as geometric noise, and takes longer to draw."""
 _LARGEST_EPSILON = 100.0
-"""Beyond it nothing is protected: the odds of an intruder may grow by e^100."""
+"""Above this nothing is protected: an intruder's odds may grow by e^100."""
 _UP = 1.0 + 1e-13
-"""More than the rounding errors of a normal distribution function."""
+"""A factor that exceeds the rounding errors of a normal distribution function."""
 _NEAR = 1e-12
 _SLOW = 6
-"""Noise for one value takes as long as array operations on 2 to the power of this many."""
+"""The noise for one value takes as long as array operations on 2 to the power of this many values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one release may disclose.
+    """The privacy budget of one release.
 
     Attributes
     ----------
     mechanism
         The kind of noise.
     epsilon, delta
-        The loss of privacy, and the probability with which it may be larger: 0 except for Gaussian noise.
+        The loss of privacy, and the probability that it is larger: 0 except for Gaussian noise.
     """
 
     mechanism: str
@@ -81,7 +81,7 @@ class Budget:
         return cls(mechanism, loss, checked_number("delta", delta, above=0.0, below=1.0))
 
     def least(self, sensitivity: float, *, whole: bool) -> tuple[Budget, tuple[str, ...]]:
-        """Return the budget with the noise of least error for one number, if that is left open, and why it is that one."""
+        """Return the budget with the noise of the lowest error for one number, if the kind is left open, and the reason."""
         if self.mechanism != "auto":
             return self, ()
         if not whole:
@@ -103,9 +103,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One use of a budget: its purpose, the noise, the sensitivity that it hides, and the budget it spent.
+    """One use of a budget: its purpose, the noise, the sensitivity that it hides, and the budget spent.
 
-    The budget is epsilon and delta, or rho of zero-concentrated differential privacy if that is how parts add up.
+    The budget is epsilon and delta, or rho of zero-concentrated differential privacy if the parts are added up in that form.
     """
 
     what: str
@@ -118,13 +118,13 @@ class Spent:
 
     @property
     def error(self) -> float:
-        """The expected size of the noise in each number."""
+        """The expected absolute noise in each number."""
         if self.mechanism == "staircase":
             return staircase_error(self.epsilon, int(self.sensitivity))
         return expected_error(self.mechanism, self.scale)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields; rho only if there is one."""
+        """Return the fields; rho only if it is not zero."""
         return {name: value for name, value in asdict(self).items() if name != "rho" or value}
 
 
@@ -133,19 +133,19 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
 
     .. math:: b = \Delta_1 / \epsilon
 
-    is the scale of Laplace and geometric noise, and OpenDP says what it costs: not more than the budget. Gaussian noise has
-    the least standard deviation that keeps to epsilon and delta, by its exact privacy profile (`gaussian_delta`).
+    is the scale of Laplace and geometric noise, and OpenDP computes its cost: not more than the budget. Gaussian noise has the
+    lowest standard deviation that keeps to epsilon and delta, by its exact privacy profile (`gaussian_delta`).
 
     Parameters
     ----------
     what
         What the numbers are, for the account.
     values
-        The numbers; whole ones for geometric noise.
+        The numbers; integers for geometric noise.
     budget
         Epsilon, delta and the kind of noise.
     l1, l2
-        The most by which one person changes the numbers: the sum of the changes, and the root of the sum of their squares.
+        The largest change of the numbers by one person: the sum of the changes, and the root of the sum of their squares.
 
     References
     ----------
@@ -176,11 +176,11 @@ def noisy(what: str, values: Sequence[Any], budget: Budget, *, l1: float, l2: fl
 
 
 def concentrated(values: Sequence[int], rho: float, sensitivity: int) -> tuple[list[int], float]:
-    r"""Add discrete Gaussian noise to whole numbers within a budget of zero-concentrated differential privacy.
+    r"""Add discrete Gaussian noise to integers within a budget of zero-concentrated differential privacy.
 
     .. math:: \sigma = \Delta_2 / \sqrt{2 \rho}
 
-    and OpenDP says what it costs: not more than rho.
+    and OpenDP computes its cost: not more than rho.
 
     Returns
     -------
@@ -201,9 +201,10 @@ def concentrated(values: Sequence[int], rho: float, sensitivity: int) -> tuple[l
 
 
 def noisy_greatest(scores: Sequence[float], rho: float, sensitivity: float) -> int:
-    r"""Return which score is the greatest, or nearly so, within a budget of zero-concentrated differential privacy.
+    r"""Return the index of the greatest score, or of one nearly so, within a budget of zero-concentrated differential privacy.
 
-    The exponential mechanism, as the greatest of scores with Gumbel noise; a score changes by the sensitivity either way.
+    The exponential mechanism, as the greatest of the scores with Gumbel noise; a score changes by up to the sensitivity either
+    way.
 
     .. math:: \rho = \epsilon^2 / 8, \qquad \epsilon = 2 \Delta / b
 
@@ -222,12 +223,12 @@ def noisy_greatest(scores: Sequence[float], rho: float, sensitivity: float) -> i
 
 
 def gaussian_delta(scale: float, l2: float, epsilon: float) -> float:
-    r"""Return the least delta with which Gaussian noise keeps to epsilon, rounded up.
+    r"""Return the lowest delta with which Gaussian noise keeps to epsilon, rounded up.
 
     .. math:: \delta = \Phi\!\left(\frac{\Delta_2}{2 \sigma} - \frac{\epsilon \sigma}{\Delta_2}\right)
               - e^\epsilon \Phi\!\left(-\frac{\Delta_2}{2 \sigma} - \frac{\epsilon \sigma}{\Delta_2}\right)
 
-    OpenDP draws on a grid finer than any number it is added to, so that the formula for continuous noise holds.
+    OpenDP draws on a grid that is finer than any number the noise is added to, so the formula for continuous noise holds.
     """
     from scipy.special import log_ndtr
 
@@ -236,7 +237,7 @@ def gaussian_delta(scale: float, l2: float, epsilon: float) -> float:
 
 
 def gaussian_scale(l2: float, budget: Budget) -> float:
-    """Return the least scale that keeps to the budget, between one that does, by zero-concentration, and one that does not."""
+    """Return the lowest scale that keeps to the budget, between one that does, by zero-concentration, and one that does not."""
     log = math.log(1.0 / budget.delta)
     enough = l2 / (math.sqrt(2.0) * (math.sqrt(log + budget.epsilon) - math.sqrt(log))) * (1.0 + 1e-6)
     little = enough / 2.0

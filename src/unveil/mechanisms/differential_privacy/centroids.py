@@ -32,9 +32,9 @@ __all__ = ["dp_microaggregate"]
 _NEIGHBOURS = "The number of records is taken as known: neighbours differ in the values of records, not in their number."
 
 _STEPS = 1 << 20
-"""Values are taken in this many steps from their lower to their upper bound, so that sums are exact."""
+"""Values are rounded to this many steps from their lower to their upper bound, so that sums are exact."""
 _ROUNDING = 1.0 + 2.0**-20
-"""More than the division of a sum by the size of its group can add."""
+"""A factor that exceeds the rounding error of dividing a sum by the size of its group."""
 
 
 @heeds_study
@@ -51,43 +51,43 @@ def dp_microaggregate(
     nulls: str = "error",
     ledger: Account | None = None,
 ) -> Release[Treatment]:
-    r"""Average groups of k records, add noise to the averages, and publish each as often as its group has records.
+    r"""Average groups of k records, add noise to the averages, and publish each average once per record of its group.
 
-    The grouping must be insensitive: another value of one record may change every group by at most one record. So records are
-    put in a fixed order, by the sum of their values on the scale from 0 to 1 of the declared bounds, and cut into groups of k;
-    the last takes the rest. Optimal and MDAV microaggregation are not insensitive, and noise of this scale would not protect
+    The grouping must be insensitive: changing one record may change every group by at most one record. So records are sorted in
+    a fixed order, by the sum of their values on a scale from 0 to 1 between the declared bounds, and cut into groups of k; the
+    last group takes the rest. Optimal and MDAV microaggregation are not insensitive, and noise of this scale would not protect
     them.
 
-    With values cut to their bounds, on that scale, the averages of d attributes change together by
+    With values cut to their bounds, the averages of d attributes change in total, on that scale, by
 
     .. math:: \Delta_1 = \frac{1}{k} \quad (d = 1), \qquad
               \Delta_1 = \frac{d}{k} \left\lfloor \frac{n}{k} \right\rfloor \quad (d > 1)
 
-    For one attribute the order is that of its values: what one group hands on, the next receives, and the changes add up to the
-    change of one value. For several they do not, and noise is saved only if k exceeds the square root of n. If a person has
-    up to c records, the averages change by c times as much.
+    A single attribute is sorted by its values: the value that one group passes on, the next receives, and the changes add up to
+    the change of one value. With several attributes they do not, and noise is saved only if k exceeds the square root of n. If
+    a person has up to c records, the averages change by c times as much.
 
     Parameters
     ----------
     data
         The records.
     attributes
-        Columns of numbers; the release has no others, because they would tie a record to its group.
+        Columns of numbers; the release has no others, because they would link a record to its group.
     bounds
         The lowest and the highest value of each, known without looking at the data.
     k
-        The fewest records of a group.
+        The smallest number of records in a group.
     epsilon
-        The budget, above 0. Laplace noise, from OpenDP: it cannot be seeded.
+        The budget, above 0. The noise is Laplace noise from OpenDP, which cannot be seeded.
     person, contribution, ledger
-        As for `dp_count`; a ledger whose neighbours change one.
+        As for `dp_count`; the neighbours of the ledger must be "change one".
     nulls
         "drop": a record with a null is left out. "error": refuse.
 
     Returns
     -------
     Release
-        The records are in the order of the groups, so that the row of a record says nothing more.
+        The records are in the order of the groups, so that the row of a record reveals nothing more.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Declared domains: which values an attribute may have, whatever the data holds, and where each record is in them."""
+"""Declared domains: the values that an attribute may have, independent of the data, and the position of each record in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["checked_bounds", "checked_domain", "places", "require_labels"]
 
 
 _LARGEST = 1e100
-"""Bounds beyond it, or nearer to each other than its inverse, leave no room for arithmetic."""
+"""Bounds beyond this, or closer together than its inverse, leave no room for arithmetic."""
 
 
 def checked_bounds(bounds: Any, what: str = "bounds") -> tuple[float, float]:
@@ -33,7 +33,7 @@ def checked_bounds(bounds: Any, what: str = "bounds") -> tuple[float, float]:
 
 
 def checked_domain(name: str, values: Any) -> tuple[Any, ...]:
-    """Return the declared values of an attribute: at least one, each once."""
+    """Return the declared values of an attribute: at least one, and each once."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ArgumentError(f"the values of {shown(name)} are not given as a list; list all that it may have.")
     domain = tuple(values)
@@ -43,7 +43,7 @@ def checked_domain(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def require_labels(name: str, domain: tuple[Any, ...]) -> None:
-    """Refuse values with the same text, such as the number 1 and the text "1": in a file their bins would become one."""
+    """Refuse values with the same text, such as the number 1 and the text "1", because their bins would be merged in a file."""
     if alike := len(domain) - len(set(map(str, domain))):
         raise ArgumentError(
             f"{alike:,} of the {len(domain):,} values of {shown(name)} are written in the same way as another of them; "
@@ -52,7 +52,7 @@ def require_labels(name: str, domain: tuple[Any, ...]) -> None:
 
 
 def places(column: Any, domain: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Return where each record's value is in the domain, -1 for a value outside."""
+    """Return the position of each record's value in the domain, -1 for a value outside."""
     coded = encode(column)
     at = {value: place for place, value in enumerate(domain)}
     return np.asarray(np.array([at.get(value, -1) for value in coded.values], dtype=np.int64)[coded.codes])

@@ -1,7 +1,7 @@
 """Which joint distribution agrees with some of its marginals? The one with the greatest entropy, on a tree of small tables.
 
-Attributes are numbered. The sets whose marginals are known are joined to cliques so that the cliques form a tree: attributes
-that two of them share are in all between them. The distribution is then the product of the cliques' tables over those of what
+Attributes are numbered. The sets with known marginals are merged into cliques that form a tree: attributes that two cliques
+share are in all cliques between them. The distribution is then the product of the cliques' tables divided by the tables of what
 neighbours share, and only these tables are kept, never the joint one.
 
 References
@@ -32,13 +32,13 @@ Set: TypeAlias = tuple[int, ...]
 Table: TypeAlias = "NDArray[np.float64]"
 
 _AGREED = 1e-4
-"""Marginals whose shares differ by no more than this in total are fitted."""
+"""Marginals are fitted if the total difference of their shares is at most this."""
 
 
 def cliques_of(shape: Sequence[int], sets: Iterable[Sequence[int]]) -> list[Set]:
-    """Return the cliques of a tree that holds each of some sets of attributes in one of them.
+    """Return the cliques of a tree in which each of the given sets of attributes lies in one clique.
 
-    Attributes are taken out one by one, always the one whose neighbours have the fewest combinations; these are then joined.
+    Attributes are eliminated one by one, always the one whose neighbours have the fewest combinations; these are then joined.
 
     Examples
     --------
@@ -61,19 +61,19 @@ def cliques_of(shape: Sequence[int], sets: Iterable[Sequence[int]]) -> list[Set]
 
 
 def clique_cells(shape: Sequence[int], sets: Iterable[Sequence[int]]) -> int:
-    """Return how many cells the tables of the tree have together."""
+    """Return the total number of cells in the tables of the tree."""
     return sum(math.prod(shape[at] for at in clique) for clique in cliques_of(shape, sets))
 
 
 class JunctionTree:
-    """A distribution by the tables of a tree of cliques.
+    """A distribution, represented by the tables of a tree of cliques.
 
     Parameters
     ----------
     shape
         The number of values of each attribute.
     sets
-        The sets of attributes whose marginals have to agree; each ends up in one clique.
+        The sets of attributes whose marginals must agree; each lies in one clique.
     """
 
     def __init__(self, shape: Sequence[int], sets: Iterable[Sequence[int]]) -> None:
@@ -105,7 +105,7 @@ class JunctionTree:
         return np.asarray(self.tables[at].sum(axis=tuple(place for place, name in enumerate(clique) if name not in names)))
 
     def pairs_with(self, name: int) -> dict[int, Table]:
-        """Return the two-way tables of an attribute with every other, the given one first."""
+        """Return the two-way tables of an attribute with every other, with the given attribute first."""
         start = next(at for at, clique in enumerate(self.cliques) if name in clique)
         pairs = {other: self._moved(start, (name, other)) for other in self.cliques[start] if other != name}
         waiting = [(start, other, self._moved(start, self._met(start, other, name))) for other in self._beside(start)]
@@ -126,7 +126,7 @@ class JunctionTree:
         return pairs
 
     def draw(self, wanted: int, random: np.random.Generator) -> NDArray[np.int64]:
-        """Draw records, each attribute in shares that are as near to the tables as whole numbers allow."""
+        """Draw records, each attribute in shares that are as close to the tables as integers allow."""
         records = np.full((wanted, len(self.shape)), -1, dtype=np.int64)
         run = active_run()
         for at, before in self._tour():
@@ -152,7 +152,7 @@ class JunctionTree:
         return np.asarray(np.ravel_multi_index([records[:, name] for name in names], self._sizes(names)))
 
     def _tour(self) -> Iterator[tuple[int, int | None]]:
-        """Walk along the tree and back: each clique with the one before, the first with none."""
+        """Walk along the tree and back, and yield each clique with the one before; the first with none."""
 
         def walk(at: int) -> Iterator[tuple[int, int | None]]:
             for child in self._children[at]:
@@ -167,7 +167,7 @@ class JunctionTree:
         return tuple(name for name in self.cliques[one] if name in self.cliques[other])
 
     def _met(self, one: int, other: int, name: int) -> Set:
-        """Return an attribute and what two cliques share, each once."""
+        """Return an attribute and the attributes that two cliques share, each once."""
         return tuple(dict.fromkeys((name, *self._shared(one, other))))
 
     def _moved(self, at: int, names: Set) -> Table:
@@ -177,12 +177,12 @@ class JunctionTree:
         return [*self._children[at], *(parent for parent, children in enumerate(self._children) if at in children)]
 
     def _pass(self, before: int, at: int) -> None:
-        """Make a clique agree with its neighbour on what both have."""
+        """Make a clique agree with its neighbour on the attributes they share."""
         shared = self._shared(before, at)
         self._scale(at, shared, self.marginal(before, shared))
 
     def _scale(self, at: int, names: Sequence[int], shares: Table) -> float:
-        """Scale a clique to wanted shares; return how far it was from them."""
+        """Scale a clique to the wanted shares; return how far it was from them."""
         marginal = self.marginal(at, names)
         factor = np.divide(shares, marginal, out=np.zeros_like(marginal), where=marginal > 0.0)
         self.tables[at] *= self._along(factor, at, names)
@@ -198,12 +198,12 @@ class JunctionTree:
 
 
 def _einsum(*tables_and_labels: Any) -> Table:
-    """Multiply tables and sum over the attributes that the last labels leave out."""
+    """Multiply tables and sum over the attributes that are not among the last labels."""
     return np.asarray(np.einsum(*tables_and_labels))
 
 
 def _spanned(cliques: Sequence[Set]) -> list[list[int]]:
-    """Return the children of each clique in a tree from the first, along which neighbours share the most."""
+    """Return the children of each clique in a tree from the first, along which neighbours share as much as possible."""
     children: list[list[int]] = [[] for _ in cliques]
     inside, outside = [0], set(range(1, len(cliques)))
     while outside:
@@ -218,7 +218,7 @@ def _spanned(cliques: Sequence[Set]) -> list[list[int]]:
 def _spread(table: Table, group: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
     """Assign every record of a group a cell of the group's row, each cell in its share of the records, rounded at random.
 
-    The records of a group are in a random order at equal distances along the running sum of the shares.
+    The records of a group are placed in random order at equal distances along the running sum of the shares.
     """
     order = random.permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]

@@ -1,7 +1,7 @@
-"""How much of a budget do releases and answers spend together? A ledger of losses of privacy, which refuses what exceeds it.
+"""How much of a budget do releases and answers spend together? A ledger of privacy losses, which refuses to exceed it.
 
 The file is a ledger like that of a gate: every row is chained to the one before under a key beside it. A loss is written before
-anything is drawn, so a call that fails may have spent for nothing, but none draws without spending.
+anything is drawn, so a call that fails may have spent budget in vain, but no call draws without spending.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _SLACK = 1.0 + 1e-9
 
 
 class BudgetSpentError(ModelNotMetError):
-    """The request would spend more than is left of the budget: nothing was drawn."""
+    """The request would spend more than the remaining budget: nothing was drawn."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class PrivacyAccount(Result):
-    """What is in a ledger.
+    """The contents of a ledger.
 
     Attributes
     ----------
     epsilon, delta
         The budget.
     spent
-        The epsilon that all losses together keep to, except with a probability of delta.
+        The epsilon that all losses together do not exceed, except with a probability of delta.
     neighbours, protects
-        Whom the figures hold for: tables that differ by a person added or removed, or by one changed; "record" or "person",
+        To whom the figures apply: tables that differ by a person added or removed, or by one changed; "record" or "person",
         None as long as nothing was spent.
     entries
-        For each loss, when it was written, its purpose, and its parts.
+        For each loss, its time, its purpose, and its parts.
     """
 
     epsilon: float
@@ -63,12 +63,12 @@ class PrivacyAccount(Result):
     entries: tuple[dict[str, Any], ...]
 
     def __repr__(self) -> str:
-        """Return one line: what was spent of what."""
+        """Return one line: the spent and the total budget."""
         return f"PrivacyAccount({self.line})"
 
     @property
     def line(self) -> str:
-        """What was spent of what, in words."""
+        """The spent and the total budget, in words."""
         times = counted(len(self.entries), "entry", "entries")
         return (
             f"epsilon {self.spent:.4g} of {self.epsilon:g} spent at delta {self.delta:g}, {times}, neighbours {self.neighbours}"
@@ -88,7 +88,7 @@ class PrivacyAccount(Result):
         return {name: [entry[name] for entry in self.entries] for name in ("at", "what", "epsilon_alone")}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed account."""
         figures = (
             Figure("epsilon spent", self.spent), Figure("budget, epsilon", self.epsilon), Figure("at delta", f"{self.delta:g}"),
         )  # fmt: skip
@@ -100,19 +100,20 @@ class PrivacyAccount(Result):
 
 @checked_arguments
 class PrivacyLedger:
-    """A budget of differential privacy for all that is ever published about the same people.
+    """A budget of differential privacy for everything that is ever published about the same people.
 
     Parameters
     ----------
     path
-        The file; made if there is none, with its secret key beside it.
+        The file; created if it does not exist, with its secret key beside it.
     budget
-        Epsilon, or "EPSILON:DELTA": what all losses together may amount to. Needed when the file is made; later, it must be the
+        Epsilon, or "EPSILON:DELTA": the limit for all losses together. Needed when the file is created; later, it must be the
         same.
     neighbours
-        "add or remove": somebody is in the data or is not. "change one": the number of records is known, and somebody's differ.
+        "add or remove": a person is in the data or not. "change one": the number of records is known, and one person's records
+        differ.
     key_file
-        The secret key, if it is not beside the file.
+        The file of the secret key, if it is not beside the ledger.
 
     Examples
     --------
@@ -159,21 +160,21 @@ class PrivacyLedger:
             )
 
     def spend(self, what: str, losses: Sequence[PrivacyLoss], protects: str = "record") -> PrivacyAccount:
-        """Record losses: all of them or, if they would exceed the budget together with those recorded, none.
+        """Record either all losses or, if they would exceed the budget together with those recorded, none.
 
         Parameters
         ----------
         what
-            What they are for.
+            The purpose of the losses.
         losses
             The losses.
         protects
-            Whom they hold for: "record" or "person"; all losses of a ledger hold for the same.
+            Whom they protect: "record" or "person"; the same for all losses of a ledger.
 
         Raises
         ------
         BudgetSpentError
-            If they would exceed the budget.
+            If the losses would exceed the budget.
         """
         checked_word("protects", protects, ("record", "person"))
         new = [loss.among(self.neighbours) for loss in losses]
@@ -194,7 +195,7 @@ class PrivacyLedger:
         return self.account()
 
     def account(self) -> PrivacyAccount:
-        """Return what was spent, and on what; a ledger that was changed is refused."""
+        """Return what was spent, and on what; refuse a ledger that was tampered with."""
         rows = self._rows()
         facts = [_facts(entry, self._ledger.path) for entry in rows]
         losses = [_losses(entry) for entry in facts]
@@ -224,11 +225,11 @@ class PrivacyLedger:
 
 
 Account: TypeAlias = str | os.PathLike[str] | PrivacyLedger
-"""A ledger that is open, or its path."""
+"""An open ledger, or its path."""
 
 
 def charged(ledger: Account | None, what: str, losses: Sequence[PrivacyLoss], unit: Unit) -> tuple[str, ...]:
-    """Record what a mechanism is about to spend in a ledger, if one is named; return what to say about it."""
+    """Record what a mechanism is about to spend in a ledger, if one is named; return the notes about it."""
     if ledger is None:
         return ()
     opened = ledger if isinstance(ledger, PrivacyLedger) else PrivacyLedger(ledger)

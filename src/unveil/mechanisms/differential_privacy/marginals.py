@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 __all__ = ["Placed", "dp_marginals"]
 
 _MOST_CELLS = 1_000_000
-"""Noise for more cells than this takes too long."""
+"""Adding noise to more cells than this takes too long."""
 _BY, _COUNT = " x ", "n"
-"""What joins the attributes of a table into its name, and the name of the counts."""
+"""The separator between the attributes in a table's name, and the name of the counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """Records as places in declared domains.
+    """Records as positions in declared domains.
 
     Attributes
     ----------
     domains
         The declared values of each attribute.
     at
-        For each attribute where every record is in its domain, -1 outside.
+        For each attribute, the position of every record's value in its domain; -1 if it is outside.
     """
 
     domains: Mapping[str, tuple[Any, ...]]
@@ -67,7 +67,7 @@ class Placed:
         return tuple(len(self.domains[name]) for name in names)
 
     def table(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return the counts of all combinations of some attributes; a record outside a domain counts nowhere."""
+        """Return the counts of all combinations of some attributes; records outside a domain are not counted."""
         return watched(len(self.at[names[0]]), lambda: self._table(names))
 
     def _table(self, names: Sequence[str]) -> NDArray[np.int64]:
@@ -77,7 +77,7 @@ class Placed:
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
     def require_room(self, wanted: Sequence[tuple[str, ...]]) -> None:
-        """Refuse tables of too many cells."""
+        """Refuse tables with too many cells."""
         cells = sum(math.prod(self.shape(names)) for names in wanted)
         if cells > _MOST_CELLS:
             raise ArgumentError(
@@ -109,7 +109,7 @@ def dp_marginals(
     nulls: str = "error",
     ledger: Account | None = None,
 ) -> Private:
-    r"""Count every combination of declared values in several tables, with noise in every cell, empty ones too.
+    r"""Count every combination of declared values in several tables, with noise in every cell, including empty ones.
 
     .. math:: \Delta_1 = c \, T, \qquad \Delta_2 = c \sqrt{T}
 
@@ -123,7 +123,7 @@ def dp_marginals(
         The attributes of each table.
     domains
         All values that each attribute may have, known without looking at the data; None among them counts nulls. A record with
-        another value counts in no table of that attribute.
+        another value is not counted in any table of that attribute.
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
@@ -158,7 +158,7 @@ def dp_marginals(
 
 
 def _require_names(wanted: Sequence[tuple[str, ...]]) -> None:
-    """Refuse tables and columns that would have the same name in the answer, so that one would hide the other."""
+    """Refuse tables and columns that would have the same name in the answer, because one would hide the other."""
     if len({_BY.join(names) for names in wanted}) < len(wanted):
         raise ArgumentError(f"two tables have the same name once their attributes are joined by {_BY!r}; rename a column.")
     if any(_COUNT in names for names in wanted):

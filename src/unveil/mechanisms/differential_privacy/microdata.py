@@ -1,4 +1,4 @@
-"""Which records would have given these noisy tables? Synthetic microdata from the noisy marginals that a workload asks for."""
+"""Which records would have given these noisy tables? Synthetic microdata from noisy marginals, chosen for a workload."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["dp_synthesize"]
 
 _ON_VALUES = 1.0 / 3.0
-"""The part of the budget for the one-way tables."""
+"""The share of the budget for the one-way tables."""
 _RARE = 1.5
-"""Values with fewer records than this many standard deviations of the noise are taken together in further tables."""
+"""Values with fewer records than this many standard deviations of the noise are merged in further tables."""
 _DELTA = 1e-9
 _MOST_VALUES = 1_000_000
-"""Noise for more takes too long."""
+"""Adding noise to more values than this takes too long."""
 
 
 @heeds_study
@@ -65,10 +65,10 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
 ) -> Release[Treatment]:
     r"""Make synthetic records from noisy marginals, with (epsilon, delta)-differential privacy.
 
-    The budget becomes a rho of zero-concentrated differential privacy. A third goes to the one-way tables; values that noise
-    hides are taken together from there on. The rest goes to two-way tables of the workload, chosen one by one: the one that the
-    distribution so far gets most wrong, less what noise will add to its error. Records are drawn from the distribution of the
-    greatest entropy that agrees with all tables.
+    The budget becomes a rho of zero-concentrated differential privacy. A third is spent on the one-way tables; values that are
+    hidden by noise are merged from then on. The rest is spent on two-way tables of the workload, chosen one by one: the one
+    that the current distribution gets most wrong, after subtracting the error that noise will add. Records are drawn from the
+    distribution of the greatest entropy that agrees with all tables.
 
     Parameters
     ----------
@@ -79,25 +79,24 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
     domains
         All values that each attribute may have, known without looking at the data; None among them stands for a null.
     epsilon, delta
-        The loss of privacy, and the probability with which it may be larger: well below one over the number of records.
+        The loss of privacy, and the probability that it is larger, which should be well below one over the number of records.
     workload
         Sets of attributes that users will study together: only tables of two attributes of one set are measured, and a pair in
-        several sets counts as often. None: all pairs equally.
+        several sets counts once for each. None: all pairs equally.
     records
-        How many to make; none: as many as the noisy tables suggest.
+        The number of records to make; none: as many as the noisy tables suggest.
     person
-        The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
-        guarantee is per person. None: the persons of a study or project; without any, the
-        guarantee is per record.
+        The column of persons, who own the records: at most `contribution` records of each person count, chosen at random, and
+        the guarantee is per person. None: the persons of a study or project; without any, the guarantee is per record.
     contribution
-        The most records of one person that count.
+        The largest number of records of one person that count.
     holdout
-        Records of the same population that are not among `data`, to compare the shares of equal records with.
+        Records of the same population that are not among `data`, for comparing the shares of equal records.
     nulls
         "keep": nulls count if None is declared. "drop": a record with a null is left out. "error": refuse.
     seed, testing
         For tests: the seed of the draws from the noisy tables, which is refused unless `testing` says that this is a test. The
-        noise itself has none: two calls give two releases.
+        noise itself cannot be seeded: two calls give two releases.
     ledger
         As for `dp_count`; the loss is rho.
 
@@ -146,18 +145,18 @@ def dp_synthesize(  # noqa: PLR0913 - what to make, and whom to protect
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """The values of an attribute, the rare ones taken together.
+    """The values of an attribute, with the rare ones merged.
 
     Attributes
     ----------
     name, domain
         The attribute, and its declared values.
     counts, spent
-        Their noisy counts, and what these cost.
+        Their noisy counts, and the budget spent on them.
     group
-        For each value the group it is in: itself, or all rare ones.
+        For each value, its group: itself, or all rare values.
     at
-        For each record the group of its value, -1 for a value that was not declared.
+        For each record, the group of its value; -1 for a value that was not declared.
     """
 
     name: str
@@ -169,7 +168,7 @@ class _Values:
 
     @classmethod
     def measured(cls, placed: Placed, name: str, rho: float, most: int) -> _Values:
-        """Count the values with noise, and see which are rare."""
+        """Count the values with noise, and find out which are rare."""
         noisy, scale = concentrated(placed.table((name,)).tolist(), rho, most)
         counts = np.array(noisy, dtype=np.float64)
         common = counts >= _RARE * scale
@@ -184,7 +183,7 @@ class _Values:
         return np.asarray(np.bincount(self.group, weights=self.counts), dtype=np.float64)
 
     def column(self, groups: NDArray[np.int64], random: np.random.Generator) -> Any:
-        """Return the values of records whose groups were drawn: of rare ones, each as often as it was counted."""
+        """Return the values of records whose groups were drawn; rare values in proportion to their counts."""
         order = np.argsort(self.group, kind="stable")
         codes = order[np.searchsorted(self.group[order], groups)]
         last = np.flatnonzero(self.group == self.group.max())
@@ -198,7 +197,7 @@ class _Values:
 
 
 def _require_room(placed: Placed) -> None:
-    """Refuse an attribute of too many values."""
+    """Refuse an attribute with too many values."""
     for name, domain in placed.domains.items():
         if len(domain) > _MOST_VALUES:
             raise ArgumentError(
@@ -215,7 +214,7 @@ def _one_way(values: Sequence[_Values]) -> NoisyTables:
 
 
 def _counts(values: Sequence[_Values], pair: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the counts of a pair, without noise; a record with a value that was not declared counts nowhere."""
+    """Return the counts of a pair, without noise; a record with a value that was not declared is not counted."""
     one, other = (values[at] for at in pair)
     shape = (len(one.grouped), len(other.grouped))
     inside = (one.at >= 0) & (other.at >= 0)

@@ -1,4 +1,4 @@
-"""Whom does a guarantee protect? A record, or a person whose records are cut to the most that may count."""
+"""Whom does a guarantee protect? A record, or a person, of whose records only a limited number count."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Unit", "chance_of_test", "notes_of_test"]
 
 _MOST_RECORDS = 10**8
-"""The most records of one person; noise for more would exceed what its generators can hold."""
+"""The largest number of records of one person; noise for more would exceed what its generators can represent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,10 @@ class Unit:
     Attributes
     ----------
     person
-        The column that names the persons; None: the guarantee is for records.
+        The column that identifies the persons; None: the guarantee is for records.
     contribution
-        The most records of one person that count; without a column of persons, how many records the guarantee is for together.
+        The largest number of records of one person that count; without a column of persons, the number of records that the
+        guarantee covers jointly.
     """
 
     person: str | None
@@ -45,7 +46,7 @@ class Unit:
 
     @classmethod
     def requested(cls, data: Data, person: Any, contribution: Any) -> Unit:
-        """Check the caller's request; if it names no persons, those count that a study or project names."""
+        """Check the caller's request; if it names no persons, use those of the study or project."""
         person = standing_of(data).person if person is None else person
         if person is not None and not isinstance(person, str):
             raise ArgumentError(f"person is {person!r}; it must be the name of the column that says whose record it is.")
@@ -53,7 +54,7 @@ class Unit:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What an answer says about its unit."""
+        """The settings of an answer that describe its unit."""
         protects = "record" if self.person is None else "person"
         return {"protects": protects, "person": self.person, "contribution": self.contribution}
 
@@ -75,14 +76,14 @@ class Unit:
         return replace(chosen, records=chosen.records.taken(rows), rows=chosen.rows[rows])
 
     def kept(self, records: Microdata, chance: Chance | None = None) -> NDArray[np.int64]:
-        """Return the rows that count: of each person a random choice, which depends on nobody else's records.
+        """Return the rows that count: a random choice for each person, which does not depend on other persons' records.
 
         Parameters
         ----------
         records
             The records to choose among.
         chance
-            Where the choice comes from; none: the operating system.
+            The source of randomness for the choice; none: the operating system.
         """
         if self.person is None:
             return np.arange(records.records)
@@ -108,7 +109,7 @@ class Unit:
 
 
 def chance_of_test(seed: int | None, *, testing: bool) -> Chance:
-    """Return where draws come from; a seed is refused unless the caller says that it is a test."""
+    """Return the source of draws; a seed is refused unless the caller says that it is a test."""
     if seed is not None and not testing:
         raise ArgumentError(
             "a seed is given, but anyone who repeats the draws undoes the guarantee; leave it out, or say that this is a test "
@@ -118,5 +119,5 @@ def chance_of_test(seed: int | None, *, testing: bool) -> Chance:
 
 
 def notes_of_test(chance: Chance) -> tuple[str, ...]:
-    """Return what must be said about draws that somebody can repeat."""
+    """Return the notes about draws that can be repeated."""
     return (NOT_FOR_PUBLICATION,) if chance.repeatable else ()

@@ -1,9 +1,9 @@
 """How many, how much, how much on average? Counts, sums, means and histograms with a stated loss of privacy.
 
-Two tables are neighbours if one holds the records of one more person than the other. If the caller names the column of
-persons, at most `contribution` records of each are used; if none is named, each record counts as a person. Sensitivities
-follow from that and from the bounds and values that the caller declares, never from the data. Sums are
-taken in whole multiples of a power of two that follows from the bounds, so that no rounding error adds to them.
+Two tables are neighbours if one holds the records of one person more than the other. If the caller names the column of persons,
+at most `contribution` records of each are used; if none is named, each record counts as a person. Sensitivities follow from
+that and from the bounds and values that the caller declares, never from the data. Sums are computed in integer multiples of a
+power of two that follows from the bounds, so that no rounding error adds to them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["dp_count", "dp_histogram", "dp_mean", "dp_sum"]
 _STEPS = 1 << 20
 """A bound is this many steps of the grid on which values are summed."""
 _LARGEST_WHOLE = 1 << 31
-"""Four billion values up to it can be summed."""
+"""Four billion values of up to this size can be summed."""
 
 
 @heeds_study
@@ -57,27 +57,26 @@ def dp_count(
 
     .. math:: \Delta = c
 
-    where c is the most records of one person.
+    where c is the largest number of records of one person.
 
     Parameters
     ----------
     data
         The records.
     where
-        By column, a value, several values, or a function of a value that says yes or no; none: all records.
+        By column, a value, several values, or a function that returns whether a value matches; none: all records.
     epsilon
         The budget, above 0.
     mechanism, delta
-        "geometric", "laplace", "staircase" (whole numbers; less error if a person counts more than once), or "gaussian" with a
-        delta. "auto": of those without a delta, the one with the least expected error, named in the notes.
+        "geometric", "laplace", "staircase" (integers; less error if a person counts more than once), or "gaussian" with a
+        delta. "auto": of those without a delta, the one with the lowest expected error, which the notes name.
     person
-        The column that says whose record it is: at most `contribution` records of each person count, chosen at random, and the
-        guarantee is per person. None: the persons of a study or project; without any, the
-        guarantee is per record.
+        The column of persons, who own the records: at most `contribution` records of each person count, chosen at random, and
+        the guarantee is per person. None: the persons of a study or project; without any, the guarantee is per record.
     contribution
-        The most records of one person that count.
+        The largest number of records of one person that count.
     ledger
-        The ledger that the loss is written to, open or its path; what exceeds its budget is refused (`PrivacyLedger`).
+        The ledger in which the loss is recorded, open or its path; a loss that exceeds its budget is refused (`PrivacyLedger`).
 
     Examples
     --------
@@ -119,13 +118,13 @@ def dp_sum(
     data
         The records.
     attribute
-        A column of numbers; of whole ones, within whole bounds, for geometric noise.
+        A column of numbers; for geometric noise, of integers within integer bounds.
     bounds
         The lowest and the highest value that a record may have, known without looking at the data.
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "drop": a null counts nothing. "error": refuse.
+        "drop": a null adds nothing. "error": refuse.
     """
     unit, request = Unit.requested(data, person, contribution), Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER)
     values, low, high, whole = _bounded(data, attribute, bounds, nulls, unit, whole=mechanism in WHOLE)
@@ -169,7 +168,7 @@ def dp_mean(
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "drop": a null counts nothing. "error": refuse.
+        "drop": a null is not counted. "error": refuse.
     """
     budget = Budget.requested(mechanism, epsilon, delta).part(2)
     unit = Unit.requested(data, person, contribution)
@@ -201,9 +200,9 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     nulls: str = "error",
     ledger: Account | None = None,
 ) -> Private:
-    r"""Count the records of each declared value, or between declared edges, with noise in every bin, empty ones too.
+    r"""Count the records of each declared value, or between declared edges, with noise in every bin, including empty ones.
 
-    One record is in one bin, so :math:`\Delta_1 = \Delta_2 = c` however many bins there are.
+    One record is in one bin, so :math:`\Delta_1 = \Delta_2 = c` for any number of bins.
 
     Parameters
     ----------
@@ -214,12 +213,12 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     values
         The values to count, known without looking at the data; None among them counts nulls. Other values are not counted.
     edges
-        Instead: rising numbers; a bin goes from one, included, to the next, the last bin includes its upper edge. Numbers beyond
-        the outer edges count in the outer bins.
+        Used instead of values: rising numbers; a bin reaches from one edge, included, to the next, and the last bin includes
+        its upper edge. Numbers beyond the outer edges count in the outer bins.
     epsilon, mechanism, delta, person, contribution, ledger
         As for `dp_count`.
     nulls
-        "keep": nulls count if None is among the values. "drop": they count nowhere. "error": refuse.
+        "keep": nulls count if None is among the values. "drop": they are not counted. "error": refuse.
     """
     budget, unit = Budget.requested(mechanism, epsilon, delta), Unit.requested(data, person, contribution)
     if (values is None) == (edges is None):
@@ -242,7 +241,7 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
 def _bounded(
     data: Data, attribute: str, bounds: tuple[float, float], nulls: str, unit: Unit, *, whole: bool
 ) -> tuple[NDArray[np.float64], float, float, bool]:
-    """Return the values that count, cut to the declared bounds, the bounds, and whether both are whole numbers."""
+    """Return the values that count, cut to the declared bounds; the bounds; and whether both are integers."""
     low, high = checked_bounds(bounds)
     bounded = max(abs(low), abs(high)) <= _LARGEST_WHOLE and np.array([low, high]).dtype.kind in "iu"
     if whole and not bounded:
@@ -266,7 +265,7 @@ def _noisy_sum(what: str, values: NDArray[np.float64], largest: float, budget: B
 
 
 def _between(values: NDArray[np.float64], edges: Sequence[float]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the names of the bins, and each value's bin, -1 for a null."""
+    """Return the names of the bins, and each value's bin; -1 for a null."""
     try:
         limits = np.array(edges, dtype=np.float64)
     except (TypeError, ValueError):

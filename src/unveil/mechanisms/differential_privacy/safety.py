@@ -35,9 +35,9 @@ _LARGEST_K = 1 << 20
 _LARGEST_EPSILON = 20.0
 _LEAST_EPSILON = 1e-10
 _EXACT = 1 << 53
-"""Draws are whole multiples of one over it, so that a rate that is such a multiple too is met exactly."""
+"""Draws are integer multiples of one over this, so that a rate that is such a multiple is met exactly."""
 _TERMS = 400
-"""Sizes beyond this many, and some that grow with the first, add nothing that floating point holds."""
+"""Sizes beyond this many, plus some that grow with the first size, add nothing that floating point can represent."""
 _NOTE = "The guarantee holds for the records if the generalisation was chosen without looking at the data."
 
 
@@ -60,39 +60,38 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
     r"""Sample records, generalise them and leave out small classes, with (epsilon, delta)-differential privacy.
 
     Every record stays with probability beta, then values are generalised, and a record is left out if its combination of values
-    is held by fewer than k records. k is the least for which `safepub_delta` does not exceed delta. The records are in a random
-    order: the order of the data would say more about a record than its class.
+    is held by fewer than k records. k is the smallest for which `safepub_delta` does not exceed delta. The records are in
+    random order, because the order of the data would reveal more about a record than its class.
 
     Parameters
     ----------
     data
         The records.
     attributes
-        The columns of the release. All of them form the classes: for differential privacy, every attribute is a key.
+        The columns of the release. Together they form the classes: for differential privacy, every attribute is a key.
     epsilon, delta
-        The loss of privacy, and the probability with which it may be larger.
+        The loss of privacy, and the probability that it is larger.
     generalise
-        For an attribute its partition, as `Partition.of` takes it: blocks, edges, a mapping, a function of a value, or a file.
-        Choose it without looking at the data. Attributes that are not named stay as they are.
+        For an attribute, its partition in any form that `Partition.of` accepts: blocks, edges, a mapping, a function of a
+        value, or a file. Choose it without looking at the data. Attributes that are not named stay as they are.
     sampling
-        The probability beta with which a record stays, at most :math:`1 - e^{-\epsilon}`, which is the default.
+        The probability beta that a record stays, at most :math:`1 - e^{-\epsilon}`, which is the default.
     nulls
-        "keep": a null is a value like others. "drop": a record with a null is left out. "error": refuse.
+        "keep": a null is a value like any other. "drop": a record with a null is left out. "error": refuse.
     person
-        The column that says whose record it is: one record of each person takes part, chosen at random, and the guarantee is per
-        person. None: the persons of a study or project; without any, the
-        guarantee is per record.
+        The column of persons, who own the records: one record of each person takes part, chosen at random, and the guarantee is
+        per person. None: the persons of a study or project; without any, the guarantee is per record.
     seed, testing
-        For tests: the seed of the sample, which is refused unless `testing` says that this is a test. Anyone who knows the seed
-        knows the sample, and the guarantee is gone.
+        For tests: the seed of the sample, which is refused unless `testing` says that this is a test. The guarantee does not
+        hold against anyone who knows the seed, and thereby the sample.
     ledger
         As for `dp_count`; the loss is epsilon and delta.
 
     Returns
     -------
     Release
-        `figures` has k, the sampling rate and the delta that k gives; `not_private` how many records were sampled and how many of
-        these were left out with small classes.
+        `figures` has k, the sampling rate and the delta for this k; `not_private` the number of sampled records, and of those
+        among them that were left out in small classes.
 
     References
     ----------
@@ -140,24 +139,24 @@ def safepub(  # noqa: PLR0913 - what to make, and whom to protect
 def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
     r"""Return the exact delta of sampling with probability beta before k-anonymity by a fixed generalisation.
 
-    A class of n records is published with the size :math:`B(n, \beta)`, a binomial variable, or not at all below k. One record
-    more makes a size j more likely by a factor above :math:`e^\epsilon` if :math:`j > \gamma n`, so
+    A class of n records is published with the size :math:`B(n, \beta)`, a binomial variable, or not at all below k. One more
+    record makes a size j more likely by a factor above :math:`e^\epsilon` if :math:`j > \gamma n`, so
 
     .. math:: \delta = \max_n \sum_{j \ge \max(k, \, \gamma n)} \Pr(B(n, \beta) = j) - e^\epsilon \Pr(B(n - 1, \beta) = j),
               \qquad \gamma = 1 - (1 - \beta) e^{-\epsilon}
 
-    For a sum that begins at m, the n with the largest is the first above :math:`(m - 1) / \gamma`. So one n is looked at for each
-    m, from m = k on, until Chernoff's bound on all that follow is lower. The bound of Bild, Kuhn and Prasser takes the first term
-    of each difference only.
+    Among the n whose sum begins at m, the sum is largest for the first n above :math:`(m - 1) / \gamma`. So one n is examined
+    for each m, from m = k on, until Chernoff's bound on all that follow is lower. The bound of Bild, Kuhn and Prasser uses only
+    the first term of each difference.
 
     Parameters
     ----------
     k
-        The least number of records in a class that is published.
+        The smallest number of records in a class that is published.
     sampling
         The probability beta that a record is drawn.
     epsilon
-        The epsilon that the delta goes with.
+        The epsilon to which the delta belongs.
 
     Examples
     --------
@@ -180,7 +179,7 @@ def safepub_delta(k: int, sampling: float, epsilon: float) -> float:
 
 
 def _excess(n: int, start: int, beta: float, epsilon: float) -> float:
-    """Return the sum of the differences from one size on: P(j) - e^epsilon P'(j), where P'(j) = P(j) (n - j) / (n (1 - beta))."""
+    """Return the sum of the differences from a size on: P(j) - e^epsilon P'(j), with P'(j) = P(j) (n - j) / (n (1 - beta))."""
     from scipy.stats import binom
 
     sizes = np.arange(start, min(n, start + _TERMS + 40 * math.isqrt(start)) + 1)
@@ -189,7 +188,7 @@ def _excess(n: int, start: int, beta: float, epsilon: float) -> float:
 
 
 def _least_k(beta: float, epsilon: float, delta: float) -> int:
-    """Return the least k whose delta is low enough: it falls with k, so halving finds it."""
+    """Return the smallest k whose delta is low enough: delta falls with k, so bisection finds it."""
     high = 1
     while safepub_delta(high, beta, epsilon) > delta:
         high *= 2

@@ -1,14 +1,14 @@
 r"""Which marginals are worth their noise? Tables are chosen one by one where the distribution so far is farthest from the data.
 
-Every round has a part of the budget. A pair is chosen by the exponential mechanism, with the score
+Every round gets a part of the budget. A pair is chosen by the exponential mechanism, with the score
 
 .. math:: s(a, b) = w_{ab} \left( \sum_{x, y} | n_{xy} - \hat n_{xy} | - \sqrt{2 / \pi} \, \sigma \, m_{ab} \right),
           \qquad \Delta_s = c \max w
 
-how far its table is from what the distribution says about it, less the error that noise will add to its m cells; so a large table
-is chosen only if there is more to learn from it than it would get wrong. Its counts get discrete Gaussian noise, and the
-distribution is fitted again to all tables so far. If noise drowned what a round found, the rounds that follow have more of
-the budget.
+which is the distance between its table and the one that the distribution expects, less the error that noise will add to its m
+cells; so a large table is chosen only if more can be learnt from it than its noise would get wrong. Its counts get discrete
+Gaussian noise, and the distribution is fitted again to all tables so far. If noise drowned the result of a round, the following
+rounds get more of the budget.
 
 References
 ----------
@@ -37,39 +37,39 @@ if TYPE_CHECKING:
 __all__ = ["NoisyTable", "NoisyTables", "select"]
 
 _ROUNDS = 4
-"""This many rounds per attribute are planned at first."""
+"""The number of rounds per attribute that are planned at first."""
 _ON_CHOICE = 0.1
-"""The part of a round's budget that goes to its choice."""
+"""The share of a round's budget that is spent on its choice."""
 _DROWNED = 4.0
-"""If noise drowned what was found, the next round has this many times the budget: half the noise."""
+"""If noise drowned the result of a round, the next round has this many times the budget, and so half the noise."""
 _MOST_CELLS = 60_000
-"""The most cells of all cliques together: fitting takes time in proportion to them."""
+"""The largest total number of cells in all cliques: fitting takes time in proportion to it."""
 _SWEEPS, _LAST_SWEEPS = 12, 60
 _AGREEMENTS = 3
 _FLOOR = 1e-3
-"""Records in a cell whose noisy count is nothing: noise rules nothing out."""
+"""The records assumed in a cell whose noisy count is zero, because noise rules nothing out."""
 _MEAN_ERROR = math.sqrt(2.0 / math.pi)
-"""The mean error of a cell, in standard deviations."""
+"""The mean absolute error of a cell, in standard deviations."""
 
 Set: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyTable:
-    """A table with noise of one standard deviation in every cell."""
+    """A table in which the noise of every cell has the same standard deviation."""
 
     counts: NDArray[np.float64]
     deviation: float
 
     def averaged(self, other: NoisyTable) -> NoisyTable:
-        """Return the average of two tables of the same counts, the surer one weighing more."""
+        """Return the average of two tables of the same counts, in which the more precise one weighs more."""
         one, two = self.deviation**-2, other.deviation**-2
         return NoisyTable((self.counts * one + other.counts * two) / (one + two), (one + two) ** -0.5)
 
 
 @dataclass(slots=True)
 class NoisyTables:
-    """The tables measured so far, and the distribution that they make.
+    """The tables measured so far, and the distribution that follows from them.
 
     Attributes
     ----------
@@ -91,22 +91,22 @@ class NoisyTables:
         self.fit(_SWEEPS)
 
     def add(self, names: Set, table: NoisyTable) -> None:
-        """Take a table in, or average it with the one there is, and fit again."""
+        """Add a table, or average it with an existing one, and fit again."""
         self.tables[names] = self.tables[names].averaged(table) if names in self.tables else table
         self.fit(_SWEEPS)
 
     def fit(self, sweeps: int = _LAST_SWEEPS) -> None:
-        """Fit the distribution to the tables, made to agree and without negative counts."""
+        """Fit the distribution to the tables, after they are made to agree and to have no negative counts."""
         agreed = _agreed(self.tables, self.shape, self.total)
         wanted = {}
-        for names in sorted(agreed, key=len, reverse=True):  # the one-way tables last: they are the surest
+        for names in sorted(agreed, key=len, reverse=True):  # the one-way tables last: they are the most precise
             counts = _nonnegative(agreed[names], self.total) + _FLOOR
             wanted[names] = counts / counts.sum()
         self.tree = JunctionTree(self.shape, self.tables)
         self.tree.fit(wanted, sweeps)
 
     def pair(self, names: Set) -> NDArray[np.float64]:
-        """Return how many records the distribution expects in the cells of a pair."""
+        """Return the number of records that the distribution expects in each cell of a pair."""
         return self.tree.pairs_with(names[0])[names[1]] * self.total
 
 
@@ -122,11 +122,11 @@ def select(
     true
         The counts of a pair without noise.
     weights
-        The pairs that may be measured, and how much the error of each counts.
+        The pairs that may be measured, and the weight of each one's error.
     rho
         The budget.
     most
-        The most records of one person.
+        The largest number of records of one person.
     """
     left, part = rho, rho / (_ROUNDS * len(tables.shape))
     counted, run = {}, active_run()
@@ -163,7 +163,7 @@ def select(
 def _scores(
     tables: NoisyTables, counted: Mapping[Set, NDArray[np.int64]], weights: Mapping[Set, float], deviation: float
 ) -> dict[Set, float]:
-    """Return the scores of the pairs that the cliques have room for."""
+    """Return the scores of the pairs for which the cliques have room."""
     scores = {}
     expected = {first: tables.tree.pairs_with(first) for first in {pair[0] for pair in counted}}
     run = active_run()
@@ -176,7 +176,7 @@ def _scores(
 
 
 def _agreed(tables: Mapping[Set, NoisyTable], shape: tuple[int, ...], total: float) -> dict[Set, NDArray[np.float64]]:
-    """Make tables agree on the counts of each attribute: their average, weighted by how sure each is."""
+    """Make tables agree on the counts of each attribute by using their average, weighted by precision."""
     agreed = {names: table.counts.copy() for names, table in tables.items()}
     for _ in range(_AGREEMENTS):
         for name, values in enumerate(shape):

@@ -1,12 +1,12 @@
-r"""Which noise for a single whole number has the least error? The staircase, drawn exactly.
+r"""Which noise for a single integer has the lowest error? The staircase, drawn exactly.
 
 Noise n has the probability
 
 .. math:: p(n) \propto b^{k + [j \ge r]}, \qquad |n| = k \Delta + j, \; 0 \le j < \Delta, \qquad b \ge e^{-\epsilon}
 
-so that :math:`p(n + \Delta) = b \, p(n)` away from zero, and no shift of up to Delta changes a probability by more than a factor
-of 1 / b. It is for one number only: among several, a person who changes two of them a little each could move both by a whole
-stair. For a sensitivity of 1 it is geometric noise; above that, its error is lower. All draws are whole numbers from the
+so that :math:`p(n + \Delta) = b \, p(n)` away from zero, and no shift of up to Delta changes a probability by more than a
+factor of 1 / b. It is for one number only: among several, a person who changes two of them a little each could move both by a
+whole stair. For a sensitivity of 1 it is geometric noise; above that, its error is lower. All draws are integers from the
 operating system, and b is a fraction of 2^64, rounded up, so that the probabilities are exactly these.
 
 References
@@ -32,11 +32,11 @@ __all__ = ["expected_error", "stair_width", "staircase", "staircase_error"]
 
 _BITS = 64
 _WIDEST = 1 << 16
-"""Up to this many widths are tried one by one; of more, only as many are tried."""
+"""Up to this many widths are all tried; of more, only as many as this are tried."""
 
 
 def staircase(value: int, epsilon: float, sensitivity: int) -> int:
-    """Add staircase noise to a whole number.
+    """Add staircase noise to an integer.
 
     Examples
     --------
@@ -60,13 +60,13 @@ def staircase(value: int, epsilon: float, sensitivity: int) -> int:
 
 
 def stair_width(epsilon: float, sensitivity: int) -> int:
-    """Return how far the first stair reaches beyond zero, so that the expected error is the least."""
+    """Return the width of the first stair beyond zero for which the expected error is lowest."""
     widths = np.unique(np.linspace(1, sensitivity, min(sensitivity, _WIDEST)).astype(np.int64))
     return int(widths[np.argmin(_errors(widths, epsilon, sensitivity))])
 
 
 def staircase_error(epsilon: float, sensitivity: int) -> float:
-    """Return the expected size of the noise.
+    """Return the expected absolute noise.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def staircase_error(epsilon: float, sensitivity: int) -> float:
 
 
 def expected_error(mechanism: str, scale: float) -> float:
-    """Return the expected size of Laplace, geometric or Gaussian noise of a scale."""
+    """Return the expected absolute value of Laplace, geometric or Gaussian noise of a given scale."""
     if mechanism == "gaussian":
         return scale * math.sqrt(2.0 / math.pi)
     if mechanism == "laplace":
@@ -86,12 +86,12 @@ def expected_error(mechanism: str, scale: float) -> float:
 
 
 def _falls(epsilon: float) -> int:
-    """Return by how much a stair falls, in units of 2^-64, rounded up."""
+    """Return the factor by which each stair is lower than the one before, in units of 2^-64, rounded up."""
     return min(math.ceil(math.exp(-epsilon) * (1.0 + 2.0**-50) * 2.0**_BITS), (1 << _BITS) - 1)
 
 
 def _errors(widths: NDArray[np.int64], epsilon: float, sensitivity: int) -> NDArray[np.float64]:
-    """Return the expected size of the noise for each width of the first stair."""
+    """Return the expected absolute noise for each width of the first stair."""
     b = _falls(epsilon) / 2.0**_BITS
     left = 1.0 - b
     weight = widths + (sensitivity - widths) * b

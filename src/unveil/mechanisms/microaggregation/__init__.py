@@ -1,4 +1,4 @@
-"""What if k people share one value? Microaggregation: groups of at least k similar records, which get their group's value."""
+"""What if k people share one value? Microaggregation: groups of at least k similar records, each with one common value."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    r"""Replace the values of records that are close together by one value per group of at least `k`.
+    r"""Replace the values of similar records by one value per group of at least `k`.
 
     The loss is the share of the spread that the groups hide. With :math:`x_{ij}` the record j of group i, :math:`a_i` the
-    group's aggregate and :math:`\bar x` the centre of all,
+    group's aggregate and :math:`\bar x` the centre of all records,
 
     .. math:: \mathrm{loss} = \frac{SSE}{SST} = \frac{\sum_i \sum_j |x_{ij} - a_i|^2}{\sum_i \sum_j |x_{ij} - \bar x|^2} .
 
-    0: nothing is lost. 1: one value for all. Attributes together are k-anonymous by construction.
+    0: nothing is lost. 1: one value for all. Attributes that are grouped together are k-anonymous by construction.
 
     Parameters
     ----------
@@ -75,42 +75,43 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     attributes
         The columns to aggregate.
     k
-        The least number of records in a group.
+        The smallest number of records in a group.
     method
         ``"mdav"``: around the record farthest from the centre and the one farthest from that, k each, until fewer than 3k are
-        left [1]_. ``"v-mdav"``: as that, and each group takes up to k - 1 more that fit it [2]_. ``"optimal"``: one attribute
-        at a time, the groups with the least possible loss, as a shortest path [3]_.
+        left [1]_. ``"v-mdav"``: the same, but each group takes up to k - 1 further records that fit it [2]_. ``"optimal"``: one
+        attribute at a time, the groups with the least possible loss, as a shortest path [3]_.
     aggregate
-        What stands for a group: ``"mean"`` or ``"median"`` of a continuous attribute, ``"median"`` of an ordinal one (of two
-        middle values the lower), ``"mode"`` of a nominal one (of several the first in order). One for all or by attribute; none:
-        the first of these that fits.
+        The value that represents a group: ``"mean"`` or ``"median"`` of a continuous attribute, ``"median"`` of an ordinal one
+        (the lower of two middle values), ``"mode"`` of a nominal one (of several, the first in order). One for all or by
+        attribute; none: the first of these that is suitable.
     kinds
-        "continuous", "ordinal" or "nominal" by attribute. By default, numbers are continuous, dates and what has an order are
-        ordinal, everything else is nominal.
+        "continuous", "ordinal" or "nominal" by attribute. By default, numbers are continuous, dates and values with an order
+        are ordinal, and everything else is nominal.
     orders
         The values of an ordinal attribute, lowest first; numbers and dates have their own.
     standardise
-        Whether every attribute counts the same in distances: numbers and ranks divided by their standard deviation, names so that
-        two records picked at random are as far apart. Otherwise as they are, and 1 for different names.
+        Whether every attribute has the same weight in distances: numbers and ranks are divided by their standard deviation,
+        names are scaled so that two records picked at random are as far apart. Otherwise numbers stay as they are, and
+        different names are 1 apart.
     together
         Whether groups are formed over all attributes, or for each alone. Alone loses less and protects less: each attribute is
-        k-anonymous, their combination is not.
+        k-anonymous, but their combination is not.
     groups
-        A column, or a list with one entry per record, that says who belongs together; none: `method` finds out.
+        A column, or a list with one entry per record, that identifies the groups; none: `method` forms them.
     within
         Columns that stay as they are, such as a region or the classes of a generalised key: groups are formed within their
         combinations, each of which needs at least k records. None: among all records.
     gain
-        Of ``"v-mdav"``: a record fits a group when it is nearer to it than `gain` times its distance to other records.
+        For ``"v-mdav"``: a record fits a group if it is nearer to it than `gain` times its distance to other records.
     refine
-        Of ``"mdav"`` and ``"v-mdav"`` over numbers and ranks: whether records then move to groups that they fit better, near ones
-        change places, and groups dissolve, as long as that loses less. Names are left as the method groups them.
+        For ``"mdav"`` and ``"v-mdav"`` over numbers and ranks: whether records then move to groups that fit them better, near
+        ones change places, and groups dissolve, as long as that reduces the loss. Names stay as the method groups them.
     dominance
-        The largest share of a group's total that one value of a continuous attribute may have, above 0 and up to 1; a group in
-        which one has more is refused. None: the share is reported, not limited.
+        The largest share of a group's total that one value of a continuous attribute may have, above 0 and up to 1; groups with
+        a larger share are refused. None: the share is reported, not limited.
     nulls
-        ``"error"``: refuse. ``"keep"``: nulls stay, and records with nulls in the same attributes are grouped among
-        themselves. ``"drop"``: leave the records out.
+        ``"error"``: refuse. ``"keep"``: nulls stay, and records with nulls in the same attributes are grouped among themselves.
+        ``"drop"``: leave the records out.
     keep_order
         Whether records stay in their order; else they are shuffled, so that their places say nothing.
     seed, key_file
@@ -121,20 +122,20 @@ def microaggregate(  # noqa: PLR0913 - by keyword, each with a default
     -------
     Release
         With the figures `groups`, `smallest_group`, `largest_group`, `sse`, `sst`, `loss` and `loss_by_attribute`, and
-        `largest_share`: the largest share that one value has of its group's total, by continuous attribute.
+        `largest_share`: the largest share of one value in its group's total, by continuous attribute.
 
     Raises
     ------
     ArgumentError
-        If `k` exceeds the records, a group given has fewer, an aggregate does not fit, an ordinal attribute has no order, or a
-        value dominates its group.
+        If `k` exceeds the number of records, a given group has fewer, an aggregate is not suitable, an ordinal attribute has no
+        order, or a value dominates its group.
 
     Notes
     -----
-    V-MDAV takes time quadratic in the records, and so does MDAV with names or many attributes; over a few numbers a
-    tree finds the same groups in little more than linear time. The optimal method takes time in records times k, refining in the
-    records. When groups are formed, the centre of an ordinal attribute is the mean of its ranks and that of a nominal one the
-    shares of its values.
+    V-MDAV takes time quadratic in the number of records, and so does MDAV with names or many attributes; over a few numbers, a
+    tree finds the same groups in little more than linear time. The optimal method takes time proportional to the number of
+    records times k, refining proportional to the number of records. While groups are formed, the centre of an ordinal attribute
+    is the mean of its ranks, and that of a nominal one is the shares of its values.
 
     References
     ----------
@@ -195,7 +196,7 @@ def _strata(chosen: Chosen, within: Sequence[str], *, has_groups: bool) -> NDArr
 
 
 def _by_groups(chosen: Chosen, groups: str | Sequence[Any], k: int) -> Partition:
-    """Return the method that keeps to the groups given, none of which may be smaller than k."""
+    """Return the method that uses the given groups, none of which may be smaller than k."""
     labels = encode(chosen.column(groups)).codes if isinstance(groups, str) else checked_array("groups", groups)
     if not isinstance(groups, str):
         if labels.ndim != 1:
@@ -225,7 +226,7 @@ def _release(
     *,
     keep_order: bool,
 ) -> Release[Treatment]:
-    """Put in the groups' values, and say what that cost."""
+    """Insert the groups' values, and report the loss."""
     columns, errors, totals, sizes = {}, {}, {}, {}
     for attribute in attributes:
         group = of_record[attribute.name]

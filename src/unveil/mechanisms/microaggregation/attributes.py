@@ -1,4 +1,4 @@
-"""How far apart are two values of an attribute, and what stands for a group of them? That depends on the attribute's kind."""
+"""How far apart are two values of an attribute, and which value represents a group? Both depend on the attribute's kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AggregatedAttribute", "prepared"]
 
 _AGGREGATES: dict[Kind, tuple[str, ...]] = {"continuous": ("mean", "median"), "ordinal": ("median",), "nominal": ("mode",)}
-"""What may stand for a group of values of each kind; the first is the default."""
+"""The aggregates that may represent a group of values of each kind; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,13 +30,13 @@ class AggregatedAttribute:
     Attributes
     ----------
     column
-        Its values as they came.
+        Its original values.
     kind, aggregate
-        What it is, and what stands for a group.
+        Its kind, and the aggregate that represents a group.
     values
         Its values as numbers: themselves, their ranks in the order, or the codes of names; NaN for a null.
     unit
-        What a squared difference of one (or a difference of names) counts in the distance of two records.
+        The weight of a squared difference of one (or of a difference of names) in the distance of two records.
     """
 
     column: Any
@@ -72,7 +72,7 @@ class AggregatedAttribute:
         return self.unit * float(np.sum(apart, where=~np.isnan(self.values), dtype=np.float64))
 
     def squares_from_centre(self) -> float:
-        """Return the sum of squared distances between its values and their mean, or the most frequent one."""
+        """Return the sum of squared distances between its values and their mean, or the most frequent value."""
         present = self.values[~np.isnan(self.values)]
         if not len(present):
             return 0.0
@@ -89,7 +89,7 @@ def prepared(
     *,
     standardise: bool,
 ) -> list[AggregatedAttribute]:
-    """Look at every attribute: its kind, its values as numbers, and what stands for a group."""
+    """Prepare every attribute: its kind, its values as numbers, and its aggregate."""
     kinds, orders = by_attribute(kinds or {}, chosen.names, "a kind"), by_attribute(orders or {}, chosen.names, "an order")
     aggregates = by_attribute(aggregate, chosen.names, "an aggregate")
     return [
@@ -114,7 +114,7 @@ def _attribute(
 
 
 def _own_kind(column: Any, order: Sequence[Any] | None) -> Kind:
-    """Return the default kind of a column: numbers are continuous, dates and what has an order are ordinal."""
+    """Return the default kind of a column: numbers are continuous, dates and values with an order are ordinal."""
     if order is not None or column.dtype.is_temporal():
         return "ordinal"
     return "continuous" if column.dtype.is_numeric() else "nominal"
@@ -144,13 +144,13 @@ def _unit(values: NDArray[np.float64], kind: Kind) -> float:
 
 
 def _dense(group: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Return the groups numbered from 0 on, in their order, and how many occur."""
+    """Return the groups numbered from 0 on, in their order, and the number of groups that occur."""
     occurs = np.bincount(group) > 0
     return (np.cumsum(occurs) - 1)[group], int(occurs.sum())
 
 
 def _means(values: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
-    """Return the mean of every group, taken from its first value on, so that equal values have exactly their value as mean."""
+    """Return the mean of every group, computed from its first value on, so that the mean of equal values is that value."""
     first = np.empty(groups)
     first[group[::-1]] = values[::-1]
     total = np.bincount(group, weights=values - first[group], minlength=groups)
@@ -166,20 +166,20 @@ def _in_groups(
 
 
 def _middles(values: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
-    """Return the median of every group: the middle value, or halfway between the two."""
+    """Return the median of every group: the middle value, or the midpoint of the two middle values."""
     order, start, size = _in_groups(values, group, groups)
     low, high = values[order[start + (size - 1) // 2]], values[order[start + size // 2]]
     return np.asarray(low + (high - low) / 2.0)
 
 
 def _low_medians(values: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """Return a row of every group that holds its median; of two middle values the lower one."""
+    """Return a row of every group that holds its median, the lower of two middle values."""
     order, start, size = _in_groups(values, group, groups)
     return np.asarray(order[start + (size - 1) // 2])
 
 
 def _modes(values: NDArray[np.float64], group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """Return a row of every group that holds its most frequent value; of several the first in order."""
+    """Return a row of every group that holds its most frequent value; of several, the first in order."""
     order, _, _ = _in_groups(values, group, groups)
     begins = np.flatnonzero((np.diff(group[order], prepend=-1) != 0) | (np.diff(values[order], prepend=-1.0) != 0))
     often = np.diff(begins, append=len(order))

@@ -1,10 +1,10 @@
 r"""Does one person dominate a group? The largest share that one value has of its group's total.
 
-A mean of values of which one makes up nearly the whole gives away nearly that value. With :math:`x_{ij}` the value j of group i,
+A mean of values of which one makes up nearly the whole nearly reveals that value. With :math:`x_{ij}` the value j of group i,
 
 .. math:: \max_i \max_j \frac{|x_{ij}|}{\sum_j |x_{ij}|} ,
 
-between 1 / (size of the group), all alike, and 1: one value is the whole total.
+lies between 1 / (size of the group), if all values are alike, and 1, if one value is the whole total.
 """
 
 from __future__ import annotations

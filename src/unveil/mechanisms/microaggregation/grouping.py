@@ -1,4 +1,4 @@
-"""Which records form a group? The methods, over all attributes or each alone, with nulls and given groups taken care of."""
+"""Which records form a group? The methods, over all attributes or each alone, with regard to nulls and given groups."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 __all__ = ["Partition", "by_method", "grouped"]
 
 Partition: TypeAlias = "Callable[[Sequence[AggregatedAttribute], NDArray[np.int64]], NDArray[np.int64]]"
-"""From attributes and rows that have values in all of them to the group of each row."""
+"""A function from attributes and the rows that have values in all of them to the group of each row."""
 _NEAR = 8
-"""How many records near to one, besides 2k, have groups that it may join."""
+"""The number of nearby records, besides 2k, whose groups a record may join."""
 _PASSES = 32
-"""The most times that every record is looked at when groups are refined; a dozen is usual."""
+"""The largest number of passes over all records when groups are refined; a dozen is usual."""
 _FEW, _MANY, _MORE = 4, 10_000, 3
-"""A tree pays up to this many attributes; with each further one, only from three times as many records on, as measured."""
+"""A tree pays off for up to this many attributes; for each further one, only from three times as many records on."""
 _HEARD = 0.1
-"""Seconds after which an interrupt is heard."""
+"""The number of seconds between checks for an interrupt."""
 
 
 def grouped(
     attributes: Sequence[AggregatedAttribute], k: int, partition: Partition, stratum: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the group of every record, -1 for one with nulls only.
+    """Return the group of every record, -1 for a record with nulls only.
 
     The records of a stratum that have nulls in the same attributes are grouped among themselves.
     """
@@ -60,7 +60,7 @@ def grouped(
 
 
 def _too_few(records: int, k: int, *, nulls: bool) -> str:
-    """Say why there are too few records that may only be grouped among themselves."""
+    """Return the message that there are too few records that may only be grouped among themselves."""
     if nulls:
         reason = f"{counted(records, 'record')} with nulls in the same attributes cannot form groups of {k:,}; "
         return reason + "nulls='drop' leaves such records out."
@@ -89,14 +89,14 @@ def by_method(method: str, k: int, gain: float, *, refine: bool) -> Partition:
 
 
 def _by_tree(attributes: int, records: int) -> bool:
-    """Whether a tree finds the groups of MDAV sooner than a look at every record: with more attributes it leaves out less."""
+    """Whether a tree finds the groups of MDAV faster than a scan of all records: with more attributes it can skip fewer."""
     return attributes <= _FEW or records >= _MANY * _MORE ** (attributes - _FEW)
 
 
 def _interruptible(stage: str, total: int, kernel: Callable[..., Any], *arguments: Any) -> NDArray[np.int64]:
-    """Run a compiled loop in a thread of its own, while this one listens for an interrupt or a cancelled run, and ends it.
+    """Run a compiled loop in a thread of its own, and end it if this thread receives an interrupt or the run is cancelled.
 
-    The loop ends once the first of two numbers is not 0, and keeps in the second how many steps of the stage are done.
+    The loop ends once the first of two numbers is not 0, and keeps the number of finished steps of the stage in the second.
     """
     run, stop = active_run(), np.zeros(2, dtype=np.int64)
     with run.stage(stage) as steps, ThreadPoolExecutor(1) as pool:
@@ -110,7 +110,7 @@ def _interruptible(stage: str, total: int, kernel: Callable[..., Any], *argument
 
 
 def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return groups between which no record moves, no two near records change places, and none dissolves at a gain."""
+    """Refine groups until no record moves, no two near records change places, and no group dissolves at a gain."""
     from scipy.spatial import cKDTree
 
     from unveil.mechanisms.microaggregation import refine_kernels
@@ -133,7 +133,7 @@ def _refined(points: NDArray[np.float64], group: NDArray[np.int64], k: int) -> N
 
 
 def _in_order(group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the groups numbered from 0 on, as they first occur."""
+    """Return the groups numbered from 0 on, in the order in which they first occur."""
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -153,7 +153,7 @@ def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 def _coordinates(
     attributes: Sequence[AggregatedAttribute], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return numbers in their units, centred, codes of names, and what a difference of names counts."""
+    """Return numbers in their units, centred; codes of names; and the weight of a difference of names."""
     points, codes, weights = np.empty((0, len(rows))), np.empty((0, len(rows)), dtype=np.int64), []
     for attribute in attributes:
         values = attribute.values[rows]

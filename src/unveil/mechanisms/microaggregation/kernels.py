@@ -2,11 +2,11 @@
 """The compiled loops of MDAV, V-MDAV and the optimal univariate partition.
 
 A record is a column of `points` (attributes x records, so that a loop over records runs through memory) and a column of
-`codes`, its nominal attributes. Two records are apart by the sum of the squared differences of their points and, for every
-nominal attribute in which they differ, by its weight. That is the squared Euclidean distance when each nominal value has a
-coordinate of its own, so the centre of a set is its mean point and the shares of its values. Of records at the same distance
-the first comes first. Sums are taken in one order, so every machine finds the same groups. Once `stop` holds true the loops end,
-and what they give is nothing.
+`codes`, its nominal attributes. The distance of two records is the sum of the squared differences of their points plus, for
+every nominal attribute in which they differ, its weight. That is the squared Euclidean distance if each nominal value has a
+coordinate of its own, so the centre of a set is its mean point and the shares of its values. Of records at the same distance,
+the first comes first. Sums are computed in a fixed order, so every machine finds the same groups. Once `stop` is set the loops
+end, and their results are meaningless.
 """
 # ruff: noqa: ANN001, ANN201, ANN202
 
@@ -31,15 +31,15 @@ class _Pool(NamedTuple):
     Attributes
     ----------
     points, codes, weights
-        Their numbers, their nominal values, and what a difference in each nominal attribute counts.
+        Their numbers, their nominal values, and the weight of a difference in each nominal attribute.
     row, place
-        Which record is at each place, and where each record is.
+        The record at each place, and the place of each record.
     group
-        The group of each record, -1 while it has none.
+        The group of each record; -1 while it has none.
     total, often
-        Of the records without a group: the sum of their points, and how often each nominal value occurs.
+        Of the records without a group: the sum of their points, and the frequency of each nominal value.
     distance
-        How far the record at each place is from the last point looked up.
+        The distance of the record at each place from the point that was last looked up.
     """
 
     points: NDArray[np.float64]
@@ -58,7 +58,7 @@ def optimal(values, k):
     """Return where to cut sorted values into runs of at least k with the least squared error.
 
     The shortest path of Hansen and Mukherjee, whose arcs are the runs of k to 2k - 1 values. The error of a run grows value by
-    value around its own mean (Welford), so nothing cancels, however far from zero the values lie.
+    value around its own mean (Welford), so there is no cancellation, no matter how far from zero the values lie.
     """
     n = values.shape[0]
     cost, start = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
@@ -74,7 +74,7 @@ def optimal(values, k):
             if size >= k and cost[first] + error < cost[end]:
                 cost[end] = cost[first] + error
                 start[end] = first
-    # walk back along the runs chosen
+    # walk back along the chosen runs
     cuts = [n]
     while cuts[-1] > 0:
         cuts.append(start[cuts[-1]])
@@ -102,7 +102,7 @@ def _mdav(pool, k, stop):
             _from_record(pool, left, pool.place[second])
             left = _take(pool, left, _nearest(pool, left, k), made)
             made += 1
-    # what is left is the last group
+    # the remaining records are the last group
     for at in range(left):
         pool.group[pool.row[at]] = made
     return pool.group
@@ -111,8 +111,8 @@ def _mdav(pool, k, stop):
 def v_mdav(points, codes, weights, k, gain, stop):
     """Return the group of every record: k around the one farthest from the centre of all, and up to k - 1 more that fit.
 
-    A record fits when it is nearer to the group than `gain` times its distance to any other record without a group. The last
-    records, fewer than k, go to the group of the record nearest to them.
+    A record fits if it is nearer to the group than `gain` times its distance to any other record without a group. The last
+    records, fewer than k, join the group of the record nearest to them.
     """
     pool = _pool(points, codes, weights)
     _from_centre(pool, points.shape[1])
@@ -144,8 +144,8 @@ def _v_mdav(pool, outermost, k, gain, stop):
 
 @compiled
 def _extend(pool, left, made, k, gain, gap):
-    """Add to the group just made, which is behind the records left, one by one those that fit, up to 2k - 1."""
-    # how far each record left is from the nearest of the k members
+    """Add to the last group, which is behind the remaining records, one by one those that fit, up to 2k - 1."""
+    # the distance of each remaining record from the nearest of the k members
     for at in range(gap.shape[0]):
         gap[at] = np.inf
     for member in range(left, left + k):
@@ -157,7 +157,7 @@ def _extend(pool, left, made, k, gain, gap):
         closest = _nearest(pool, left, 1)
         _from_record(pool, left, closest[0])
         pool.distance[closest[0]] = np.inf
-        # how far it is from the nearest record that is left
+        # its distance from the nearest remaining record
         least = np.inf
         for at in range(left):
             least = min(least, pool.distance[at])
@@ -171,14 +171,14 @@ def _extend(pool, left, made, k, gain, gap):
 
 @compiled
 def _narrow(pool, left, member, gap):
-    """Keep in `gap` how far each record left is from the nearest member of the group, now that this one belongs to it."""
+    """Update in `gap` the distance of each remaining record from the nearest member of the group, after a new member."""
     _from_record(pool, left, member)
     for at in range(left):
         gap[pool.row[at]] = min(gap[pool.row[at]], pool.distance[at])
 
 
 def _pool(points, codes, weights):
-    """Return the records as they begin; made by array operations, which need no compiling."""
+    """Return the initial pool of records; made by array operations, which need no compiling."""
     n = points.shape[1]
     values = int(codes.max()) + 1 if codes.size else 0
     often = [np.bincount(line, minlength=values) for line in codes]
@@ -197,7 +197,7 @@ def _pool(points, codes, weights):
 
 @compiled
 def _from_centre(pool, left):
-    """Measure the records left from their centre; what a nominal attribute adds for every record is left out."""
+    """Measure the distance of the remaining records from their centre, without the nominal part that all records share."""
     for at in range(left):
         pool.distance[at] = 0.0
     for attribute in range(pool.points.shape[0]):
@@ -210,7 +210,7 @@ def _from_centre(pool, left):
 
 @compiled
 def _from_record(pool, left, record):
-    """Measure the records left from the one at a place."""
+    """Measure the distance of the remaining records from the one at a place."""
     for at in range(left):
         pool.distance[at] = 0.0
     for attribute in range(pool.points.shape[0]):
@@ -229,7 +229,7 @@ def _add_squares(values, centre, left, distance):
 
 @compiled
 def _farthest(pool, left):
-    """Return the place of the farthest record; of several, of the first."""
+    """Return the place of the farthest record; of several, the first."""
     distance, best = pool.distance, 0
     for at in range(1, left):
         if distance[at] >= distance[best] and (distance[at] > distance[best] or pool.row[at] < pool.row[best]):
@@ -239,7 +239,7 @@ def _farthest(pool, left):
 
 @compiled
 def _nearest(pool, left, k):
-    """Return the places of the k nearest records, nearest first; of several, the first."""
+    """Return the places of the k nearest records, nearest first; of several at the same distance, the first."""
     nearest = np.empty(k, dtype=np.int64)
     bound, size = np.inf, 0
     for at in range(left):
@@ -259,14 +259,14 @@ def _nearest(pool, left, k):
 
 @compiled
 def _before(pool, one, other):
-    """Whether the record at one place comes before that at another: nearer, or as near and earlier."""
+    """Whether the record at one place comes before that at another: it is nearer, or as near and earlier."""
     near, far = pool.distance[one], pool.distance[other]
     return near < far or (near == far and pool.row[one] < pool.row[other])
 
 
 @compiled
 def _take(pool, left, places, group):
-    """Put the records at these places into a group, behind those left, and return how many are left."""
+    """Put the records at these places into a group, behind the remaining ones, and return the number of remaining records."""
     for at in places:
         for attribute in range(pool.points.shape[0]):
             pool.total[attribute] -= pool.points[attribute, at]
@@ -276,7 +276,7 @@ def _take(pool, left, places, group):
             places[to] = places[to - 1]
             to -= 1
         places[to] = at
-    # out of the sums of those left, and to a place behind them
+    # remove it from the sums of the remaining records, and move it to a place behind them
     for at in places:
         pool.group[pool.row[at]] = group
         for attribute in range(pool.codes.shape[0]):

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
-"""The compiled loop of the local phase, in which records change places if groups then lose less.
+"""The compiled loop of the local phase, in which records change places if that reduces the loss of their groups.
 
-Points are records x attributes here. Of a group of n records with the centre c, the squared error falls by n / (n - 1) |x - c|^2
-when x leaves, and rises by n / (n + 1) |x - c|^2 when x comes. When y takes the place of x it changes by
-|y - c|^2 - |x - c|^2 - |y - x|^2 / n. Only groups of near records are looked at. Once `stop` holds true the loop ends.
+Points are records x attributes here. The squared error of a group of n records with the centre c falls by n / (n - 1) |x - c|^2
+when x leaves, and rises by n / (n + 1) |x - c|^2 when x joins. It changes by |y - c|^2 - |x - c|^2 - |y - x|^2 / n when y takes
+the place of x. Only groups of near records are examined. Once `stop` is set the loop ends.
 """
 # ruff: noqa: ANN001, ANN201, ANN202
 
@@ -42,7 +42,7 @@ def _put(points, record, to, group, size, centre):
 
 @compiled_within
 def _best(points, record, near, group, size, centre):
-    """Return the near group, other than its own, that it costs least to join, and that cost."""
+    """Return the near group, other than its own, that a record can join at the lowest cost, and that cost."""
     best, least = -1, np.inf
     for at in range(near.shape[1]):
         other = group[near[record, at]]
@@ -55,7 +55,7 @@ def _best(points, record, near, group, size, centre):
 
 @compiled_in_place
 def _moved(points, record, near, group, size, centre, k):
-    """Let a record go where it costs less, if its group can spare it; else exchange it. Return what is saved."""
+    """Move a record to a group where it costs less, if its own group can spare it; else exchange it. Return the saving."""
     own = group[record]
     here = _squares(points, record, centre, own)
     # a group that can spare the record lets it go
@@ -79,7 +79,7 @@ def _moved(points, record, near, group, size, centre, k):
             best, most = other, saved
     if best < 0:
         return 0.0
-    # carry the exchange out
+    # carry out the exchange
     to = group[best]
     _put(points, record, to, group, size, centre)
     _put(points, best, own, group, size, centre)
@@ -88,9 +88,9 @@ def _moved(points, record, near, group, size, centre, k):
 
 @compiled_in_place
 def _dissolved(points, members, near, group, size, centre):
-    """Let all records of a group go to others if that costs less, and return what is saved."""
+    """Move all records of a group to others if that costs less, and return the saving."""
     own, saved, gone = group[members[0]], 0.0, 0
-    # what the group costs now
+    # the current cost of the group
     for record in members:
         saved += _squares(points, record, centre, own)
     # let its records go, one by one, as long as that saves something
@@ -111,7 +111,7 @@ def _dissolved(points, members, near, group, size, centre):
 
 @compiled_in_place
 def _still(group, members, own):
-    """Whether records all belong to a group."""
+    """Whether all records still belong to a group."""
     for record in members:  # noqa: SIM110 - compiled
         if group[record] != own:
             return False
@@ -120,7 +120,7 @@ def _still(group, members, own):
 
 @compiled
 def _pass(points, near, group, size, centre, k, stop):
-    """Move or exchange every record once if that saves something, and return what is saved."""
+    """Move or exchange every record once if that saves something, and return the saving."""
     saved = 0.0
     for record in range(points.shape[0]):
         if stop[0]:
@@ -131,10 +131,10 @@ def _pass(points, near, group, size, centre, k, stop):
 
 @compiled
 def _dissolve(points, near, group, size, centre, order, starts):
-    """Dissolve every group if that saves something, and return what is saved.
+    """Dissolve every group if that saves something, and return the saving.
 
-    `order` are the records by group and `starts` where each group begins, as they stood before: a group that records have
-    joined meanwhile has to wait.
+    `order` holds the records by group and `starts` where each group begins, as they were before: a group that records have
+    joined in the meantime has to wait.
     """
     saved = 0.0
     for one in range(size.shape[0]):
@@ -145,7 +145,7 @@ def _dissolve(points, near, group, size, centre, order, starts):
 
 
 def refine(points, near, group, size, centre, k, passes, stop):
-    """Move, exchange and dissolve until nothing is saved any more, or the passes are over; groups may become empty."""
+    """Move, exchange and dissolve until nothing more is saved, or the passes are used up; groups may become empty."""
     for _ in range(passes):
         saved = _pass(points, near, group, size, centre, k, stop)
         if stop[0]:

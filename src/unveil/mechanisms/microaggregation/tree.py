@@ -1,4 +1,4 @@
-"""MDAV over numbers by a tree of the records: halves of halves, each with the box around its records."""
+"""MDAV over numbers by a binary tree of the records, in which each node has the box around its records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordTree", "mdav", "sum_of", "tree_of"]
 
 _LEAF = 8
-"""A leaf holds this many records, or up to twice as many."""
+"""The number of records in a leaf, which may hold up to twice as many."""
 
 
 class RecordTree(NamedTuple):
@@ -21,15 +21,15 @@ class RecordTree(NamedTuple):
     Attributes
     ----------
     points, record, leaf
-        At each place: the numbers of the record that stands there, its number, and the leaf that the place is in.
+        At each place: the coordinates of its record, the number of the record, and the leaf of the place.
     place
-        Where each record stands.
+        The place of each record.
     starts
         The first place of each leaf; as many leaves follow the other nodes.
     left, first
-        How many records are left in each node, and the first of them.
+        The number of remaining records in each node, and the first of them.
     box
-        The box around the records left in each node: its lowest places, then its highest ones below zero, so that both shrink
+        The box around the remaining records in each node: its lower bounds, then its upper bounds negated, so that both shrink
         upwards.
     """
 
@@ -44,7 +44,7 @@ class RecordTree(NamedTuple):
 
 
 def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the group of every record, a column of `points`, as `kernels.mdav` does; nothing of use once `stop` is set."""
+    """Return the group of every record, a column of `points`, as `kernels.mdav` does; meaningless once `stop` is set."""
     from unveil.mechanisms.microaggregation.tree_kernels import rounds
 
     records, total = np.ascontiguousarray(points.T), sum_of(points)
@@ -62,7 +62,7 @@ def mdav(points: NDArray[np.float64], k: int, stop: NDArray[np.int64]) -> NDArra
 
 
 def sum_of(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of records, which are columns, in one order on every machine."""
+    """Return the sum of records, which are columns, in the same order on every machine."""
     return np.asarray(np.cumsum(points, axis=1)[:, -1].copy())
 
 

@@ -1,11 +1,11 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 """The compiled loops of MDAV over numbers, by a tree of the records without a group.
 
-A node of the tree is a box around its records that have no group yet; boxes shrink as records get one. No record of a node is
-farther away than the farthest corner of its box, nor nearer than the box itself, so most nodes need not be looked into. Bounds
-and distances are summed in the same order, and rounding keeps order, so bounds hold to the last bit. The record farthest from the
-centre is looked for among the outermost ones, since the centre moves little. So the groups are exactly those of `kernels.mdav`,
-which looks at every record. Of records at the same distance the first comes first.
+A node of the tree has a box around its records that have no group yet; boxes shrink as records get one. No record of a node is
+farther away than the farthest corner of its box, or nearer than the box itself, so most nodes need not be searched. Bounds and
+distances are summed in the same order, and rounding keeps order, so bounds hold to the last bit. The record farthest from the
+centre is sought among the outermost ones, because the centre moves little. So the groups are exactly those of `kernels.mdav`,
+which examines every record. Of records at the same distance, the first comes first.
 """
 # ruff: noqa: ANN001, ANN201, ANN202, FURB136, PLR1730 - min and max would be compiled for each pair of types
 
@@ -20,14 +20,14 @@ from unveil.compilation import compiled, compiled_in_place, compiled_within
 __all__ = ["rounds"]
 
 _ROUNDING = 1e-9
-"""Bounds that are not summed in the order of the distances give way by this share."""
+"""The relative tolerance of bounds that are not summed in the order of the distances."""
 _WORTH = 8
-"""Records are sorted anew once this many times as many were looked at."""
+"""Records are sorted again once this many times as many were examined."""
 
 
 @compiled_within
 def _bound(box, node, at, sign):
-    """Return how near the nearest place of a node's box is, or, with a sign below zero, how far the farthest is, below zero."""
+    """Return the squared distance of a node's box, or, with a negative sign, that of its farthest corner, negated."""
     squared, width = 0.0, at.shape[0]
     for axis in range(width):
         below, above = box[node, axis] - at[axis], box[node, width + axis] + at[axis]
@@ -41,18 +41,18 @@ def _bound(box, node, at, sign):
 
 @compiled_in_place
 def _pushed(left, first, box, node, at, sign, stack, bounds, top):
-    """Put the halves of a node on the stack, the one to look into first on top; return how many nodes are there then."""
+    """Push the halves of a node onto the stack, with the one to search first on top; return the number of nodes on it."""
     one = 2 * node
     other = one + 1
     if left[one] == 0:
-        stack[top] = other  # within the bound of its parent, which still stands there
+        stack[top] = other  # within the bound of its parent, which is still stored there
         top += 1
     elif left[other] == 0:
         stack[top] = one
         top += 1
     else:
         near, far = _bound(box, one, at, sign), _bound(box, other, at, sign)
-        last = np.int64(near > far or (near == far and first[one] > first[other]))  # the half that is looked into last
+        last = np.int64(near > far or (near == far and first[one] > first[other]))  # the half that is searched last
         stack[top], bounds[top] = other - last, far if last == 0 else near
         stack[top + 1], bounds[top + 1] = one + last, near if last == 0 else far
         top += 2
@@ -61,9 +61,9 @@ def _pushed(left, first, box, node, at, sign, stack, bounds, top):
 
 @compiled_in_place
 def _search(points, records, starts, left, first, box, at, sign, wanted, hits, distance, stack, bounds):  # noqa: PLR0913
-    """Fill in the records nearest to a place, nearest first, as many as are wanted; with a negative sign, the farthest.
+    """Find the records nearest to a place, nearest first, as many as are wanted; with a negative sign, the farthest.
 
-    Of several records at the same distance the first comes first. Distances are squared, and have the sign.
+    Of several records at the same distance, the first comes first. Distances are squared, and have the sign.
     """
     last, size = wanted - 1, 0
     for to in range(wanted):
@@ -98,14 +98,14 @@ def _search(points, records, starts, left, first, box, at, sign, wanted, hits, d
 
 @compiled_in_place
 def _taken(points, records, leaves, places, starts, left, first, box, record):  # noqa: C901
-    """Take a record out of the tree, and draw the boxes around it in."""
+    """Remove a record from the tree, and shrink the boxes around it."""
     width, place = points.shape[1], places[record]
     leaf = leaves[place]
     node = leaf + starts.shape[0]
     left[node] -= 1
     begin = starts[leaf]
     end = begin + left[node]
-    if place != end:  # what stands last in the leaf takes its place
+    if place != end:  # the last record of the leaf takes its place
         other = records[end]
         for axis in range(width):
             points[place, axis] = points[end, axis]
@@ -137,10 +137,10 @@ def _taken(points, records, leaves, places, starts, left, first, box, record):  
 
 @compiled_in_place
 def _outermost(points, group, outer, reach, centre, drift):
-    """Return the record without a group that is farthest from the centre, and how many records were looked at.
+    """Return the record without a group that is farthest from the centre, and the number of records examined.
 
-    `outer` are records from the outermost inwards, and `reach` is how far each is from an earlier centre. The centre has drifted
-    since, so no record can be farther from it now than by the drift; the search ends where that is not enough.
+    `outer` holds records from the outermost inwards, and `reach` the distance of each from an earlier centre. The centre has
+    drifted since, so a record can be farther from it now by at most the drift; the search ends where that is not enough.
     """
     best, most, bar, looked = -1, -1.0, -np.inf, 0
     for at in range(outer.shape[0]):
@@ -166,22 +166,22 @@ def rounds(  # noqa: PLR0913
     points, standing, records, leaves, places, starts, left, first, box, total, group, counts, outer, reach, origin, hits,
     distance, stack, bounds, centre, stop,
 ):  # fmt: skip
-    """Form two groups a round while 3k records are left, then one of 2k or more; return once `outer` takes too long to look at.
+    """Form two groups a round while 3k records are left, then one of 2k or more; return once searching `outer` takes too long.
 
     Parameters
     ----------
     points, group
         The records, records x attributes, and the group of each; -1 if it has none.
     standing, records, leaves, places, starts, left, first, box, total
-        The tree of the records without a group, as it is in `RecordTree`, and their sum.
+        The tree of the records without a group, as in `RecordTree`, and their sum.
     counts
-        How many records have no group, and how many groups there are.
+        The number of records without a group, and the number of groups.
     outer, reach, origin
-        Records from the outermost inwards, how far each is from a centre, and that centre.
+        Records from the outermost inwards, their distances from a centre, and that centre.
     hits, distance, stack, bounds, centre
-        Room for k records, the least number in a group, for what is still to be searched, and for the centre.
+        Space for k records, the smallest number in a group; for the nodes still to be searched; and for the centre.
     stop
-        Once its first number is not 0 the loop ends; the second says how many records have a group.
+        Once its first number is not 0 the loop ends; the second is the number of records that have a group.
     """
     k, looked, usual = hits.shape[0], 0, 0
     while counts[0] >= 2 * k and not stop[0]:

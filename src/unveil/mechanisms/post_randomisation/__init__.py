@@ -1,4 +1,4 @@
-"""What if each value is redrawn by known probabilities? Post-randomisation (PRAM) of categories."""
+"""What if each value is redrawn with known probabilities? Post-randomisation (PRAM) of categories."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["pram"]
 
 _MOST_VALUES = 1_000
-"""Nobody looks at a matrix over more values than this; such an attribute is hardly a category."""
+"""Nobody reads a matrix over more values than this; such an attribute is hardly a category."""
 _FEWEST = 10
-"""An invariant matrix gives away how many records of a stratum hold a value; nobody may learn a number below this."""
+"""An invariant matrix reveals how many records of a stratum hold a value; no number below this may be revealed."""
 _NEVER = 1e-9
 """A value that becomes another less often than this does not cast doubt on that one."""
 _FREQUENCIES = (
@@ -64,7 +64,7 @@ def pram(
     seed: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> Release[Treatment]:
-    r"""Replace each value of categorical attributes at random, by a Markov matrix.
+    r"""Replace each value of categorical attributes at random, according to a Markov matrix.
 
     .. math:: P_{ij} = \Pr(\text{value } j \text{ is published} \mid \text{the record holds } i), \qquad \sum_j P_{ij} = 1
 
@@ -75,19 +75,19 @@ def pram(
     attributes
         The categorical columns to randomise, each by itself.
     retention
-        The probability with which a value stays; all other values of the attribute are equally likely (those of an invariant
-        matrix by their frequencies).
+        The probability that a value stays; all other values of the attribute are equally likely (those of an invariant matrix
+        by their frequencies).
     matrix
-        Instead of `retention`: the Markov matrix, for several attributes a mapping from each to its own. It is an array over the
-        attribute's values in their sorted order, or a mapping from value to {value: probability}, which may name new values.
+        Used instead of `retention`: the Markov matrix; for several attributes, a mapping from each to its own. It is an array
+        over the attribute's values in sorted order, or a mapping from value to {value: probability}, which may name new values.
     invariant
-        Make the matrix such that the expected frequencies of the values stay as they are. With `retention` every value stays with
-        that probability, except one that more than half of the records hold, which must stay more often; a `matrix` is followed
-        by Bayes' way back (two-step invariant PRAM).
+        Make the matrix such that the expected frequencies of the values stay as they are. With `retention`, every value stays
+        with that probability, except a value that more than half of the records hold, which must stay more often; a `matrix` is
+        followed by its Bayesian inverse (two-step invariant PRAM).
     strata
-        Columns within whose combinations the values are randomised: what is drawn, or kept, is drawn or kept within each. Refused
-        if a stratum holds only one value, which would certainly stay, or, for an invariant matrix, a value that fewer than 10 of
-        its records hold: the matrix gives away the frequencies.
+        Columns within whose combinations the values are randomised: values are drawn, and frequencies kept, within each.
+        Refused if a stratum holds only one value, which would certainly stay, or, for an invariant matrix, a value that fewer
+        than 10 of its records hold, because the matrix reveals the frequencies.
     nulls
         "keep": a null stays a null. "drop": a record with a null in the attributes is left out. "error": refuse.
     keep_order
@@ -100,8 +100,8 @@ def pram(
     -------
     Release
         `figures["matrices"]` holds, for each attribute, its matrices: stratum, values and rows; `figures["diagonal"]` the
-        probability with which each value stays, the mean over strata. `figures["changed"]` is the share of values that changed,
-        `figures["expected_changed"]` the share that the matrix leads to on average.
+        probability that each value stays, averaged over strata. `figures["changed"]` is the share of values that changed,
+        `figures["expected_changed"]` the share that the matrix changes on average.
 
     References
     ----------
@@ -137,7 +137,7 @@ def pram(
 
 
 class _Column:
-    """One attribute: its values as codes without the null, and what they become."""
+    """One attribute: its values as codes without the null, and its transition matrix."""
 
     def __init__(self, records: Microdata, name: str, matrix: Any) -> None:
         self.column = records.column(name)
@@ -204,7 +204,7 @@ class _Column:
         return even_invariant_matrix(counts, kept) if invariant else retention_matrix(counts > 0, kept)
 
     def _decoded(self, codes: NDArray[np.int64]) -> Any:
-        """Return codes as a column of the type it had; a code of a null, or none, gives a null."""
+        """Return codes as a column of the original type; a code of a null, or no code, becomes a null."""
         dictionary = self._dictionary()
         if self.filled.all():
             return watched(len(codes), lambda: dictionary.gather(codes.astype(np.uint32)))
@@ -212,7 +212,7 @@ class _Column:
         return watched(len(codes), lambda: dictionary.gather(places.set(type(self.column)(~self.filled), None)))
 
     def _dictionary(self) -> Any:
-        """Return the values as a column of the type that they had; a column of fixed names becomes text if names are new."""
+        """Return the values as a column of their original type; a column of fixed names becomes text if there are new names."""
         fixed = str(self.column.dtype.base_type()) == "Enum" and len(self.values) > len(self.present)
         try:
             return type(self.column)(self.column.name, list(self.values), dtype=None if fixed else self.column.dtype)
@@ -224,7 +224,7 @@ class _Column:
 
 
 class _Weak:
-    """How many matrices do not protect: a published value gives the true one away, or the matrix gives away a rare one."""
+    """The number of matrices that do not protect: a published value reveals the true one, or the matrix reveals a rare one."""
 
     def __init__(self, retention: float | None, *, invariant: bool, stratified: bool) -> None:
         self._made = invariant if retention is None else retention < 1.0
@@ -232,7 +232,7 @@ class _Weak:
         self.certain = self.rare = 0
 
     def look(self, matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-        """Look at the matrix of one stratum; the caller's own, or one that keeps everything, is the caller's choice."""
+        """Check the matrix of one stratum; the caller's own matrix, or one that keeps everything, is the caller's choice."""
         present = counts > 0
         if self._made and bool(np.any(np.count_nonzero(matrix[present] > _NEVER, axis=0) == 1)):
             self.certain += 1
@@ -257,7 +257,7 @@ class _Weak:
 
 
 def _matrices(names: tuple[str, ...], matrix: Any) -> Mapping[str, Any]:
-    """Return the matrix given for each attribute."""
+    """Return the given matrix of each attribute."""
     if matrix is None:
         return {}
     if isinstance(matrix, Mapping) and set(matrix) == set(names):
@@ -270,7 +270,7 @@ def _matrices(names: tuple[str, ...], matrix: Any) -> Mapping[str, Any]:
 def _strata(
     records: Microdata, within: tuple[str, ...], names: tuple[str, ...]
 ) -> tuple[NDArray[np.int64], list[dict[str, Any] | None]]:
-    """Return the stratum of each record, and the values that each stratum stands for."""
+    """Return the stratum of each record, and the values of each stratum."""
     if not within:
         return np.zeros(records.records, dtype=np.int64), [None]
     other_side(names, within, "strata")

@@ -1,4 +1,4 @@
-"""Markov matrices of PRAM, the probabilities with which each value becomes another, and draws from them."""
+"""Markov matrices of PRAM, which hold the probabilities that each value becomes another, and draws from them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["checked_matrix", "drawn", "even_invariant_matrix", "invariant_matrix", "retention_matrix"]
 
 _ROUNDING = 1e-9
-"""A row whose sum is nearer to one than this is a row of probabilities."""
+"""A row is a row of probabilities if its sum is closer to one than this."""
 _HALF = 0.5 * (1.0 - 1e-9)
-"""A value of this share or more gives to every other value, and takes from it, all that moves."""
+"""A value with this share or more exchanges all that moves with the other values."""
 _PIECE = 1 << 16
 """Values are drawn in pieces of this many, which stay in the processor's cache."""
 
 
 def retention_matrix(present: NDArray[np.bool_], retention: float) -> NDArray[np.float64]:
-    r"""Return the matrix that keeps a value with one probability and otherwise takes any other value present, all equally likely.
+    r"""Return the matrix that keeps a value with a given probability, else draws any other present value, all equally likely.
 
     .. math:: P_{ii} = r, \qquad P_{ij} = \frac{1 - r}{m - 1}
 
-    over the m values present; a value that is alone, or absent, stays.
+    over the m values present; a value that is the only one, or absent, stays.
     """
     matrix = np.eye(len(present))
     at = np.flatnonzero(present)
@@ -39,13 +39,14 @@ def retention_matrix(present: NDArray[np.bool_], retention: float) -> NDArray[np
 
 
 def even_invariant_matrix(counts: NDArray[np.int64], retention: float) -> NDArray[np.float64]:
-    r"""Return the invariant matrix that keeps every value present with one probability, as far as invariance permits.
+    r"""Return the invariant matrix that keeps every present value with one probability, as far as invariance permits.
 
     .. math:: R_{ii} = r, \qquad p_i R_{ij} = p_j R_{ji}, \qquad p^T R = p^T
 
     As many records go from one value to another as come back, so r is also the probability that a published value is the true
-    one. If more than half of the records hold one value m, the others cannot take in what it would have to give; it keeps the
-    least that is possible, :math:`R_{mm} = 1 - (1 - r) (1 - p_m) / p_m`, and is what every other value becomes unless it stays.
+    one. If more than half of the records hold one value m, the others cannot absorb what it would have to give; it stays with
+    the lowest possible probability, :math:`R_{mm} = 1 - (1 - r) (1 - p_m) / p_m`, and every other value becomes m unless it
+    stays.
     """
     matrix = np.eye(len(counts))
     at = np.flatnonzero(counts)
@@ -58,11 +59,11 @@ def even_invariant_matrix(counts: NDArray[np.int64], retention: float) -> NDArra
 
 
 def _even_flows(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Return symmetric flows between different values: each gives away its whole share, the largest what others take.
+    r"""Return symmetric flows between different values: each gives away its whole share, the largest what the others can take.
 
     .. math:: F_{ij} = s \, a_i a_j \quad (i \ne j), \qquad \sum_i a_i = 1, \qquad s \, a_i (1 - a_i) = p_i
 
-    The weights a of all values but the largest follow from s; s is such that the largest gives away its share, too.
+    The weights a of all values but the largest follow from s, which is chosen so that the largest gives away its share, too.
     """
     from scipy.optimize import brentq
 
@@ -97,7 +98,7 @@ def invariant_matrix(matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> 
 
     .. math:: R = P Q, \qquad Q_{ji} = \frac{p_i P_{ij}}{\sum_k p_k P_{kj}}, \qquad p^T R = p^T
 
-    Q is Bayes' way back: with which probability a value j after the first step had been i.
+    Q is the Bayesian inverse: the probability that a value j after the first step had been i.
 
     References
     ----------
@@ -112,15 +113,15 @@ def invariant_matrix(matrix: NDArray[np.float64], counts: NDArray[np.int64]) -> 
 
 
 def checked_matrix(name: str, entries: Any, present: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.float64]]:
-    """Return the values and the matrix that the caller gave for them, or say what is wrong with it.
+    """Return the values and the matrix that the caller gave for them; refuse an invalid one, with the reason.
 
     Parameters
     ----------
     name
         The attribute, for messages.
     entries
-        An array over the values present, in their order; or a mapping from each value present to a mapping from the values
-        it may become to their probabilities. In the second form a value may become one that does not occur yet.
+        An array over the values present, in their order; or a mapping from each value present to a mapping from the values that
+        it may become to their probabilities. In the second form, a value may become one that does not occur yet.
     present
         The values that occur.
     """
@@ -146,7 +147,7 @@ def checked_matrix(name: str, entries: Any, present: Sequence[Any]) -> tuple[tup
 
 
 def drawn(codes: NDArray[Any], matrix: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.int64]:
-    """Return for each value what it becomes: one draw each from its row, by the alias method of Walker and Vose."""
+    """Return the new value for each value: an independent draw from its row, by the alias method of Walker and Vose."""
     size = len(matrix)
     keep, alias = _alias_tables(matrix, np.flatnonzero(np.bincount(codes, minlength=size)))
     out, run = np.empty(len(codes), dtype=np.int64), active_run()
@@ -185,7 +186,7 @@ def _from_mapping(name: str, rows: Mapping[Any, Any], present: Sequence[Any]) ->
 
 
 def _alias_tables(matrix: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return for each cell of the rows used the share in which it stands for its own column, and the column otherwise."""
+    """Return, for each cell of the used rows, the share in which it stands for its own column, and the column otherwise."""
     size = len(matrix)
     keep, alias = np.ones((size, size)), np.tile(np.arange(size), (size, 1))
     run = active_run()
