@@ -119,7 +119,7 @@ def made_anew(others: Sequence[str]) -> dict[str, str]:
 
 
 def untraceable(release: Release[P], chance: Chance, *, keep_order: bool) -> Release[P]:
-    """Return a release without columns that name people, shuffled unless its order is kept, and marked if anyone can repeat it."""
+    """Return a release without columns that name people, shuffled if its order is not kept, and marked if repeatable."""
     release = screened(release)
     records = in_hand(release)
     repeatable = repeatable_of(chance, records.place, drawn=True)
