@@ -1,8 +1,8 @@
-"""Coded columns: a dictionary of values, and a small integer per record.
+"""Coded columns: a dictionary of values, and a small integer for each record.
 
-The dictionary is sorted, and a null comes last, so the same data gives the same codes whatever the order of its rows and
-whichever library held it. A NaN is a null: pandas cannot tell them apart, so no other library may either. What is counted as one
-value is released as one, and what differs is counted apart.
+The dictionary is sorted, with a null last, so the same data gets the same codes whatever the order of its rows and whichever
+library held it. A NaN is a null: pandas does not distinguish them, so no other library may. Values that are counted as one are
+released as one, and different values are counted separately.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ __all__ = [
 _Dictionary: TypeAlias = "tuple[pl.Series, NDArray[Any]]"
 """Distinct values in order, and the position of each record's value among them."""
 _PIECE = 1 << 17
-"""Rows are worked on in pieces of this many."""
+"""The number of rows processed at once."""
 _SAMPLE = 1 << 10
-"""In a longer column, the texts of a sample of this many rows are looked for first."""
+"""In a longer column, the texts of a sample of this many rows are searched for first."""
 _FEW = 256
-"""Up to this many texts are coded without Polars."""
+"""The largest number of texts that are coded without Polars."""
 _SHORT = 4
-"""A range of up to this many integers per record is short."""
+"""A range of at most this many integers per record is short."""
 _WIDE = (pl.Int128, pl.UInt128)
 _LARGEST = (1 << 63) - 1
 _AS_TUPLE = 1 << 16
-"""Dictionaries up to this size are kept as plain tuples; larger ones stay in the engine's memory."""
+"""Dictionaries up to this size are stored as plain tuples; larger ones stay in the engine's memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,11 +71,11 @@ class CodedTable:
     columns
         The columns, each with one code per row.
     records, dropped
-        The records kept, and those that the null policy left out.
+        The numbers of records kept, and of those that the null policy dropped.
     weights
-        The sampling weight of one record of each row; None: all weigh the same.
+        The sampling weight of one record of each row; None: all have the same weight.
     n
-        The records that each row stands for; None: one each.
+        The number of records that each row stands for; None: one each.
     """
 
     columns: tuple[Coded, ...]
@@ -115,7 +115,7 @@ class _SeriesValues(Sequence[Any]):
 
 
 def encode(series: pl.Series) -> Coded:
-    """Code a column; `codes` come in the smallest unsigned type that holds them."""
+    """Code a column; `codes` have the smallest unsigned type that holds them."""
     require_countable(series.name, series)
     if series.dtype == pl.Object:
         return _encode_objects(series)
@@ -125,7 +125,7 @@ def encode(series: pl.Series) -> Coded:
 
 
 def counted_column(name: str, series: pl.Series) -> CodedTable:
-    """Count the values of a column that holds no Python objects: one row per value, in order; a null is a value."""
+    """Count the values of a column without Python objects: one row per value, in order; a null is a value."""
     require_countable(name, series)
     return watched(len(series), lambda: _counted_column(name, _countable(series.alias(""))))  # some names are patterns to Polars
 
@@ -148,18 +148,18 @@ def _counted_column(name: str, column: pl.Series) -> CodedTable:
 
 
 def _counted_values(name: str, present: pl.Series | list[str], n: NDArray[np.int64]) -> CodedTable:
-    """Return the table of a column from its values in order and the records of each: one row per value."""
+    """Return the table of a column, with one row per value, from its values in order and the number of records of each."""
     rows = np.arange(len(present), dtype=smallest_unsigned(len(present)))
     return CodedTable((Coded(name, _values(present), rows),), int(n.sum()), n=n)
 
 
 def encode_values(values: Sequence[Any], *, as_objects: bool = False) -> Coded:
-    """Code Python values as a column of their common type, or of objects, in which 1, True and 1.0 stay apart."""
+    """Code Python values as a column of their common type, or of objects, in which 1, True and 1.0 stay distinct."""
     return encode(pl.Series("values", values, dtype=pl.Object) if as_objects else column_of_objects("values", values))
 
 
 def encode_listed(name: str, column: Listed) -> Coded:
-    """Code a column by its list of values, as `encode` does value by value; values that do not occur are left out."""
+    """Code a column through its list of values, with the same result as `encode`; values that do not occur are left out."""
     column = column.occurring()
     values = _countable(column.values.alias(""))
     present, places = _coded_distinct(values) if values.dtype == pl.String else _coded(values)
@@ -173,14 +173,14 @@ def encode_listed(name: str, column: Listed) -> Coded:
 
 
 def labelled(name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
-    """Return a column of texts: for every record the label that its code stands for."""
+    """Return a column of texts: for every record, the label of its code."""
     return pl.Series("labels", list(labels), dtype=pl.String)[codes].alias(name)  # `gather` goes through the engine's planner
 
 
 def as_counted(column: pl.Series) -> pl.Series:
-    """Return a column of numbers with one form per value, as they are counted: a NaN is a null, and -0.0 is 0.0.
+    """Return a column of numbers with one form per counted value: a NaN is a null, and -0.0 is 0.0.
 
-    Records that are released must have this form, or they would be told apart although they were counted together.
+    Released records must have this form; otherwise records that were counted together could be distinguished.
     """
     if not column.dtype.is_float():
         return column
@@ -190,12 +190,12 @@ def as_counted(column: pl.Series) -> pl.Series:
 
 
 def time_texts(series: pl.Series) -> pl.Series:
-    """Return times as texts that tell all of them apart."""
+    """Return times as texts that are different for different times."""
     return series.alias("values").dt.to_string("iso").alias(series.name)  # some names are patterns to Polars
 
 
 def finer_than_python(series: pl.Series) -> bool:
-    """Whether times differ that Python's would not: by nanoseconds, or by the hour that is repeated when summer time ends."""
+    """Whether Python's times would merge some: by dropping nanoseconds, or the repeated hour when summer time ends."""
     plain, dtype = series.alias("values"), series.dtype  # some names are patterns to Polars
     by_nanoseconds = dtype == pl.Time or (isinstance(dtype, pl.Datetime | pl.Duration) and dtype.time_unit == "ns")
     if by_nanoseconds and (plain.to_physical() % 1000 != 0).any():
@@ -214,7 +214,7 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
 
 
 def require_countable(name: str, series: pl.Series) -> None:
-    """Refuse a column of lists, structures or bytes, or of objects without a text of their own."""
+    """Refuse a column of lists, structures or bytes, or of objects without a distinguishing text."""
     dtype = series.dtype
     if dtype == pl.Object:
         require_plain(name, series.to_list())
@@ -232,7 +232,7 @@ def _countable(series: pl.Series) -> pl.Series:
 
 
 def _coded(column: pl.Series) -> _Dictionary:
-    """Return the values of a column in order, a null last, and the position of each record's value among them."""
+    """Return the values of a column in order, with a null last, and the position of each record's value among them."""
     dtype = column.dtype
     if dtype in (pl.Categorical, pl.Enum):
         return _coded_categories(column)
@@ -249,26 +249,26 @@ def _coded(column: pl.Series) -> _Dictionary:
 
 
 def _coded_categories(column: pl.Series) -> _Dictionary:
-    """Code texts that the engine has numbered: only the distinct numbers are turned into texts and coded."""
+    """Code texts that the engine has numbered: only the distinct numbers are converted to texts and coded."""
     used, of_rows = _coded(column.to_physical())
     present, of_used = _coded(used.cat.to(column.dtype).cast(pl.String))
     return present, of_used[of_rows]
 
 
 def _coded_present(column: pl.Series) -> _Dictionary:
-    """Return the values in order, and the position of each record's value; that of a null is arbitrary."""
+    """Return the values in order, and the position of each record's value; a null's position is arbitrary."""
     if column.dtype == pl.String:
         return _coded_texts(column)
     if len(column) <= _FEW and column.dtype.is_integer() and column.dtype not in _WIDE and not column.null_count():
-        present, codes = np.unique(column.to_numpy(), return_inverse=True)  # Polars would take longer to begin with
+        present, codes = np.unique(column.to_numpy(), return_inverse=True)  # Polars would take longer to start
         return pl.Series(present), codes
     return _coded_short_range(column) or _coded_by_sorting(column) or _coded_by_search(column)
 
 
 def _coded_texts(column: pl.Series) -> _Dictionary:
-    """Code texts: find those of a sample in all rows, then the others in the remaining rows.
+    """Code texts: find the texts of a sample in all rows, then the other texts in the remaining rows.
 
-    So most rows are read only once: collecting all texts first would read them twice.
+    In this way most rows are read only once; collecting all texts first would read them twice.
     """
     if len(column) <= _FEW:
         return _coded_few_texts(column.to_list())
@@ -292,7 +292,7 @@ def _coded_texts(column: pl.Series) -> _Dictionary:
 
 
 def _coded_distinct(texts: pl.Series) -> _Dictionary:
-    """Code texts of which no two are the same."""
+    """Code texts that are all different."""
     if len(texts) <= _FEW:
         return _coded_few_texts(texts.to_list())
     order = texts.arg_sort().to_numpy()
@@ -302,19 +302,19 @@ def _coded_distinct(texts: pl.Series) -> _Dictionary:
 
 
 def _at_once(column: pl.Series) -> bool:
-    """Whether to number all texts of a column in one pass: it is not short, and the loops are compiled or will pay."""
+    """Whether to number all texts of a column in one pass: it is not short, and the loops are compiled or worth compiling."""
     return len(column) > _FEW and PACE.pays(len(column))
 
 
 def _coded_few_texts(texts: list[str | None]) -> _Dictionary:
-    """Code a short list of texts, for which starting Polars would take longer than the work; a null's code is arbitrary."""
+    """Code a short list of texts, for which starting Polars would take longer than coding; a null's code is arbitrary."""
     present = sorted({text for text in texts if text is not None})
     place: dict[str | None, int] = {text: at for at, text in enumerate(present)}
     return pl.Series(present, dtype=pl.String), np.array([place.get(text, 0) for text in texts], dtype=np.uint32)
 
 
 def _texts_of_sample(column: pl.Series) -> pl.Series:
-    """Return in order the texts of a sample of rows; of all rows if the column is short, or the sample has many texts or none."""
+    """Return the sorted texts of a sample of rows; of all rows if the column is short, or the sample has many texts or none."""
     if len(column) > 4 * _SAMPLE:
         texts = set(column[np.linspace(0, len(column) - 1, _SAMPLE, dtype=np.int64)].to_list()) - {None}
         if 0 < 4 * len(texts) <= _SAMPLE:
@@ -323,7 +323,7 @@ def _texts_of_sample(column: pl.Series) -> pl.Series:
 
 
 def _positions(texts: pl.Series, present: pl.Series) -> pl.Series:
-    """Return the position of each text among those present; null if it is not among them."""
+    """Return the position of each text in `present`; null if it does not occur there."""
     return texts.cast(pl.Enum(present), strict=False).to_physical()
 
 
@@ -340,7 +340,7 @@ def _sorted(values: pl.Series) -> pl.Series:
 
 
 def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
-    """Code numbers of a type that numpy sorts natively; None for other types. A null's code is arbitrary."""
+    """Code numbers of a type that numpy sorts natively; return None for other types. A null's code is arbitrary."""
     kind = column.dtype
     if not (kind.is_integer() or kind.is_float() or kind == pl.Boolean) or kind in _WIDE:
         return None
@@ -362,9 +362,9 @@ def _coded_by_search(column: pl.Series) -> _Dictionary:
 
 
 def _coded_short_range(column: pl.Series) -> _Dictionary | None:
-    """Code integers of a short range by a table over the range, a piece of rows at a time; None if the range is long.
+    """Code integers of a short range by a table over the range, one piece of rows at a time; return None if the range is long.
 
-    Numbers that do not fit into 64 bits with a sign also give None. A null's code is arbitrary.
+    The result is also None for numbers that do not fit into 64 bits with a sign. A null's code is arbitrary.
     """
     if not column.dtype.is_integer() or column.dtype in _WIDE:
         return None

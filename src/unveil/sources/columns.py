@@ -1,4 +1,4 @@
-"""Columns read as the user says: codes as text with the zeros that a spreadsheet lost, and codes that stand for a null."""
+"""Columns read as the user specifies: codes as text with lost leading zeros restored, and some codes as nulls."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequen
     source
         The data.
     text
-        Columns of codes: numbers become texts, and those of digits alone get zeros in front up to the longest.
+        Columns of codes: numbers become texts, and those that consist of digits get leading zeros up to the longest.
     missing_in
-        Texts that stand for a null, by column. Columns that the data lacks, as a release may, are ignored.
+        Texts that stand for a null, by column. Columns that the data lacks are ignored, because a release may lack them.
     """
     present = set(source.names)
     texts = tuple(name for name in text if name in present)
@@ -38,7 +38,7 @@ def read_as(source: Source, text: Sequence[str], missing_in: Mapping[str, Sequen
 
 
 class ReadAsSource(Source):
-    """A source some of whose columns are read differently from how they are stored."""
+    """A source with some columns that are read differently from how they are stored."""
 
     def __init__(self, source: Source, text: Sequence[str], missing_in: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(source.place, source.names)
@@ -46,7 +46,7 @@ class ReadAsSource(Source):
         self.ordered, self.connected = source.ordered, source.connected
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
-        """Keep the connection through which the source within is queried."""
+        """Keep the connection of the underlying source."""
         return self._source.held(given)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -60,7 +60,7 @@ class ReadAsSource(Source):
 
 
 def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
-    """Return a column with its codes for a null as nulls; the type is then determined again."""
+    """Return a column with its codes for nulls as nulls; the type of a text column is then determined again."""
     if column.dtype == pl.String:
         return typed(column.to_frame(), codes).to_series()
     if not column.dtype.is_numeric():
@@ -70,12 +70,12 @@ def _without(column: pl.Series, codes: Sequence[str]) -> pl.Series:
 
 
 def _is_whole(numbers: pl.Series) -> bool:
-    """Whether floats are whole numbers that may have been codes; beyond 2^53 floats cannot tell them all apart."""
+    """Whether floats are whole numbers that may have been codes; beyond 2^53, floats cannot represent all of them."""
     return bool((numbers.is_finite() & (numbers.abs() <= _EXACT)).all()) and bool((numbers % 1 == 0).all())
 
 
 def _as_code(column: pl.Series) -> pl.Series:
-    """Return a column as text; if it holds digits alone, zeros in front make it as long as the longest."""
+    """Return a column as text; texts of digits get leading zeros up to the length of the longest."""
     if column.dtype.is_float() and _is_whole(column.drop_nulls()):
         column = column.cast(pl.Int64)
     try:

@@ -1,4 +1,4 @@
-"""Built-in data: the Adult census, a messy table of visits, and the tables and hierarchies that the publications print."""
+"""Built-in data: the Adult census, a messy table of visits, and the tables and hierarchies from the publications."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def adult(*, complete: bool = True, backend: Backend = "polars") -> Any:
     Parameters
     ----------
     complete
-        Leave out the records with a missing value, as the literature does (30,162 remain); otherwise all 32,561, with nulls.
+        Leave out records with missing values, as in the literature (30,162 remain); otherwise return all 32,561, with nulls.
     backend
-        The library of the frame: "polars", "pandas" or "pyarrow".
+        The library of the data frame: "polars", "pandas" or "pyarrow".
 
     Examples
     --------
@@ -51,14 +51,14 @@ def adult(*, complete: bool = True, backend: Backend = "polars") -> Any:
 
 @cache
 def _adult() -> pl.DataFrame:
-    """Unpack the census once; every caller gets a frame of its own."""
+    """Return the census, unpacked once; every caller makes a frame of its own from it."""
     packed = files("unveil.sources").joinpath("data/adult.csv.xz").read_bytes()
     return pl.read_csv(lzma.decompress(packed), null_values="?").rechunk()
 
 
 @cache
 def published() -> dict[str, Any]:
-    """Return the tables, partitions and figures of the publications, as the package ships them."""
+    """Return the tables, partitions and figures of the publications that are shipped with the package."""
     content: dict[str, Any] = json.loads(files("unveil.sources").joinpath("data/published.json").read_text("utf-8"))
     return content
 
@@ -70,7 +70,7 @@ def names() -> tuple[str, ...]:
 
 @checked_arguments
 def describe() -> list[dict[str, Any]]:
-    """Return each built-in data set's name, records, columns and origin."""
+    """Return the name, the number of records, the columns and the origin of each built-in data set."""
     rows = []
     for name in names():
         frame = load(name)
@@ -103,7 +103,7 @@ def load(name: str, *, backend: Backend = "polars") -> Any:
 
 @checked_arguments
 def partition(name: str) -> Partition:
-    """Return a semantic partition that the publications print, by its name.
+    """Return a semantic partition from the publications by its name.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def partitions() -> tuple[str, ...]:
 
 @checked_arguments
 def hierarchy(name: str, *, column: str | None = None) -> Hierarchy:
-    """Return a hierarchy that the publications print, by its name, for a column of yours.
+    """Return a hierarchy from the publications by its name, for a column of yours.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def hierarchies() -> tuple[str, ...]:
 
 
 def _printed(name: str) -> pl.DataFrame:
-    """Return a printed table; it may refer to another one, and a record may stand for many like it."""
+    """Return a printed table; its entry may refer to another table, and a row may stand for many equal records."""
     table = published()["tables"][name]
     if isinstance(table, str):
         return _printed(table)

@@ -1,7 +1,7 @@
-"""Fingerprints of data: two tables or files have the same one only if their contents are the same.
+"""Fingerprints of data: two tables or files have the same fingerprint only if their contents are the same.
 
-With a key file, draws depend on the fingerprint, so that changed data gets other draws. It is a SHA-256, made for that purpose
-alone: it appears in no release, for anyone who could guess the data could confirm a guess with it.
+With a key file, draws depend on the fingerprint, so that changed data gets different draws. It is a SHA-256, computed only for
+that purpose: it appears in no release, because anyone who could guess the data could confirm a guess with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fingerprint_of_files", "fingerprint_of_frame"]
 
 _PIECE = 1 << 17
-"""How many rows are hashed at a time, however the column is stored."""
+"""The number of rows hashed at a time, however the column is stored."""
 _FIXED = (pl.Boolean, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
 
 
@@ -44,7 +44,7 @@ def fingerprint_of_files(paths: Mapping[str, str | os.PathLike[str]]) -> bytes:
 
 
 def _digest_of_column(column: pl.Series) -> bytes:
-    """Hash the values of a column, and which of them are null."""
+    """Return a hash of the values of a column, and of which of them are null."""
     digest = hashlib.sha256(len(column).to_bytes(8, "little"))
     for start in range(0, len(column), _PIECE):
         piece = column.slice(start, _PIECE)
@@ -55,7 +55,7 @@ def _digest_of_column(column: pl.Series) -> bytes:
 
 
 def _parts_of(piece: pl.Series) -> Iterator[bytes]:
-    """Give the values as bytes: those of fixed width as they are, texts after their lengths, any others by their `repr`."""
+    """Yield the values as bytes: those of fixed width as they are, texts after their lengths, and others by their `repr`."""
     if piece.dtype.is_temporal():
         piece = piece.to_physical()
     if piece.dtype in _FIXED:

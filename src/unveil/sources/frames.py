@@ -1,4 +1,4 @@
-"""Data frames as sources: those of every library that narwhals knows, eager or lazy, and count tables."""
+"""Data frames as sources, eager or lazy, of every library that narwhals knows, and count tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["CountedFrame", "FilledSource", "FrameSource", "TallySource", "counte
 
 
 class FrameSource(Source):
-    """A data frame in the caller's hands."""
+    """A data frame of the caller."""
 
     def __init__(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> None:
         super().__init__(place, text_names(frame.collect_schema().names(), place))
@@ -44,7 +44,7 @@ class FrameSource(Source):
 
 
 class CountedFrame(Source):
-    """Records in hand that are counted as an engine would: for questions about single columns, without coding records."""
+    """Records in memory that are counted as an engine would do it: for queries of single columns, without coding records."""
 
     can_count = True
 
@@ -71,7 +71,7 @@ class CountedFrame(Source):
 
 
 class TallySource(Source):
-    """Combinations that were counted; there are no records behind them, so whatever needs records is refused."""
+    """Counted combinations without records; any use that needs records is refused."""
 
     can_count = True
     in_hand = False
@@ -81,7 +81,7 @@ class TallySource(Source):
         self._tally = tally
 
     def require_records(self) -> NoReturn:
-        """Refuse: there are none."""
+        """Refuse, because there are none."""
         raise UnsupportedDataError("a count table has no records, and this needs them; give the data itself.")
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:  # noqa: ARG002
@@ -93,7 +93,7 @@ class TallySource(Source):
 
 
 class FilledSource(Source):
-    """A source with further columns that hold nothing but nulls, of the types that other columns have."""
+    """A source with additional columns that hold only nulls, with types taken from other columns."""
 
     def __init__(self, source: Source, lacking: Sequence[str], like: Callable[[Sequence[str]], pl.DataFrame]) -> None:
         super().__init__(source.place, (*source.names, *lacking))
@@ -102,7 +102,7 @@ class FilledSource(Source):
         self.connected = source.connected
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
-        """Keep the connection through which the source within is queried."""
+        """Keep the connection of the underlying source."""
         return self._source.held(given)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -128,13 +128,13 @@ class FilledSource(Source):
 
 
 def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n: NDArray[np.int64]) -> TallySource:
-    """Return combinations that were counted, each column by its values and codes, as data that can be counted again."""
+    """Return counted combinations, given by the values and codes of each column, as data that can be counted again."""
     frame = pl.DataFrame({name: column_of_objects("values", values).gather(codes) for name, (values, codes) in columns.items()})
     return TallySource("the count table", Tally(frame, n))
 
 
 def open_frame(data: Data) -> FrameSource:
-    """Open a data frame; refuse an object that no known library has made."""
+    """Open a data frame; refuse an object of no known library."""
     try:
         frame = nw.from_native(data)
         names = frame.collect_schema().names()
@@ -150,7 +150,7 @@ def open_frame(data: Data) -> FrameSource:
 
 
 def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
-    """Run a lazy frame for the requested columns alone, although Polars would read some names as patterns."""
+    """Collect only the requested columns of a lazy frame, even those with names that Polars would read as patterns."""
     native = frame.to_native()
     if isinstance(native, pl.LazyFrame):
         eager = native.select(pl.selectors.by_name(columns)).collect()
@@ -165,7 +165,7 @@ def _in_polars(frame: nw.DataFrame[Any], columns: Sequence[str]) -> pl.DataFrame
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Return a column of Python objects as one of their type, if they have one."""
+    """Return a column of Python objects as a column of their common type, if they have one."""
     return column_of_objects(column.name, column.to_list()) if column.dtype == pl.Object else column
 
 

@@ -1,6 +1,6 @@
-"""A source for repeated questions: every column is read once and coded once, and what the null policy keeps is counted.
+"""A source for repeated queries: every column is read and coded once, and the records that the null policy keeps are counted.
 
-Memory is bounded: a column that does not fit into what is left of it is read again when it is needed.
+Memory is bounded: a column that does not fit into the remaining memory is read again when needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["HeldSource", "coded_table", "wanted_columns"]
 
 
 def wanted_columns(columns: Sequence[str], weights: str | None) -> list[str]:
-    """Return the named columns and that of the weights, refusing a column that is both."""
+    """Return the named columns and that of the weights; refuse a column that is both."""
     if weights in columns:
         raise ArgumentError(f"column {shown(weights)} is named as weights and as an attribute; it can be one of them.")
     return list(columns) if weights is None else [*columns, weights]
@@ -56,7 +56,7 @@ def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, we
 
 
 def _columns_of(tally: Tally, columns: Sequence[str], weights: str | None) -> dict[str, pl.Series | Listed]:
-    """Return the named columns and that of the weights, every NaN as a null."""
+    """Return the named columns and that of the weights, with every NaN as a null."""
     wanted = wanted_columns(columns, weights)
     if isinstance(tally, ListedTally):
         return {name: tally.columns[name] for name in wanted}
@@ -107,18 +107,18 @@ def _checked_weights(column: pl.Series | Listed, n: NDArray[np.int64] | None, na
 
 _LIGHTEST, _HEAVIEST = 1e-100, 1e100
 _SHARE = 3 / 16
-"""The columns that are kept take at most this share of the memory that the run may use."""
+"""The largest share of the memory of the run that the columns held may take."""
 
 
 class HeldSource(Source):
-    """A source that keeps its columns once they are read, around one that would read them again.
+    """A source that keeps its columns once they are read, around a source that would read them again.
 
     Parameters
     ----------
     source
         The source that would read them again.
     memory
-        How many bytes the run may use; none: as the active run says.
+        The number of bytes that the run may use; None: the limit of the active run.
     """
 
     def __init__(self, source: Source, memory: int | None = None) -> None:
@@ -131,7 +131,7 @@ class HeldSource(Source):
         self._coded: dict[str, Coded] = {}
 
     def __reduce__(self) -> tuple[type[HeldSource], tuple[Source]]:
-        """Pickle the source only: another process reads the columns again."""
+        """Pickle only the underlying source; another process reads the columns again."""
         return HeldSource, (self._source,)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -146,12 +146,12 @@ class HeldSource(Source):
             return pl.DataFrame({name: known[name] for name in columns})
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
-        """Return columns of the records, coded; a null is a value."""
+        """Return coded columns of the records; a null is a value."""
         coded = self._each_coded(columns, strict=True)
         return tuple(coded[name] for name in columns)
 
     def _each_coded(self, columns: Sequence[str], *, strict: bool) -> dict[str, Coded]:
-        """Return coded columns by name; those that hold no single values are left out, or, if `strict`, refused."""
+        """Return coded columns by name; columns of lists, bytes and the like are left out, or, if `strict`, refused."""
         with self._lock:
             coded = {name: self._coded[name] for name in columns if name in self._coded}
             missing = [name for name in dict.fromkeys(columns) if name not in coded]
@@ -168,7 +168,7 @@ class HeldSource(Source):
         return coded
 
     def table(self, columns: Sequence[str], nulls: str, weights: str | None, owners: Collection[str] = ()) -> CodedTable:
-        """Return some columns coded, with counts if the source can count; it sends numbers in place of the values of `owners`."""
+        """Return some columns coded, with counts if the source can count; values of `owners` are then replaced by numbers."""
         if not self._source.can_count and nulls == "category" and weights is None:
             return self._whole(columns)
         wanted = wanted_columns(columns, weights)
@@ -180,7 +180,7 @@ class HeldSource(Source):
         return self._source.count_numbered(columns, owners) if owners else self._source.count(columns)
 
     def _whole(self, columns: Sequence[str]) -> CodedTable:
-        """Return some columns of all records."""
+        """Return some coded columns of all records."""
         coded = self.coded(columns)
         if not len(coded[0].codes):
             raise EmptyDataError.no_records(self.place)
@@ -189,9 +189,9 @@ class HeldSource(Source):
     def tables(
         self, sets: Mapping[str, Sequence[str]], owners: Collection[str] = (), *, strict: bool = False
     ) -> dict[str, CodedTable]:
-        """Return several sets of columns, each under a name and as `table` does; a null is a value.
+        """Return several sets of columns by name, each as `table` returns it; a null is a value.
 
-        A set with a column that holds no single values (lists, bytes) is left out, or, if `strict`, refused.
+        A set with a column that does not hold single values (but lists or bytes) is left out, or, if `strict`, refused.
         """
         if self._source.can_count:
             tables = {name: self._counted(columns, owners, strict=strict) for name, columns in sets.items()}

@@ -1,4 +1,4 @@
-"""Lookup of the values in rows that are read again among the values that were counted."""
+"""Lookup of the values of rows that are read again among the values that were counted."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["KnownValues"]
 
 
 class KnownValues:
-    """The counted values of a column, by which rows that are read later are coded.
+    """The counted values of a column, by which later rows are coded.
 
     Parameters
     ----------
     name
         The column.
     values
-        Its values in order, a null last.
+        Its values in order, with a null last.
     """
 
     def __init__(self, name: str, values: Sequence[Any]) -> None:
@@ -34,7 +34,7 @@ class KnownValues:
         self._null = len(self._known) < len(values)
 
     def codes(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the code of every row; texts are read in the same way as the counted values were.
+        """Return the code of every row; texts are read in the same way as the counted values.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class KnownValues:
         return codes.fill_null(len(self._known)).to_numpy()
 
     def in_one_form(self, column: pl.Series) -> pl.Series:
-        """Return the column with one form per value, as the values were counted; texts of numbers stay texts."""
+        """Return the column with one form per counted value; texts of numbers stay texts."""
         if column.dtype == pl.String and self._known.dtype.is_float():
             plain = column.alias("values")  # some names are patterns to Polars
             plain = plain.set(plain == "NaN", None)

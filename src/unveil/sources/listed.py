@@ -1,6 +1,6 @@
-"""Combinations by lists of values: every column has its distinct values once, and for each combination the place of its value.
+"""Combinations by lists of values: every column holds its distinct values once, and the position of each combination's value.
 
-So they are coded, or left out by a null policy, without a value for each of them.
+So combinations can be coded, or dropped by a null policy, without a value for each of them.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ __all__ = ["Listed", "ListedTally"]
 
 _NO_CODE = (1 << 32) - 1
 _AS_ENUM = 1 << 16
-"""A column of up to this many texts is handed over as places in a list of texts, another one as texts."""
+"""A column of at most this many distinct texts is passed on as positions in a list of texts, a larger one as texts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed:
-    """A column of combinations: its distinct values, none of them null, and the place of each combination's; 0 is a null."""
+    """A column of combinations: its distinct values without null, and the position of each combination's value; 0 is a null."""
 
     values: pl.Series
     places: NDArray[np.integer[Any]]
 
     @classmethod
     def of(cls, values: pl.Series, codes: NDArray[np.integer[Any]]) -> Listed:
-        """Return a column by the codes of its values, of which 0 is a null and others may be."""
+        """Return a column from the codes of its values; code 0 is a null, and so are the codes of values that are null."""
         if not values.null_count():
             return cls(values, codes)
         present = values.is_not_null().to_numpy()
@@ -45,19 +45,19 @@ class Listed:
         return len(self.places)
 
     def null_count(self) -> int:
-        """Return how many combinations have a null here."""
+        """Return the number of combinations with a null in this column."""
         return len(self) - int(np.count_nonzero(self.places))
 
     def is_null(self) -> pl.Series:
-        """Return which combinations have a null here."""
+        """Return which combinations have a null in this column."""
         return pl.Series(self.places == 0)
 
     def filter(self, kept: pl.Series) -> Listed:
-        """Return the column of some of the combinations."""
+        """Return the column for some of the combinations."""
         return Listed(self.values, self.places[kept.to_numpy()])
 
     def occurring(self) -> Listed:
-        """Return the column without the values that no combination holds."""
+        """Return the column without the values that occur in no combination."""
         occurs = np.zeros(len(self.values) + 1, dtype=bool)
         occurs[self.places] = True
         occurs[0] = True
@@ -75,7 +75,7 @@ class Listed:
 
 
 class ListedTally(Tally):
-    """Combinations whose values are listed by column; the frame is made when it is asked for."""
+    """Combinations whose values are listed by column; the frame is built on access."""
 
     __slots__ = ("columns",)
     columns: Mapping[str, Listed]

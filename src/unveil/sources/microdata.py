@@ -1,6 +1,6 @@
-"""A table of records in hand, to be rewritten: columns are replaced, records selected and given back in the caller's library.
+"""A table of records to rewrite: columns are replaced, records selected, and the result returned in the caller's library.
 
-Mechanisms work on it, so that none of them knows an engine. The data that came in is never changed.
+Mechanisms work on it, so that none of them depends on an engine. The input data is never changed.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Microdata:
-    """Whole records, as Polars columns.
+    """Complete records, as Polars columns.
 
     Attributes
     ----------
     place
-        Where they came from, as messages name it.
+        The origin of the records, for messages.
     frame
         The records.
     standing
-        What is said about the columns to which no mechanism applies.
+        The declarations on the columns to which no mechanism applies.
     names, records
-        The columns, in order, and how many records there are.
+        The columns, in order, and the number of records.
     """
 
     place: str
@@ -67,14 +67,14 @@ class Microdata:
     records: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Name the columns and count the records."""
+        """Set the names of the columns and the number of records."""
         object.__setattr__(self, "names", tuple(self.frame.columns))
         object.__setattr__(self, "records", self.frame.height)
 
     def column(self, name: str) -> pl.Series:
-        """Return one column, or say that there is none of that name.
+        """Return one column; refuse a name that no column has.
 
-        Polars takes a name such as "^a$" for a pattern wherever it meets one; a column of such a name gets a blank in front.
+        Polars takes a name such as "^a$" for a pattern wherever it occurs; a column with such a name gets a leading blank.
         """
         try:
             column = self.frame.get_column(name)
@@ -83,7 +83,7 @@ class Microdata:
         return column.alias(f" {name}") if name == "*" or name.startswith("^") else column
 
     def replaced(self, columns: Mapping[str, Any]) -> Microdata:
-        """Return the records with columns replaced, or added after the others; values are arrays, lists or Polars columns."""
+        """Return the records with columns replaced, or added at the end; values are arrays, lists or Polars columns."""
         data = {name: self.frame.get_column(name) for name in self.names}
         for name, values in columns.items():
             known = name.removeprefix(" ") if name not in data and name.removeprefix(" ") in data else name
@@ -91,13 +91,13 @@ class Microdata:
         return replace(self, frame=pl.DataFrame(data))
 
     def labelled(self, name: str, labels: Sequence[str | None], codes: NDArray[np.int64]) -> pl.Series:
-        """Return a column of texts: for every record the label that its code stands for."""
+        """Return a column of texts: for every record, the label of its code."""
         return labelled(name, labels, codes)
 
     def relabelled(
         self, labels: Mapping[str, Sequence[str | None]], codes: Mapping[str, NDArray[Any]], without: Sequence[str] = ()
     ) -> Microdata:
-        """Return the records with texts in some columns, the labels that their codes stand for, and without some others."""
+        """Return the records with the labels of codes in some columns, and without the columns in `without`."""
         require_columns(without, self.names)
         texts = {name: labelled(name, of_code, codes[name]) for name, of_code in labels.items()}
         kept = [name for name in self.names if name not in without]
@@ -105,12 +105,12 @@ class Microdata:
         return replace(self, frame=pl.DataFrame(data))
 
     def distinct(self, name: str, of: NDArray[np.bool_] | None = None) -> int:
-        """Return how many values each column holds, a null being one, in all records or in some."""
+        """Return the number of distinct values of a column, including a null, in all records or in some."""
         column = self.column(name) if of is None else self.column(name).filter(of)
         return len(encode(column).values) if column.dtype == pl.Object else column.n_unique()
 
     def nulled(self, name: str, cells: NDArray[np.bool_]) -> pl.Series:
-        """Return a column with nulls put in; it keeps its type."""
+        """Return a column of the same type with some cells replaced by nulls."""
         column = self.column(name)
         if column.dtype == pl.Object:
             kept = [None if gone else cell for cell, gone in zip(column.to_list(), cells.tolist(), strict=True)]
@@ -119,7 +119,7 @@ class Microdata:
         return plain.zip_with(pl.Series(~cells), plain.clear(1)).alias(column.name)
 
     def complete(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which records have no null in these columns; a NaN is a null."""
+        """Return which records have no null in the named columns; a NaN is a null."""
         require_columns(names, self.names)
         return complete(self.frame, names)
 
@@ -131,37 +131,37 @@ class Microdata:
         return replace(self, frame=pl.DataFrame({name: self.frame.get_column(name) for name in self.names if name not in names}))
 
     def taken(self, rows: NDArray[np.int64]) -> Microdata:
-        """Return the records at these rows, in this order."""
-        frame = watched(self.records, lambda: self.frame.rechunk()[rows])  # in one piece they are found three times as fast
+        """Return the records of the given rows, in the given order."""
+        frame = watched(self.records, lambda: self.frame.rechunk()[rows])  # three times as fast in one piece
         return replace(self, frame=frame)
 
     def naming(self, *names: str) -> Microdata:
-        """Return the records with a role for some columns: they stay in a release."""
+        """Return the records with some columns marked as having a role, so that they stay in a release."""
         return replace(self, standing=replace(self.standing, named=self.standing.named | {*names}))
 
     def deferred(self) -> Microdata:
-        """Return the records with all columns for now; which of them a release keeps is decided later."""
+        """Return the records with all columns for now; the columns that a release keeps are determined later."""
         return replace(self, standing=replace(self.standing, deferred=True))
 
     def counted(self) -> CountedFrame:
-        """Return the records as data whose columns are counted without coding every record."""
+        """Return the records as data whose columns can be counted without coding every record."""
         return CountedFrame(self.frame, self.place)
 
     def fingerprint(self) -> bytes:
-        """Return the SHA-256 of the column names, types and values, in order: changed records have another one."""
+        """Return the SHA-256 of the column names, types and values, in order; changed records have a different one."""
         return fingerprint_of_frame(self.frame)
 
     def native(self) -> Any:
-        """Return the records as a data frame of the library that the caller's came from; Polars for a file."""
+        """Return the records as a data frame of the caller's library; Polars for a file."""
         return self._back(self.frame)
 
     def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-        """Write the records to a CSV or Parquet file, whole or not at all; on request, texts cannot be taken for formulas."""
+        """Write the records to a file, completely or not at all; `spreadsheet_safe`: no text can be taken for a formula."""
         write_frame(self.frame, path, spreadsheet_safe=spreadsheet_safe)
 
 
 class RecordsSource(FrameSource):
-    """Records in hand as a source, so that a study can speak of them; whoever opens it as records gets them as they are."""
+    """Records as a source, so that a study can refer to them; opened as records, they are returned unchanged."""
 
     def __init__(self, records: Microdata) -> None:
         super().__init__(nw.from_native(records.frame), records.place)
@@ -169,7 +169,7 @@ class RecordsSource(FrameSource):
 
 
 def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which records have no null in these columns; a NaN is a null."""
+    """Return which records have no null in the named columns; a NaN is a null."""
     whole = np.ones(frame.height, dtype=bool)
     for name in names:
         column = frame.get_column(name).alias("column")  # some names are patterns to Polars
@@ -178,7 +178,7 @@ def complete(frame: pl.DataFrame, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-    """Write records to a file, whole or not at all: Parquet, Arrow, a workbook or tab-separated text by its ending, else CSV."""
+    """Write records to a file, completely or not at all; its suffix selects Parquet, Arrow, a workbook or tabs, else CSV."""
     ending = str(path).rpartition(".")[2].lower()
     if spreadsheet_safe:
         require_delimited(path)
@@ -200,22 +200,22 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
 
 
 def without_lists_of_names(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return categorical columns as text: a file would list all categories in order, even those of no record."""
+    """Return categorical columns as text, because a file would list all categories in order, even those of no record."""
     columns = ((name, frame.get_column(name)) for name in frame.columns)
     return pl.DataFrame({name: one.cast(pl.String) if isinstance(one.dtype, pl.Enum) else one for name, one in columns})
 
 
 def require_text(frame: pl.DataFrame) -> None:
-    """Refuse columns that delimited text cannot hold: lists, structures and bytes."""
+    """Refuse columns that delimited text cannot hold: lists, structures, bytes, objects and durations."""
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
             raise UnsupportedDataError.no_text(name, dtype.base_type())
 
 
 def open_microdata(data: Data, standing: Standing | None = None) -> Microdata:
-    """Read whole records from a path, a built-in data set, an opened source or a data frame.
+    """Read complete records from a path, a built-in data set, an opened source or a data frame.
 
-    What is said about the columns that no mechanism treats is in the data, unless it is known already.
+    The declarations on the columns to which no mechanism applies are taken from the data, unless `standing` is given.
     """
     if isinstance(data, Microdata):
         return data
@@ -231,20 +231,20 @@ def open_microdata(data: Data, standing: Standing | None = None) -> Microdata:
 
 
 def _as_counted(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the records with one form per value, so that a release tells none apart that were counted together."""
+    """Return the records with one form per value, so that a release does not distinguish records that were counted together."""
     if not any(dtype.is_float() for dtype in frame.dtypes):
         return frame
     return pl.DataFrame({name: as_counted(frame.get_column(name)) for name in frame.columns})
 
 
 def standing_of(data: Data) -> Standing:
-    """Return what a study or project says about the columns to which no mechanism applies; other data says nothing."""
+    """Return the declarations of a study or project on the columns to which no mechanism applies; none for other data."""
     declared = getattr(Project.read(data) if is_project(data) else data, "standing", None)
     return declared if isinstance(declared, Standing) else Standing()
 
 
 def standing_among(standing: Standing, columns: Sequence[str]) -> Standing:
-    """Return what is said about some columns; those that must be in the data are required."""
+    """Return `standing`; refuse it if the data lacks a column that it requires."""
     single = () if standing.person is None else (standing.person,)
     require_columns([*sorted(standing.named), *single, *standing.keep], columns)
     return standing
@@ -255,7 +255,7 @@ def _series(name: str, values: Any) -> pl.Series:
 
 
 def _returner(opened: Source) -> Callable[[pl.DataFrame], Any]:
-    """Return a function that gives a Polars frame back in the caller's library; one of a module, as a release travels with it."""
+    """Return a module-level function, so that a release can be pickled, from a Polars frame to one of the caller's library."""
     if not isinstance(opened, FrameSource):
         return _to_polars
     frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = opened.frame
@@ -273,7 +273,7 @@ def _to_polars(out: pl.DataFrame) -> pl.DataFrame:
 
 
 def _to_arrow(out: pl.DataFrame) -> Any:
-    """Return an Arrow table; Python objects are refused, as Polars would hand over their addresses."""
+    """Return an Arrow table; refuse Python objects, because Polars would pass on their addresses."""
     for name, dtype in out.schema.items():
         if dtype in (pl.Object, pl.Int128, pl.UInt128):
             raise UnsupportedDataError.no_arrow(name)
@@ -281,7 +281,7 @@ def _to_arrow(out: pl.DataFrame) -> Any:
 
 
 def _to_pandas(out: pl.DataFrame) -> Any:
-    """Return a pandas frame, text as text objects and nulls as pandas marks them, without needing pyarrow."""
+    """Return a pandas frame, with text as text objects and nulls as pandas marks them; pyarrow is not needed."""
     import pandas as pd
 
     return pd.DataFrame({name: _pandas_column(out.get_column(name)) for name in out.columns})

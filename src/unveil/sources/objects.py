@@ -1,7 +1,7 @@
-"""Columns of Python objects: those of one type become a column of that type, others stay as they are.
+"""Columns of Python objects: objects of one type become a column of that type, and others stay as they are.
 
-A column of integers keeps every digit: 64 bits if they suffice, then 128, then objects. Integers among decimal numbers become
-decimal numbers only while each is held exactly. What marks a missing value in any library is a null. Values of several types
+A column of integers keeps every digit, in 64 bits if they suffice, then in 128, then as objects. Integers mixed with floats
+become floats only if each is represented exactly. The marks of missing values in any library are nulls. Values of several types
 are distinguished by their type and text: 1, True, 1.0 and "1" are four values.
 """
 
@@ -20,10 +20,10 @@ __all__ = ["column_of_objects", "column_of_sets", "require_plain"]
 
 _EXACT = 1 << 53
 _DIGITS = 38
-"""The most digits that a column of decimals has."""
+"""The most digits of a column of decimals."""
 _WIDTHS = ((pl.Int64, -(1 << 63), (1 << 63) - 1), (pl.UInt64, 0, (1 << 64) - 1), (pl.Int128, -(1 << 127), (1 << 127) - 1))
 _MARKS = frozenset({"NaTType", "NAType"})
-"""How pandas marks a missing value, besides NaN and None."""
+"""The types by which pandas marks a missing value, besides NaN and None."""
 
 
 def column_of_objects(name: str, cells: Sequence[Any]) -> pl.Series:
@@ -46,7 +46,7 @@ def column_of_sets(column: pl.Series, sets: Sequence[Any]) -> pl.Series:
 
 
 def require_plain(name: str, cells: Sequence[Any]) -> None:
-    """Refuse objects that no text of their own distinguishes: lists, tables, bytes, and those shown by their address."""
+    """Refuse objects without a distinguishing text: lists, tables, bytes, and objects shown by their address."""
     for kind in {type(cell) for cell in cells}:
         own = {name for base in kind.__mro__[:-1] for name in vars(base)}
         several = {"__iter__", "__call__"} & own and not issubclass(kind, str)
@@ -55,7 +55,7 @@ def require_plain(name: str, cells: Sequence[Any]) -> None:
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as a plain Python value, None if it marks a missing one."""
+    """Return a cell as a plain Python value; None if it marks a missing value."""
     if isinstance(cell, np.generic):
         cell = cell.item()
     if type(cell).__name__ in _MARKS or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124 - a NaN differs from itself
@@ -64,7 +64,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _dtype(kinds: set[type], cells: Sequence[Any]) -> Any:
-    """Return the type that holds all cells exactly; None: all cells have one type, which Polars finds itself."""
+    """Return the type that holds all cells exactly; None if all cells have one type, which Polars determines itself."""
     if kinds == {int}:
         low, high = (bound(cell for cell in cells if cell is not None) for bound in (min, max))
         return next((dtype for dtype, least, most in _WIDTHS if least <= low and high <= most), pl.Object)
@@ -77,7 +77,7 @@ def _dtype(kinds: set[type], cells: Sequence[Any]) -> Any:
 
 
 def _decimal(cells: Sequence[Decimal]) -> Any:
-    """Return the decimal type that holds all digits of all cells, objects if none does."""
+    """Return the decimal type that holds all digits of all cells; the type of objects if none does."""
     if not all(cell.is_finite() for cell in cells):
         return pl.Object
     after = max(max(-int(cell.as_tuple().exponent), 0) for cell in cells)

@@ -1,4 +1,4 @@
-"""The one door to data: whatever a caller gives becomes a `Source`."""
+"""The only entry point for data: turns any data that a caller gives into a `Source`."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from unveil.sources.options import AS_FOUND, ReadOptions
 __all__ = ["is_project", "open_beside", "open_data", "open_project", "open_source", "project_beside", "read_options"]
 
 _ADDRESS = re.compile(r":|=|\.(?:duckdb|ddb)(?:\?|$)", re.IGNORECASE)
-"""What every address of an engine holds: a scheme, a setting, or the ending of a DuckDB file; any other text is a path."""
+"""A part of every engine's address: a scheme, a setting, or the suffix of a DuckDB file; any other text is a path."""
 _PARQUET = (".parquet", ".pq")
 _PACKED = 8
 
 
 def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
-    """Open a path, an engine's address, a built-in data set or a data frame; nothing but its column names is read yet.
+    """Open a path, an engine's address, a built-in data set or a data frame; only its column names are read yet.
 
     Parameters
     ----------
     data
-        Whatever holds data.
+        Any data.
     options
-        How a file is read, if that cannot be found out from it.
+        Settings for reading a file that cannot be detected from it.
     held
-        Keeps the connection to an engine until it is closed; none: each question has a connection of its own.
+        A stack that keeps the connection to an engine until it is closed; None: each query has a connection of its own.
     """
     opened = source_of(data)
     if opened is not None:
@@ -65,12 +65,12 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
 
 
 def is_project(data: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether data is the file of a project, by its ending."""
+    """Whether data is the file of a project, according to its suffix."""
     return isinstance(data, str | os.PathLike) and os.fspath(data).endswith(".toml")
 
 
 def is_text_file(data: Data) -> bool:
-    """Whether data is a file of delimited text, or several files, of which some may be; a file that is not there may be one."""
+    """Whether data is a file of delimited text, or may be one: also true for a pattern, or a file that does not exist."""
     if not isinstance(data, str | os.PathLike) or is_project(data) or _ADDRESS.search(text := os.fsdecode(data)):
         return False
     if os.path.isfile(named_part(text)[0]):  # noqa: PTH113 - not every name can be a Path
@@ -86,9 +86,9 @@ def open_data(
     *,
     release: bool = False,
 ) -> tuple[Source, Project | None]:
-    """Open data and read its project, whichever of the two was given; the data may be the project, or its file.
+    """Open data and read its project; the data may be the project, or its file.
 
-    Data beside a project is read as the project says; a release has a form of its own (see `read_options`).
+    Data given with a project is read as the project specifies; a release has a form of its own (see `read_options`).
     """
     plan = Project.read(project) if isinstance(project, str | os.PathLike) else project
     if is_project(data):
@@ -103,17 +103,17 @@ def open_data(
 
 
 def project_beside(data: Data, project: Project | None) -> Project | None:
-    """Return the project by which another table is read: none if it is the data of a project of its own."""
+    """Return the project by which to read another table; None if the table is given by a project of its own."""
     return None if isinstance(data, Project) or is_project(data) else project
 
 
 def open_beside(data: Data, project: Project | None) -> Source:
-    """Open another table with columns of a project, such as a population; it has a form of its own."""
+    """Open another table with columns of a project, such as a population; the table has a form of its own."""
     return open_data(data, project_beside(data, project), release=True)[0]
 
 
 def open_project(project: Project, options: ReadOptions | None = None, *, held: ExitStack | None = None) -> Source:
-    """Open the data of a project, read as the project says; what the options say takes precedence."""
+    """Open the data of a project, read as the project specifies; the options take precedence."""
     section, own = project.data, options or AS_FOUND
     if section.path is None:
         raise ArgumentError(f"{project.path} names no data; add data.path, or give the data and the project.")
@@ -123,16 +123,16 @@ def open_project(project: Project, options: ReadOptions | None = None, *, held: 
 
 
 def read_options(project: Project | None, own: ReadOptions, *, release: Data | None = None) -> ReadOptions:
-    """Return how data is read: as the options say, else as the project does.
+    """Return the options for reading data: those given, else those of the project.
 
     Parameters
     ----------
     project
-        The project; none: there are only the options.
+        The project; None: there are only the options.
     own
-        What a call or a command line says itself.
+        The options given by a call or a command line.
     release
-        Another table than the project's data: what stands for a null and which columns are codes holds for it, but it has a
+        Another table than the project's data: the texts for nulls and the columns of codes apply to it, but it has a
         separator and an encoding of its own, unless it is the project's own file.
     """
     if project is None:
@@ -187,8 +187,8 @@ def _open_path(name: str, options: ReadOptions) -> Source:
 
 def _open_stream(name: str, options: ReadOptions) -> Source | None:
     """Open a folder of Parquet files, or a file that is large enough to be counted in batches and of a format that allows it."""
-    file = locate(name).path or name if name == "-" or _is_pipe(name) else name  # what can be read only once is kept in a file
-    folder = os.path.isdir(file)  # noqa: PTH112 - to Path the empty path is the present folder
+    file = locate(name).path or name if name == "-" or _is_pipe(name) else name  # a pipe's content is kept
+    folder = os.path.isdir(file)  # noqa: PTH112 - to Path, the empty path is the current folder
     if not folder and not _is_long(file):
         return None
     from unveil.sources.batches.counting import Stream, StreamSource
@@ -213,13 +213,13 @@ def _is_pipe(path: str) -> bool:
 
 
 def _unpacked(path: str) -> int:
-    """Return about how many bytes of text a file holds; compressed files, such as Parquet, hold a multiple of their size."""
+    """Return the approximate size of a file's text in bytes; for compressed files and Parquet, a multiple of their size."""
     size = Path(path).stat().st_size
     return size * _PACKED if path.lower().endswith((".gz", *_PARQUET)) else size
 
 
 def _open_whole(name: str, options: ReadOptions) -> Source:
-    """Open a file that is read whole, several files, or a built-in data set."""
+    """Open a file to be read whole, several files, or a built-in data set."""
     if has_magic(name) and is_pattern(named_part(name)[0]):
         return GlobSource(name, options)
     if not os.path.exists(name) and name in datasets.names():  # noqa: PTH110
@@ -237,7 +237,7 @@ def _open_whole(name: str, options: ReadOptions) -> Source:
 
 
 def _with_codes(table: Source, options: ReadOptions) -> Source:
-    """Return a table that has types of its own, with codes for a null read as nulls, and columns of codes as text."""
+    """Return a table that has types of its own, with codes for nulls read as nulls, and columns of codes read as text."""
     if not (options.missing or options.missing_in or options.text):
         return table
     everywhere = dict.fromkeys(table.names, options.missing)

@@ -1,4 +1,4 @@
-"""Options for reading a file, if the file itself does not say."""
+"""Options for reading a file that cannot be detected from it."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ __all__ = ["AS_FOUND", "ReadOptions"]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a reader cannot see in the file; the defaults find it out.
+    """Settings for reading a file; with the defaults, they are detected from it.
 
     Parameters
     ----------
     separator
-        The one ASCII character between fields of delimited text; none: found in the first records.
+        The ASCII character between fields of delimited text; None: detected in the first records.
     encoding
-        A Python codec name; none: UTF-8, or what a byte order mark says.
+        A Python codec name; None: UTF-8, or the encoding of a byte order mark.
     missing
-        Texts that stand for a null, besides the empty field; in a table with types of its own, also numbers written like that.
+        Texts that stand for a null, besides the empty field; in a table with types of its own, also numbers written that way.
     text
-        Columns of codes, read as text with the zeros in front that a spreadsheet lost.
+        Columns of codes, read as text with the leading zeros that a spreadsheet lost.
     missing_in
-        Texts that stand for a null in one column, by its name.
+        Texts that stand for a null in single columns, by column name.
 
     Raises
     ------
     ArgumentError
-        If the separator cannot separate, or no codec has this name.
+        If the separator cannot separate fields, or no codec has the name.
     """
 
     separator: str | None = None
@@ -40,7 +40,7 @@ class ReadOptions:
     missing_in: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the separator, the texts for a null and the encoding."""
+        """Check the separator, the texts for nulls and the encoding."""
         if self.separator is not None:
             _check_separator(self.separator)
         if self.encoding is not None:
@@ -49,7 +49,7 @@ class ReadOptions:
 
 
 def _check_separator(separator: str) -> None:
-    """Refuse what is not a single ASCII character, or has another meaning in delimited text."""
+    """Refuse a separator that is not a single ASCII character, or has another meaning in delimited text."""
     if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
         raise ArgumentError(
             f"separator {shown(separator)} cannot separate fields; give one ASCII character other than a quote or a "
@@ -58,7 +58,7 @@ def _check_separator(separator: str) -> None:
 
 
 def _check_missing(missing: object) -> None:
-    """Refuse a single text, whose characters would each be taken for a text."""
+    """Refuse a single text, because each of its characters would be taken for a text."""
     if isinstance(missing, str):
         raise ArgumentError("missing is one text; give a tuple of texts, such as ('?', 'NA').")
     for text in missing if isinstance(missing, tuple) else ():
@@ -80,4 +80,4 @@ def _check_encoding(encoding: str) -> None:
 
 
 AS_FOUND = ReadOptions()
-"""Nothing is said: all is found out from the file."""
+"""The default options: everything is detected from the file."""

@@ -1,7 +1,7 @@
-"""A sample of classes, drawn by a hash, when there are too many combinations to hold.
+"""A sample of classes, drawn by a hash if there are too many combinations to hold.
 
-A file that streams, or a table of an engine that comes in batches, is read once to look for the largest classes of the key, and,
-if the limit was passed, once more to hold these and a random share of the others.
+A file that is streamed, or a table of an engine in batches, is read once to find the largest classes of the key, and, if the
+limit was exceeded, once more to hold these and a random share of the others.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ __all__ = ["Sampled", "sample"]
 
 _Result = TypeVar("_Result")
 _DRAWN = 1 << 17
-"""At most this many records are drawn to find the large classes: those drawn at least `_OFTEN` times."""
+"""The most records drawn to find the large classes, which are those drawn at least `_OFTEN` times."""
 _OFTEN = 8
 _ROOM = 4
-"""Large classes take at most one in this many places."""
+"""Large classes take at most one in this many of the combinations held."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """All records of the large classes of a key and of a random share of the others, and the sensitive values of all records.
+    """All records of the large classes of a key and of a random share of the others, with the sensitive values of all records.
 
     Attributes
     ----------
     cells, certain
-        The combinations of key and sensitive columns whose key is in the random share, and those whose key is large.
-    secrets
-        The combinations of the sensitive columns, of all records; none without sensitive columns.
+        The combinations of key and sensitive columns with a key in the random share, and those with the key of a large class.
+    sensitive
+    The combinations of the sensitive columns in all records; None without sensitive columns.
     records
-        The records of the whole file.
+        The number of records of the whole file.
     level
-        The share is 2 to the power of minus this; 0: all classes.
+        The share is 2 to the power of minus `level`; 0: all classes.
     """
 
     cells: Tally
@@ -60,7 +60,7 @@ class Sampled:
 
 
 def sample(source: StreamSource | EngineSource, key: Sequence[str], sensitive: Sequence[str], most: int, seed: int) -> Sampled:
-    """Count combinations; beyond `most` of them, read again for large classes of the key and a share of the others."""
+    """Count combinations; if there are more than `most`, read again for large classes of the key and a share of the others."""
 
     def counted(batches: CodedBatches, coders: Sequence[Coder]) -> Sampled:
         first = _Pass(key, sensitive, coders, most, seed)
@@ -82,7 +82,7 @@ def sample(source: StreamSource | EngineSource, key: Sequence[str], sensitive: S
 def _of_engine(
     source: EngineSource, columns: Sequence[str], counted: Callable[[CodedBatches, Sequence[Coder]], _Result]
 ) -> _Result:
-    """Count the batches of a table; the first one shows the types."""
+    """Count the batches of a table; the first batch determines the types."""
     first = next(source.batches(columns), None)
     if first is None or first.is_empty():
         raise EmptyDataError.no_records(source.place)
@@ -99,7 +99,7 @@ def _of_engine(
 
 
 class _Pass:
-    """One reading of a file that is sampled: the first looks for large classes of the key, the second holds them."""
+    """One pass over a file to sample: the first finds the large classes of the key, the second holds them."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _Pass:
             self._share /= 2
 
     def result(self) -> Sampled:
-        """Return what was counted, the large classes separately."""
+        """Return the counts, with the large classes separate."""
         from unveil.sources.batches.combinations import hashed, is_among
 
         sizes = [coder.size for coder in self._coders]
@@ -151,7 +151,7 @@ class _Pass:
         return Sampled(parts[0], parts[1], sensitive, self.counter.records, self.counter.level)
 
     def _large(self, most: int) -> NDArray[np.uint64]:
-        """Return the hashes of the classes that were drawn often, few enough to leave room for others."""
+        """Return the hashes of the classes drawn often, limited to leave room for others."""
         hashes, times = np.unique(self._drawn, return_counts=True)
         often = np.argsort(-times, kind="stable")[: most // _ROOM]
         return np.sort(hashes[often[times[often] >= _OFTEN]])

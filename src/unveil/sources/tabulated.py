@@ -1,6 +1,6 @@
-"""Cells: the combinations of some columns with their records, and the amounts that columns of numbers add up to in each.
+"""Cells: the combinations of some columns with their numbers of records, and the sums of numeric columns in each.
 
-Records in hand are cells of one record. An engine groups and sums where the data is, and only cells come here.
+Records in memory are cells of one record. An engine groups and sums itself, and only cells leave it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["CellAmounts", "Condition", "Tabulated", "frame_of", "grid_of", "tabu
 
 _PRIME = 1_000_003
 _STEPS = 1 << 20
-"""The larger bound is this many steps of the grid on which bounded values are summed."""
+"""The larger bound is about this many steps of the grid on which bounded values are summed."""
 
 
 class Condition(Protocol):
@@ -40,18 +40,18 @@ class Condition(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellAmounts:
-    """What a column of numbers adds up to in each cell.
+    """The amounts of a numeric column in each cell.
 
     Attributes
     ----------
     present
-        The records with a value.
+        The number of records with a value.
     total, squares
-        The sum of the values, and of their squares; whole numbers if the values are.
+        The sum of the values, and the sum of their squares; the sum is whole if the values are.
     least, greatest
-        The extremes; NaN if there is no value.
+        The smallest and the largest value; NaN if there is no value.
     bounded
-        The sum of the values cut to declared bounds, in steps of the grid; None: no bounds were declared.
+        The sum of the values clipped to declared bounds, in steps of the grid; None: no bounds are declared.
     """
 
     present: NDArray[np.int64]
@@ -69,19 +69,19 @@ class Tabulated:
     Attributes
     ----------
     place
-        Where the data is, as messages name it.
+        The location of the data, for messages.
     columns
         The coded columns, by name.
     n
-        The records of each cell.
+        The number of records of each cell.
     amounts
-        The amounts of columns of numbers, by name.
+        The amounts of numeric columns, by name.
     distinct
-        How many different values columns of numbers hold.
+        The numbers of distinct values of numeric columns, by name.
     fingerprint
-        The fingerprint of everything here: changed data has another one.
+        The fingerprint of all of the above; changed data has a different one.
     in_hand
-        Whether cells are records, in their order.
+        Whether the cells are records, in their order.
     """
 
     place: str
@@ -95,23 +95,23 @@ class Tabulated:
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return int(self.n.sum())
 
     def holding(self, condition: Condition) -> NDArray[np.int64]:
-        """Return for each cell how many records meet a condition on columns that the engine did not group by."""
+        """Return the number of records of each cell that meet a condition on columns that the engine did not group by."""
         if self._holding is None:
             raise UnsupportedDataError(f"{self.place}: this source cannot compute conditions.")
         return self._holding(condition)
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
-    """Return columns as a frame that every call takes as data."""
+    """Return columns as a frame that every call accepts as data."""
     return pl.DataFrame(columns)
 
 
 def grid_of(bounds: tuple[float, float]) -> float:
-    """Return the step of the grid on which values between bounds are summed: a power of two, so that no sum is rounded."""
+    """Return the step of the grid on which values between bounds are summed: a power of two, so that sums are not rounded."""
     largest = max(abs(bounds[0]), abs(bounds[1])) or 1.0
     return float(2.0 ** math.floor(math.log2(largest / _STEPS)))
 
@@ -128,9 +128,9 @@ def tabulate(
     coded
         The columns to which conditions apply.
     measured
-        Columns to add up if they hold numbers; they are also coded if they hold none, or if the records are in hand.
+        Columns to sum if they hold numbers; they are also coded if they hold none, or if the records are in memory.
     bounds
-        Declared bounds of columns of numbers.
+        Declared bounds of numeric columns.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> CellAmoun
     total = column.fill_null(0).cast(pl.Int64).to_numpy().astype(np.int64) if whole else numbers
     bounded = None if bounds is None else np.where(present, np.rint(np.clip(numbers, *bounds) / grid_of(bounds)), 0.0)
     steps = None if bounded is None else bounded.astype(np.int64)
-    with np.errstate(over="ignore"):  # infinite, as those of an engine are
+    with np.errstate(over="ignore"):  # infinite, like those of an engine
         squares = numbers * numbers
     return CellAmounts(present.astype(np.int64), total, squares, floats, floats, steps)
 
@@ -179,7 +179,7 @@ def _amounts(column: pl.Series, bounds: tuple[float, float] | None) -> CellAmoun
 def _in_engine(
     opened: EngineSource, coded: Sequence[str], measured: Sequence[str], bounds: Mapping[str, tuple[float, float]]
 ) -> Tabulated:
-    """Let the engine group by the coded columns and by measured ones without numbers, and add up the others."""
+    """Let the engine group by the coded columns and the non-numeric measured ones, and sum the others."""
     ask, kinds = opened.aggregated, opened.numbers
     numbers = [name for name in measured if name in kinds]
     names = list(dict.fromkeys([*coded, *(name for name in measured if name not in kinds)]))
@@ -194,7 +194,7 @@ def _in_engine(
     amounts, at, rounded = {}, 0, set[int]()
     for name in numbers:
         width = len(_sums("", opened, name, bounds.get(name)))
-        rounded |= {at + 2} if kinds[name] else {at + 1, at + 2}  # floating point sums depend on the order of adding
+        rounded |= {at + 2} if kinds[name] else {at + 1, at + 2}  # floating-point sums depend on the order of addition
         amounts[name] = _summed(name, [sums.to_series(at + one)[order] for one in range(width)], whole=kinds[name])
         at += width
     exact = {f"s{at}": sums.to_series(at)[order] for at in range(sums.width) if at not in rounded}
@@ -214,7 +214,7 @@ def _in_engine(
 
 
 def _ordered(frame: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """Return an order of combinations that does not depend on the engine's, and the combinations in that order."""
+    """Return an order of combinations that does not depend on the engine, and the combinations in that order."""
     if not frame.width:
         return np.zeros(1, dtype=np.int64), frame
     plain = pl.DataFrame({str(at): frame.to_series(at) for at in range(frame.width)})
@@ -223,7 +223,7 @@ def _ordered(frame: pl.DataFrame) -> tuple[NDArray[np.int64], pl.DataFrame]:
 
 
 def _sums(column: str, engine: EngineSource, name: str, bounds: tuple[float, float] | None) -> list[str]:
-    """Return the aggregates of a column of numbers, as the engine writes it."""
+    """Return the aggregates of a numeric column, given the column in the engine's SQL."""
     kind = "BIGINT" if engine.numbers[name] else engine.real
     real = f"CAST({column} AS {engine.real})"
     columns = [
@@ -242,7 +242,7 @@ def _sums(column: str, engine: EngineSource, name: str, bounds: tuple[float, flo
 
 
 def _checked(real: str) -> str:
-    """Return a whole number that changes with a value: its thousandths modulo a prime. Its sums do not depend on their order."""
+    """Return an expression for a check number: a value's thousandths modulo a prime; its sums do not depend on the order."""
     thousandths = f"floor(abs({real}) * 1000.0)"
     return f"({thousandths} - {_PRIME}.0 * floor({thousandths} / {_PRIME}.0))"
 

@@ -1,7 +1,7 @@
-"""Which rows of a column hold the same text? All texts are numbered in one pass over their Arrow views.
+"""Numbers for the texts of a column, found in one pass over their Arrow views.
 
-A view holds a short text itself; a longer text is read where the view points (`arrow_views`). Texts are the same if they have
-the same bytes: a hash only says where to look.
+A view holds a short text itself; a longer text is read from where the view points (`arrow_views`). Texts are equal if they have
+the same bytes; a hash only locates candidates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TEXT = np.dtype([("hashed", np.uint64), ("row", np.uint32), ("n", np.int64)], a
 
 
 def numbered_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Give numbers to the texts of a column in the order in which they first occur; a null's number is arbitrary.
+    """Assign numbers to the texts of a column in the order of their first occurrence; a null's number is arbitrary.
 
     Returns
     -------
@@ -36,12 +36,12 @@ def numbered_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.ui
 
 
 def counted_texts(column: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the first row of every text of a column, in their order, and how many rows hold it; nulls are left out."""
+    """Return the first row of every text of a column, in order, and its number of rows; nulls are left out."""
     return _numbered(column, np.zeros(0, dtype=np.uint32))
 
 
 def _numbered(column: pl.Series, numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the first row of every text, and how many rows hold it; fill in the number of every row's, where there is room."""
+    """Return the first row and the number of rows of every text; unless empty, `numbers` gets the number of each row's text."""
     column = column.rechunk()
     null = column.is_null().to_numpy(writable=True) if column.null_count() else np.zeros(0, dtype=bool)
     places, texts = np.zeros(_FIRST_CAPACITY, dtype=np.uint32), _room(_FIRST_CAPACITY)
@@ -57,13 +57,13 @@ def _numbered(column: pl.Series, numbers: NDArray[np.uint32]) -> tuple[NDArray[n
 
 
 def _room(capacity: int) -> NDArray[Any]:
-    """Return memory for the texts of a hash table that is filled by half at most: the hash, first row and row count of each."""
+    """Return memory for the hash, first row and row count of each text of a hash table that is at most half full."""
     return np.empty(capacity // 2, dtype=_TEXT)
 
 
 @compiled
 def _number(words, buffers, memory, null, row, numbers, places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Go through texts from a row on until the table is half full; return the row where it stopped and the number of texts."""
+    """Process texts from a row on until the table is half full; return the row where it stopped and the number of texts."""
     last = np.uint64(places.shape[0] - 1)
     while row < words.shape[0]:
         if null.shape[0] and null[row]:
@@ -72,7 +72,7 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
         one, other = words[row, 0], words[row, 1]
         long = (one & np.uint64(LENGTH)) > np.uint64(IN_PLACE)
         text = place_of(buffers, other) if long else np.uint64(0)
-        # a text of up to twelve bytes is its view; a longer one is compared where it lies, after length and hash
+        # a text of up to twelve bytes is in its view; a longer one is compared in memory, after length and hash
         hashed = hash_of_long(memory, text, one) if long else mixed(one, other)
         at = hashed & last
         while places[at] != 0:
@@ -99,20 +99,20 @@ def _number(words, buffers, memory, null, row, numbers, places, texts, size):  #
 
 @compiled
 def recode(numbers, places, codes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Write into `codes`, for every row, the place that its number stands for."""
+    """Write into `codes`, for every row, the code of its number."""
     for row in range(numbers.shape[0]):
         codes[row] = places[numbers[row]]
 
 
 @compiled
 def place_of(buffers, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return where a long text is: its buffer, and the offset in it."""
+    """Return the address of a long text: that of its buffer plus the offset in it."""
     return buffers[other & np.uint64(LENGTH)] + (other >> np.uint64(32))
 
 
 @compiled
 def _place(places, texts, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Put the texts so far into a larger table."""
+    """Enter the texts so far into a larger table."""
     last = np.uint64(places.shape[0] - 1)
     for number in range(size):
         place = texts[number].hashed & last
@@ -135,7 +135,7 @@ def hash_of_long(memory, at, one):  # type: ignore[no-untyped-def]  # noqa: ANN0
 
 @compiled
 def same_long(memory, at, others, other, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Whether two texts of the same length and with the same beginning, each in its own memory, are equal."""
+    """Whether two long texts of the same length and beginning, each in its own memory, are equal."""
     end, done = (one & np.uint64(LENGTH)) - np.uint64(8), np.uint64(4)
     while done < end:
         if _word(memory, at + done) != _word(others, other + done):
@@ -146,7 +146,7 @@ def same_long(memory, at, others, other, one):  # type: ignore[no-untyped-def]  
 
 @compiled
 def _word(memory, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return eight bytes as one word; the processor reads them at once."""
+    """Return eight bytes as one word, which the compiled code reads at once."""
     word = np.uint64(memory[at])
     for step in range(1, 8):
         word |= np.uint64(memory[at + np.uint64(step)]) << np.uint64(8 * step)
@@ -161,4 +161,4 @@ def mixed(one, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
 
 
 PACE = Pace(_number, recode, loads=False)
-"""Decides by the number of rows whether a column's texts are numbered by these loops."""
+"""The decision, by the number of rows, whether these loops number a column's texts."""
