@@ -1,6 +1,6 @@
-"""What a release is still good for: the needs it serves, what it lost, and the tasks it allows.
+"""The uses that a release still allows: the needs it serves, the information it lost, and the tasks that can be learnt from it.
 
-The room can be called as a function too: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
+The room can also be called as a function: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
 """
 
 import sys
@@ -29,4 +29,4 @@ OPEN_MODULES = (
     "task",
     "tasks",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

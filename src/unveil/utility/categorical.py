@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["CodedPair", "attribute_loss", "contingency_loss", "direct_ordinal", "entropy_loss"]
 
 _MOST_TABLES = 200_000
-"""The most contingency tables of one size that are compared: all pairs of 632 attributes, all triples of 107."""
+"""The largest number of contingency tables of one size that are compared: all pairs of 632 attributes, all triples of 107."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class CodedPair:
     release: Codes
 
     def tally(self) -> tuple[Codes, Codes, NDArray[np.int64]]:
-        """Return the pairs of an original and a released code that occur, and how many records hold each."""
+        """Return the pairs of an original and a released code that occur, and the number of records of each."""
         (original, release), n = tally([self.original, self.release], [len(self.values)] * 2)
         return original, release, n
 
@@ -94,8 +94,8 @@ def attribute_loss(column: CodedPair, order: Sequence[Any] | None = None) -> Cat
 def direct_ordinal(original: Codes, release: Codes, n: NDArray[np.int64], ranks: NDArray[np.float64], categories: int) -> float:
     r"""Return the mean of :math:`|r - r'| / c`, with the ranks r, r' of the two values and c categories.
 
-    Two values of which one has no rank (a null, `*`, a label that covers several categories: NaN among `ranks`) are as far
-    apart as can be, 1, unless they are the same value.
+    Two values of which one has no rank (a null, `*`, or a label that covers several categories: NaN among `ranks`) have the
+    greatest possible distance, 1, unless they are the same value.
     """
     apart = np.abs(ranks[original] - ranks[release]) / categories
     distance = np.where(original == release, 0.0, np.where(np.isnan(apart), 1.0, apart))
@@ -103,12 +103,12 @@ def direct_ordinal(original: Codes, release: Codes, n: NDArray[np.int64], ranks:
 
 
 def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> EntropyLoss:
-    r"""Return :math:`H(X)`, :math:`H(X \mid X')`, :math:`I(X; X')` in bits, and the share :math:`H(X \mid X') / H(X)` lost.
+    r"""Return :math:`H(X)`, :math:`H(X \mid X')`, :math:`I(X; X')` in bits, and the lost share :math:`H(X \mid X') / H(X)`.
 
     Parameters
     ----------
     original, release, n
-        The pairs of codes that occur, each once, and how many records hold it.
+        The pairs of codes that occur, each once, and the number of records of each.
 
     Examples
     --------
@@ -119,26 +119,26 @@ def entropy_loss(original: Codes, release: Codes, n: NDArray[np.int64]) -> Entro
     before, after = np.bincount(original, weights=n), np.bincount(release, weights=n)
     entropy = entropy_bits(before[before > 0])
     conditional = float((n * np.log2(after[release] / n)).sum() / n.sum())
-    conditional = min(conditional, entropy)  # above it by rounding only, if the release says nothing
+    conditional = min(conditional, entropy)  # it can exceed it by rounding only, if the release reveals nothing
     return EntropyLoss(entropy, conditional, entropy - conditional, conditional / entropy if entropy else 0.0)
 
 
 def contingency_loss(columns: Sequence[CodedPair], ways: int) -> dict[str, ContingencyLoss]:
-    r"""Compare the contingency tables of up to some number of attributes: :math:`\sum_c |n_c - n'_c|` of each.
+    r"""Compare the contingency tables of up to a number of attributes: :math:`\sum_c |n_c - n'_c|` of each.
 
     Parameters
     ----------
     columns
         The attributes.
     ways
-        The most attributes of a table.
+        The largest number of attributes in a table.
 
     Returns
     -------
     dict
-        For 1, 2, 3... attributes: how many tables there are, the sum of their `difference`, the mean of their `normalised`
-        one (over twice the records), and `by_table`. If there are more than 200,000 tables of a size, none of them is
-        compared: the figures are None, with the reason.
+        For 1, 2, 3... attributes: the number of tables, the sum of their `difference`, the mean of their `normalised`
+        difference (divided by twice the number of records), and `by_table`. If there are more than 200,000 tables of a size,
+        none of them is compared: the figures are None, with the reason.
 
     Notes
     -----
@@ -173,7 +173,7 @@ def _ranks(values: Sequence[Any], order: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _table(columns: Sequence[CodedPair], changed: Sequence[NDArray[np.bool_]], chosen: Sequence[int]) -> TableLoss:
-    """Compare one contingency table, on the records that have moved in it."""
+    """Compare one contingency table, using only the records that have moved in it."""
     some = [columns[at] for at in chosen]
     records = len(some[0].original)
     moved = np.logical_or.reduce([changed[at] for at in chosen])

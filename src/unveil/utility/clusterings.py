@@ -1,4 +1,4 @@
-r"""How do two clusterings agree on records that neither has seen? Hard clusters, fuzzy ones, and dendrograms.
+r"""How well do two clusterings agree on records that neither has seen? Hard clusters, fuzzy ones, and dendrograms.
 
 - **Hard** (k-means, Ward's tree cut into clusters): the adjusted Rand index, 1 for the same clusters, about 0 for others.
 - **Fuzzy** (c-means): a record belongs to every cluster to a degree. With :math:`e_{ij} = 1 - \frac12 \sum_c |u_{ic} - u_{jc}|`
@@ -27,12 +27,12 @@ __all__ = ["agreed_heights", "fuzzy_memberships", "fuzzy_rand", "k_means", "ward
 
 _FIRST = 1 << 10
 _LEAVES = 500
-"""The most records that a dendrogram is made of: it takes time quadratic in their number."""
+"""The largest number of records of a dendrogram, which takes time quadratic in their number."""
 _PAIRED = 400
-"""The most records whose pairs are compared."""
+"""The largest number of records whose pairs are compared."""
 _ROUNDS = 200
 _STILL = 1e-6
-"""C-means has settled when no centre moves farther, in units of the data's spread."""
+"""C-means has settled when no centre moves farther than this, in units of the data's spread."""
 
 
 def k_means(train: Numbers, test: Numbers, clusters: int, seed: int) -> Labels:
@@ -44,7 +44,7 @@ def k_means(train: Numbers, test: Numbers, clusters: int, seed: int) -> Labels:
 
 
 def _distinct(records: Numbers, most: int) -> int:
-    """Return how many distinct records there are, if they are not more than that; mostly a few rows are enough to see it."""
+    """Return the number of distinct records, or `most` if there are more; a few rows are usually enough to find out."""
     rows = _FIRST
     while (found := len(np.unique(records[:rows], axis=0))) < most and rows < len(records):
         rows *= 4
@@ -54,7 +54,7 @@ def _distinct(records: Numbers, most: int) -> int:
 def fuzzy_memberships(train: Numbers, test: Numbers, clusters: int, seed: int) -> Numbers:
     r"""Return how far each test record belongs to each cluster, by fuzzy c-means on the training records; rows sum to 1.
 
-    Centres and memberships are made from each other in turn, with the usual exponent of 2:
+    Centres and memberships are computed from each other in turn, with the usual exponent of 2:
     :math:`u_{ic} = 1 / \sum_k (d_{ic} / d_{ik})^2`, and the centre of c is the mean weighted by :math:`u_{ic}^2`.
 
     References
@@ -79,7 +79,7 @@ def fuzzy_memberships(train: Numbers, test: Numbers, clusters: int, seed: int) -
 
 
 def _memberships(records: Numbers, centres: Numbers) -> Numbers:
-    """Return the memberships; a record that lies on a centre belongs to it alone (to several: in equal parts)."""
+    """Return the memberships; a record that lies on a centre belongs to it alone (if on several, to each in equal parts)."""
     squares = np.square(records[:, None, :] - centres[None, :, :]).sum(axis=2)
     on = squares == 0.0
     with np.errstate(divide="ignore"):
@@ -88,7 +88,7 @@ def _memberships(records: Numbers, centres: Numbers) -> Numbers:
 
 
 def fuzzy_rand(one: Numbers, other: Numbers) -> float:
-    """Return how far two fuzzy clusterings agree about pairs of records, from 0 to 1.
+    """Return the degree to which two fuzzy clusterings agree about pairs of records, from 0 to 1.
 
     References
     ----------
@@ -112,9 +112,9 @@ def _together(memberships: Numbers) -> Numbers:
 
 
 def ward(train: Numbers, test: Numbers, clusters: int, seed: int) -> tuple[Labels, Numbers]:
-    """Grow a dendrogram by Ward's method, and return the cluster of each test record and the heights at which pairs are joined.
+    """Grow a dendrogram by Ward's method; return the cluster of each test record and the heights at which pairs are joined.
 
-    The tree is grown over at most 500 training records drawn by the seed; a test record goes where its nearest one is. The
+    The tree is grown over at most 500 training records drawn by the seed; a test record takes the place of its nearest one. The
     heights are those of the pairs of the first 400 test records.
 
     References

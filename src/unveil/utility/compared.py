@@ -1,7 +1,7 @@
-"""Original and release as a loss compares them: the records, which column and record stands for which, and how values are read.
+"""Original and release as a loss compares them: their records, the pairing of columns and records, and the reading of values.
 
-What the call says takes precedence over what a study or project says of the original, and that over what one says of the
-release.
+The arguments of the call take precedence over what a study or project states about the original, and that over what one states
+about the release.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["ComparedTables", "Named", "compared"]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a call names: attributes by their names in the original, and what says which record is which."""
+    """The attributes that a call names, as named in the original, and the arguments that identify corresponding records."""
 
     mapping: Mapping[str, str] | Sequence[tuple[str, str]] = ()
     id: str | None = None
@@ -49,7 +49,7 @@ class Named:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that are named, whatever for."""
+        """All named attributes, for any purpose."""
         return (*names_of(self.key), *self.continuous, *self.words)
 
 
@@ -64,15 +64,15 @@ class ComparedTables:
     pairs
         The protected column of each original one.
     alignment, correspondence
-        Which record is which, and the arguments that say so.
+        The correspondence of the records, and the arguments that state it.
     key
-        The attributes that classes are formed of.
+        The attributes that form the classes.
     continuous, measured, categorical
         The attributes to be read as numbers, as numbers if both tables hold them, and as categories.
     orders, hierarchies
         By attribute.
     nulls, dropped
-        What a null of the original means, and how many of its records were left out for one.
+        The policy for nulls of the original, and the number of its records that were left out because of one.
     """
 
     original: Microdata
@@ -104,7 +104,7 @@ class ComparedTables:
     def complete(self) -> ComparedTables:
         """Return the comparison of the original's records without nulls, if that is the null policy.
 
-        A null of the release is a suppressed cell, and that is a loss: it leaves no record out.
+        A null of the release is a suppressed cell, and thus a loss: no record is left out because of it.
         """
         whole = self.original.complete(list(self.pairs))
         missing = int(np.count_nonzero(~whole))
@@ -128,7 +128,7 @@ class ComparedTables:
 
 
 def compared(original: Data, release: Data, named: Named) -> ComparedTables:
-    """Read both tables, and find out what a comparison needs to know of them."""
+    """Read both tables, and determine everything that a comparison needs to know about them."""
     with studied(original) as before, studied(release, project=beside(release, before), partial=True) as after:
         if named.id is None:
             require_order(before.source, after.source)
@@ -164,12 +164,12 @@ def _pairs(before: Study, after: Study, named: Named) -> dict[str, str]:
 
 
 def _said(of_original: Any, of_release: Any, pairs: Mapping[str, str], name: str) -> Any:
-    """Return what is said of an attribute by its original name, else by its protected one."""
+    """Return the statement about an attribute under its original name, else under its protected one."""
     return one if (one := of_original(name)) is not None else of_release(pairs[name])
 
 
 def _is_word(name: str, kind: str | None, *of_words: Mapping[str, Any]) -> bool:
-    """Whether a study says that an attribute holds categories; numbers of another kind do if they have an order or hierarchy."""
+    """Whether an attribute holds categories by its kind in a study, or because it has an order or a hierarchy."""
     return kind in ("nominal", "ordinal") or any(name in one for one in of_words)
 
 

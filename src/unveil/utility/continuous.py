@@ -8,8 +8,8 @@ components, the communalities :math:`C`, the factor score coefficients :math:`F`
 .. math:: \mathrm{mse} = \overline{(x - x')^2}, \quad \mathrm{mae} = \overline{|x - x'|}, \quad
           \mathrm{variation} = \overline{|x - x'| / |x|},
 
-where a cell that is zero in the original has no relative variation: it is left out of the third mean and counted. Higher is
-more loss; a release that equals the original loses exactly zero.
+where a cell that is zero in the original has no relative variation: it is left out of the third mean and counted separately.
+Higher is more loss; a release that equals the original loses exactly zero.
 
 - :math:`V` is compared on and above the diagonal and :math:`R` above it: each distinct figure once.
 - Principal components are those of :math:`R = Q \Lambda Q^T`, by falling eigenvalue: :math:`RF = Q \Lambda^{1/2}`,
@@ -49,43 +49,44 @@ if TYPE_CHECKING:
 __all__ = ["QUANTILES", "continuous_loss", "ks_distance", "refused"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""The quantiles given of every attribute, between values by linear interpolation."""
+"""The quantiles reported for every attribute, by linear interpolation between values."""
 
 _STRUCTURES = ("covariance", "correlation", "principal_components", "communalities", "factor_scores", "eigenvalues")
 _MOST_ATTRIBUTES = 2000
-"""The structures of more attributes are not compared: components take time cubic in their number."""
+"""The structures of more attributes are not compared, because components take time cubic in their number."""
 _CHUNK = 1 << 16
-"""Records are worked on in pieces of this many."""
+"""The number of records that are processed at a time."""
 _LARGEST = 1e75
-"""The fourth power of a value beyond it cannot be held and summed in floating point."""
+"""The fourth power of a value beyond this cannot be represented and summed in floating point."""
 _TOO_LARGE = f"it holds values that are infinite or beyond {_LARGEST:g}"
 _SINGULAR = 1e-10
-"""An eigenvalue of a correlation matrix below this is taken as zero: its component has no score."""
+"""An eigenvalue of a correlation matrix below this is treated as zero: its component has no score."""
 
 
 def continuous_loss(original: Mapping[str, Numbers], release: Mapping[str, Numbers]) -> ContinuousLoss:
-    """Measure the information loss of continuous attributes; the module's first lines give the formulas.
+    """Measure the information loss of continuous attributes; the module's docstring gives the formulas.
 
     Parameters
     ----------
     original, release
         The same attributes of aligned records; a null is NaN. A record with a null in an attribute, in either table, is left
-        out of what concerns that attribute, and one with any null out of the structures; both are counted.
+        out of the figures of that attribute, and one with any null out of the structures; both are counted.
 
     Returns
     -------
     ContinuousLoss
-        `data` and the five structures, each with `mse`, `mae`, `variation`, `cells`, `zeros`; `il1s`; `complete`, the records
-        that the structures are computed on; and `attributes`, each with the same figures, the Kolmogorov-Smirnov distance `ks`,
-        moments and quantiles of both tables and their difference. A figure that is undefined is None, with the reason.
+        `data` and the structures, each with `mse`, `mae`, `variation`, `cells`, `zeros`; `il1s`; `complete`, the number of
+        records from which the structures are computed; and `attributes`, each with the same figures, the Kolmogorov-Smirnov
+        distance `ks`, moments and quantiles of both tables and their difference. A figure that is undefined is None, with the
+        reason.
 
     Notes
     -----
-    An attribute that is constant in the original has no correlations to lose and is left out of R, RF, C and F, which say so.
-    One that is constant only in the release has lost them all: the four are then undefined rather than computed on what is
-    left. If eigenvalues lie close together, a small change can turn their components: RF and F then show more than was
-    lost. Time n log n per attribute, n times attributes squared for the covariances, and attributes cubed for the components. So
-    the structures of more than 2,000 attributes are not compared, and say so.
+    An attribute that is constant in the original has no correlations to lose and is left out of R, RF, C and F, with a remark.
+    One that is constant only in the release has lost them all: the four are then undefined rather than computed from the
+    remaining attributes. If eigenvalues lie close together, a small change can rotate their components: RF and F then show more
+    than the actual loss. The time is n log n per attribute, n times attributes squared for the covariances, and attributes
+    cubed for the components. So the structures of more than 2,000 attributes are not compared, with a remark.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def ks_distance(before: Numbers, after: Numbers) -> float:
     0.25
     """
     both = np.concatenate([before, after])
-    order = np.argsort(both, kind="stable")  # two sorted runs: merged, not sorted again
+    order = np.argsort(both, kind="stable")  # two sorted runs, which are merged rather than sorted again
     height = np.cumsum(np.where(order < len(before), 1, -1))
     ordered = both[order]
     last_of_equals = np.append(ordered[1:] != ordered[:-1], True)
@@ -142,17 +143,17 @@ def ks_distance(before: Numbers, after: Numbers) -> float:
 
 
 def _exceeds(column: Numbers) -> bool:
-    """Whether a value is so large that its fourth power cannot be held."""
+    """Whether a value is so large that its fourth power cannot be represented."""
     return bool(np.fmax.reduce(column) > _LARGEST or np.fmin.reduce(column) < -_LARGEST)
 
 
 def refused(reason: str) -> NumberLoss:
-    """Return the figures of an attribute that cannot be evaluated: none, and why."""
+    """Return empty figures for an attribute that cannot be evaluated, with the reason."""
     return NumberLoss(0, 0, ComparedCells(None, None, None, 0, 0), None, None, None, None, None, reason)
 
 
 def _compared(before: Numbers, after: Numbers, note: str = "") -> ComparedCells:
-    """Compare cells: the three means, the number of cells, and of those that are zero in the original."""
+    """Compare cells: the three means, the number of cells, and the number of those that are zero in the original."""
     if not before.size:
         return _undefined(note or "there are no cells to compare")
     apart = np.abs(before - after)
@@ -199,7 +200,7 @@ def _attribute(before: Numbers, after: Numbers) -> NumberLoss:
 
 
 def _marginal(ordered: Numbers) -> NumberSummary:
-    """Describe one attribute; from its sorted values, so that the order of the records changes nothing."""
+    """Describe one attribute, from its sorted values, so that the order of the records makes no difference."""
     n, low = len(ordered), float(ordered[0])
     mean = low if low == float(ordered[-1]) else float(np.mean(ordered))
     apart = ordered - mean
@@ -224,7 +225,7 @@ def _quantile(ordered: Numbers, share: float) -> float:
 
 
 def _difference(one: NumberSummary, other: NumberSummary) -> NumberSummary:
-    """Return the figures of the second less those of the first; None if one of the two is undefined."""
+    """Return the figures of the second minus those of the first; None if either is undefined."""
     return NumberSummary(
         _moved(one.mean, other.mean),
         _moved(one.variance, other.variance),
@@ -262,7 +263,7 @@ def _il1s(attributes: Mapping[str, NumberLoss]) -> tuple[float | None, str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Structures:
-    """The structures that could be compared, on how many complete records, and why others could not."""
+    """The structures that could be compared, the number of complete records, and the reasons why others could not be."""
 
     complete: int
     compared: Mapping[str, ComparedCells]
@@ -293,7 +294,7 @@ class _Shape:
 
 
 def _structures(names: Sequence[str], original: Sequence[Numbers], release: Sequence[Numbers]) -> _Structures:
-    """Compare covariances, correlations and what follows from them, on the records without a null."""
+    """Compare covariances, correlations and the structures derived from them, on the records without a null."""
     complete = (
         np.logical_and.reduce([~np.isnan(column) for column in (*original, *release)]) if names else np.zeros(0, dtype=bool)
     )
@@ -349,7 +350,7 @@ def _covariance(columns: Sequence[Numbers], complete: NDArray[np.bool_]) -> tupl
 
 
 def _pieces(columns: Sequence[Numbers], complete: NDArray[np.bool_]) -> Iterator[Numbers]:
-    """Yield copies of the complete records, attributes by records, some at a time."""
+    """Yield copies of the complete records, attributes by records, piece by piece."""
     for start in range(0, len(complete), _CHUNK):
         piece = slice(start, start + _CHUNK)
         kept = complete[piece]

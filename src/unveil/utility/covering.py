@@ -1,7 +1,7 @@
-"""What released labels cover: leaves of a hierarchy, or original values within an interval, a masked code or a set.
+"""The coverage of released labels: leaves of a hierarchy, or original values within an interval, a masked code or a set.
 
-Leaves are put in an order in which most labels cover a run of them, so that a label costs two positions however many leaves
-it covers: a hierarchy's leaves from its top level down, numbers by size, other values by length and text.
+Leaves are ordered such that most labels cover a run of them, so that a label needs two positions for any number of leaves: a
+hierarchy's leaves from its top level down, numbers by size, other values by length and text.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Covering:
     Attributes
     ----------
     leaves, codes
-        How many leaves, and how many codes there are.
+        The numbers of leaves and of codes.
     leaf
         The leaf of each code that is an original value, else -1.
     numbers
-        The leaves as numbers, if their distances count; else None.
+        The leaves as numbers, if their distances matter; else None.
     height
-        The levels above the leaves; None if labels have no levels.
+        The number of levels above the leaves; None if labels have no levels.
     label, first, last
         Runs [first, last) of leaves that labels cover, by label.
     level
@@ -64,12 +64,12 @@ class Covering:
     level: Places
 
     def summed(self, of_leaf: Numbers, otherwise: float) -> Numbers:
-        """Return the sum over the leaves that each label covers; otherwise for a code that is not a label."""
+        """Return the sum over the leaves that each label covers; `otherwise` for a code that is not a label."""
         below = np.concatenate([[0.0], np.cumsum(of_leaf)])
         return np.where(self._named, summed(self.label, below[self.last] - below[self.first], self.codes), otherwise)
 
     def levels(self) -> Numbers:
-        """Return the share of the height that each label is at; 1 for a code that is not a label."""
+        """Return the level of each label as a share of the height; 1 for a code that is not a label."""
         share = np.ones(self.codes)
         share[self.label] = self.level / max(self.height or 0, 1)
         return share
@@ -87,14 +87,14 @@ class Covering:
         np.minimum.at(low, self.label, np.minimum.reduceat(padded, runs)[::2])
         np.maximum.at(high, self.label, np.maximum.reduceat(padded, runs)[::2])
         domain = float(np.ptp(self.numbers)) or 1.0
-        if not math.isfinite(domain):  # of which a label of finite width covers nothing
+        if not math.isfinite(domain):  # a label of finite width covers nothing of it
             narrow = (low == high) | (np.isfinite(low) & np.isfinite(high))
             return np.where(self._named & narrow, 0.0, 1.0)
         width = np.subtract(high, low, out=np.ones(self.codes), where=self._named)
         return np.where(self._named, width / domain, 1.0)
 
     def holds(self, value: NDArray[Any], label: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return for each pair of a value and a label whether the label covers the value."""
+        """Return, for each pair of a value and a label, whether the label covers the value."""
         leaf, held = self.leaf[value], np.zeros(len(label), dtype=bool)
         start, end = np.searchsorted(self.label, label, side="left"), np.searchsorted(self.label, label, side="right")
         for at in range(int((end - start).max(initial=0))):
@@ -147,8 +147,8 @@ def covered_by_hierarchy(
 ) -> Covering:
     """Find labels among the nodes of a hierarchy.
 
-    If one level explains the labels of all records, they belong to that level (the lowest such); otherwise each belongs to the
-    lowest level that has it.
+    If one level explains the labels of all records, they belong to that level (the lowest such level); otherwise each belongs
+    to the lowest level that contains it.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def covered_by_hierarchy(
     Raises
     ------
     HierarchyError
-        If a value is not a leaf, or a label no node.
+        If a value is not a leaf, or a label is not a node.
     """
     paths = sorted(hierarchy.labels, key=lambda row: row[::-1])
     ordered = Hierarchy(hierarchy.column, paths)
@@ -211,14 +211,14 @@ class _Values:
 
 
 def _runs_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return where each text is; the same texts are together."""
+    """Return the first and last position of each text; equal texts are adjacent."""
     last = {text: at + 1 for at, text in enumerate(texts)}
     first = {text: at for at, text in reversed(list(enumerate(texts)))}
     return {text: (first[text], last[text]) for text in first}
 
 
 def _name(label: Any, nodes: Sequence[Mapping[str, Any]]) -> str:
-    """Return a label's text in the hierarchy; a number may be written as a whole one there."""
+    """Return a label's text in the hierarchy, where a number may be written as an integer."""
     text = text_of(label)
     return text if any(text in some for some in nodes) else text_form(label)
 

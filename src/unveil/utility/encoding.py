@@ -1,12 +1,13 @@
-"""Tables as numbers that a model can learn from, generalised values and all.
+"""Tables as numbers that a model can learn from, including generalised values.
 
-The original says what a column is. In a column of numbers, a value of the release is at the middle of what it covers:
-``[20, 30)`` at 25, ``20-29`` and ``2*`` at 24.5, ``{20, 24}`` at 22; an open range such as ``>= 65`` is at its end. What says
-nothing (``*``, a null, a text that is not a number) stands at the median of the training records. Numbers are standardised.
+The original determines the type of a column. In a column of numbers, a value of the release is the middle of what it covers:
+``[20, 30)`` is 25, ``20-29`` and ``2*`` are 24.5, ``{20, 24}`` is 22; an open range such as ``>= 65`` is its end. A value
+without information (``*``, a null, a text that is not a number) is the median of the training records. Numbers are
+standardised.
 
-Any other column is one of categories: generalised values and nulls are categories like others, each with an indicator. An
-original record is given to a model in the words of its training data: a category that these never hold becomes the one
-that training records of that category most often became, as for somebody who recodes new data the way the release was recoded.
+Any other column is categorical: generalised values and nulls are categories like others, each with an indicator. An original
+record is given to a model in the terms of its training data: a category that does not occur there becomes the one that training
+records of that category most often became, as if new data were recoded in the way the release was.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ __all__ = [
 _Answer = TypeVar("_Answer")
 
 _TURN = threading.Lock()
-"""Held by whoever sets the number of threads of numerical libraries."""
+"""The lock that guards changes to the number of threads of numerical libraries."""
 _MOST_CATEGORIES = 50
-"""A column of more categories has an indicator for each of the most frequent ones; the others share one."""
+"""A column with more categories has an indicator for each of the most frequent ones; the others share one."""
 _LEARNERS_SEEDS = 2**32
-"""How many seeds scikit-learn knows."""
+"""The number of seeds that scikit-learn accepts."""
 MOST_SQUARED = 1e140
 """Sums of squares of larger numbers may be infinite."""
 
@@ -59,7 +60,7 @@ class Encoded:
     numeric
         Which of them hold numbers; the others hold codes of categories, -1 for a null.
     original, release
-        A row per record and a column per name; NaN where a number is not known.
+        One row per record and one column per name; NaN where a number is unknown.
     """
 
     names: tuple[str, ...]
@@ -73,14 +74,14 @@ class Encoded:
         return np.asarray(np.max(both, axis=0, where=~np.isnan(both), initial=0.0))
 
     def within_reach(self) -> Encoded:
-        """Return numbers in a larger unit, a power of two, if sums of their squares would overflow."""
+        """Return the numbers in a larger unit, a power of two, if sums of their squares would overflow."""
         largest = active_run().watching(self.largest)
         units = np.ldexp(1.0, -np.where(largest > MOST_SQUARED, np.frexp(largest)[1], 0))
         return self if (units == 1.0).all() else replace(self, original=self.original * units, release=self.release * units)
 
 
 def encoded(original: Source, release: Source, names: Sequence[str], *, numbers: bool = True) -> Encoded:
-    """Read columns of both tables; without `numbers` every column is one of categories."""
+    """Read columns of both tables; without `numbers`, every column is categorical."""
     for what, source in (("original", original), ("release", release)):
         for name in names:
             if name not in source.names:
@@ -92,7 +93,7 @@ def encoded(original: Source, release: Source, names: Sequence[str], *, numbers:
 
 
 def in_common(original: Source, release: Source, columns: Names | None, *, without: Iterable[str | None] = ()) -> tuple[str, ...]:
-    """Return the columns named, each once, or (none named) those that both tables hold."""
+    """Return the named columns, each once, or, if none are named, those that both tables have."""
     names = names_of(columns)
     if doubled := [name for name in names if names.count(name) > 1]:
         raise ArgumentError(f"column {shown(doubled[0])} is named twice; name it once.")
@@ -105,7 +106,7 @@ def in_common(original: Source, release: Source, columns: Names | None, *, witho
 
 
 def middle(value: Any) -> float:
-    """Return the number that a value stands for; NaN if it says nothing.
+    """Return the number that a value stands for; NaN if it stands for none.
 
     Examples
     --------
@@ -123,14 +124,14 @@ def middle(value: Any) -> float:
 
 
 def transformer(numeric: NDArray[np.bool_], *, indicators: bool = False) -> Any:
-    """Return the scikit-learn transformer that makes a design matrix: numbers standardised, an indicator for each category.
+    """Return the scikit-learn transformer that makes a design matrix: standardised numbers, and an indicator for each category.
 
     Parameters
     ----------
     numeric
         Which columns hold numbers.
     indicators
-        Whether a further column says where a number is not known.
+        Whether a further column indicates where a number is unknown.
     """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
@@ -152,16 +153,16 @@ def recoded(test: NDArray[np.float64], before: NDArray[np.float64], after: NDArr
     test
         The codes of original records in one column.
     before, after
-        The same column of the training records that are aligned: in the original, and as they are learnt from.
+        The same column of the aligned training records: in the original, and as the model learns from it.
     """
     seen = set(after.tolist())
     pairs, times = np.unique(np.column_stack([before, after]), axis=0, return_counts=True)
-    became = dict(pairs[np.argsort(times, kind="stable")].tolist())  # the most frequent comes last and stays
+    became = dict(pairs[np.argsort(times, kind="stable")].tolist())  # the most frequent comes last and is kept
     return np.array([code if code in seen else became.get(code, code) for code in test.tolist()])
 
 
 def need_sklearn(what: str) -> None:
-    """Refuse to go on without scikit-learn."""
+    """Refuse to continue without scikit-learn."""
     try:
         import sklearn  # noqa: F401
     except ImportError:
@@ -169,10 +170,10 @@ def need_sklearn(what: str) -> None:
 
 
 def in_one_thread(work: Callable[[], _Answer]) -> _Answer:
-    """Return what work returns, while numerical libraries use one thread; once the run is cancelled, nobody waits for it.
+    """Return the result of some work, done while numerical libraries use one thread; once the run is cancelled, stop waiting.
 
-    So sums come in one order, and small problems are not slowed down by waiting. How many threads these libraries use is one
-    setting of the process: such work takes turns, also with a fit that nobody waits for any more.
+    So sums are computed in one order, and small problems are not slowed down by waiting. The number of threads of these
+    libraries is one setting of the process: such work takes turns, also with a fit that nobody is waiting for any more.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -185,7 +186,7 @@ def in_one_thread(work: Callable[[], _Answer]) -> _Answer:
 
 
 def learners_seed(seed: int) -> int:
-    """Return the seed that scikit-learn takes in the place of a seed; the same, unless it is longer than 32 bits."""
+    """Return the seed that scikit-learn accepts in place of a seed; the same, unless it is longer than 32 bits."""
     return seed % _LEARNERS_SEEDS
 
 

@@ -71,15 +71,16 @@ LOSSES = ("granularity", "precision", "ncp", "nonuniform_entropy")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Granularity:
-    """How coarse one attribute has become.
+    """The coarseness of one attribute.
 
     Attributes
     ----------
     figures
-        The four losses, None if undefined, with `reasons`; the cells with something to lose, those that were null before,
-        those suppressed, those whose label does not cover the original value (`elsewhere`); the leaves and the height.
+        The four losses, None if undefined, with `reasons`; the number of cells with something to lose, of those that were null
+        before, of suppressed cells, and of cells whose label does not cover the original value (`elsewhere`); the leaves and
+        the height.
     covered
-        How many leaves each code of the dictionary stands for in the release.
+        The number of leaves that each code of the dictionary covers in the release.
     """
 
     figures: Coarseness
@@ -87,26 +88,26 @@ class Granularity:
 
 
 def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> Granularity:
-    """Measure how coarse one attribute has become; the module's first lines give the formulas.
+    """Measure how coarse one attribute has become; the module's docstring gives the formulas.
 
     Parameters
     ----------
     column
         The attribute, aligned.
     hierarchy
-        What the labels are labels of. None: the leaves are the original's values, and labels are values, intervals, masked codes,
+        The hierarchy of the labels. None: the leaves are the original's values, and labels are values, intervals, masked codes,
         sets or `*`.
 
     Raises
     ------
     HierarchyError
-        If a value has no leaf, or a label covers nothing that is known.
+        If a value is not a leaf, or a label covers nothing that is known.
 
     Notes
     -----
-    A label may be at any level. If one level explains the labels of all records, they are of that level (the lowest such);
-    otherwise each is of the lowest level that has it. A label that does not cover the record's own value comes from a
-    perturbation: it is counted, and the non-uniform entropy is undefined.
+    A label may be at any level. If one level explains the labels of all records, they belong to that level (the lowest such
+    level); otherwise each belongs to the lowest level that contains it. A label that does not cover the record's own value is
+    due to perturbation: it is counted, and the non-uniform entropy is undefined.
 
     Examples
     --------
@@ -155,12 +156,12 @@ def granularity_loss(column: CodedPair, hierarchy: Hierarchy | None = None) -> G
 
 
 def unread(reason: str) -> Coarseness:
-    """Return the figures of an attribute whose labels cannot be read: none, and why."""
+    """Return empty figures for an attribute whose labels cannot be read, with the reason."""
     return Coarseness(None, None, None, None, reasons=dict.fromkeys(LOSSES, reason))
 
 
 def _reasons(domain: Covering, cells: int, elsewhere: int) -> dict[str, str]:
-    """Say which figures of an attribute are undefined, and why."""
+    """Return the reasons for the figures of an attribute that are undefined."""
     if not cells:
         return dict.fromkeys(LOSSES, "every cell is null in the original")
     reasons = {} if domain.height else {"precision": "labels without a hierarchy have no levels"}
@@ -174,14 +175,14 @@ def _mean(figures: NDArray[np.float64], n: NDArray[np.int64]) -> float:
 
 
 def discernibility(sizes: NDArray[np.int64], suppressed: int, records: int) -> int:
-    r"""Return :math:`\sum |E|^2 + s n`: a record counts all that it cannot be distinguished from, a suppressed one all n.
+    r"""Return :math:`\sum |E|^2 + s n`: a record counts all records it cannot be distinguished from, a suppressed one all n.
 
     Parameters
     ----------
     sizes
         The sizes of the classes, without suppressed records.
     suppressed, records
-        The suppressed records s, and all n.
+        The number of suppressed records s, and of all records n.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def average_class_size(sizes: NDArray[np.int64]) -> float | None:
 
 
 def class_figure(original: float | None, release: float | None, highest: float) -> ClassFigure:
-    """Return a figure of both whole tables, and the loss between the original's and the highest.
+    """Return a figure of both whole tables, and its loss between the original's value and the highest.
 
     Examples
     --------
@@ -227,5 +228,5 @@ def class_figure(original: float | None, release: float | None, highest: float) 
 
 
 def says_nothing(values: Sequence[Any]) -> NDArray[np.bool_]:
-    """Return which values of a dictionary say nothing: nulls and `*`."""
+    """Return which values of a dictionary carry no information: nulls and `*`."""
     return np.array([is_suppressed(value) for value in values], dtype=bool)

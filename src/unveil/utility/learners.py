@@ -1,7 +1,7 @@
-"""Models that learn a task, and their scores: scikit-learn's, with their own settings unless stated here.
+"""Models that learn a task, and their scores: scikit-learn's, with their default settings unless stated here.
 
-Trees have at least 5 records in a leaf, there are 15 neighbours, and `baseline` needs no features: it predicts the most frequent
-class, or the mean.
+Trees have at least 5 records in a leaf, there are 15 neighbours, and `baseline` needs no features: it predicts the most
+frequent class, or the mean.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HIGHER_IS_BETTER: Mapping[str, bool] = {
     "fuzzy_rand": True,
     "cophenetic": True,
 }
-"""The measures of the tasks; for each kind of task, the first is the one to look at."""
+"""The measures of the tasks; for each kind of task, the first is the main one."""
 
 _LEAF = 5
 _NEIGHBOURS = 15
@@ -37,7 +37,7 @@ _ITERATIONS = 10_000
 
 
 def predictors(kind: str, records: int, seed: int) -> dict[str, Any]:
-    """Return the models of a kind of task, not fitted yet, for this many training records."""
+    """Return the unfitted models for a kind of task, given the number of training records."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor

@@ -1,8 +1,8 @@
 """What has a release lost against its original? Information loss of numbers, of categories and of classes, and of tasks.
 
 Records are compared with their own originals, so the correspondence must be stated: an id, a correspondence file or the row
-order. A record of the original that the release lacks counts as suppressed in every attribute; a record of the release that
-belongs to no original one is left out. Both are counted. Every loss is 0 for a release that equals its original.
+order. A record of the original that the release lacks counts as suppressed in every attribute; a record of the release without
+an original is left out. Both are counted. Every loss is 0 for a release that equals its original.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _MEANS = ("nominal", "ordinal", "conditional_entropy", "mutual_information", "en
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Loss(Result):
-    """What a release has lost, as plain values.
+    """The losses of a release, as plain values.
 
     Attributes
     ----------
@@ -65,19 +65,20 @@ class Loss(Result):
         Attributes that are numbers in both tables: `attributes` one by one; `data`, `covariance`, `correlation`,
         `principal_components`, `communalities`, `factor_scores`, `eigenvalues`, each with `mse`, `mae` and `variation`; `il1s`.
     categorical
-        All other attributes: `attributes` one by one, the means over them, and the `contingency` tables by their ways.
+        All other attributes: `attributes` one by one, the means over them, and the `contingency` tables by number of
+        attributes.
     classes
-        `discernibility`, `average_class_size`, `classes` and `ambiguity`, of the release beside the original's own.
+        `discernibility`, `average_class_size`, `classes` and `ambiguity`, of the release beside those of the original.
     suppressed
-        Cells and records that no longer say anything.
+        Cells and records that no longer carry information.
     pmse, tasks
-        The propensity score error, and what models trained on the release lose; None if not requested.
+        The propensity score error, and the loss of models trained on the release; None if not requested.
     alignment
         How records were aligned.
     failed
-        What was requested by name and could not be evaluated, one line each.
+        Requests by name that could not be evaluated, one line each.
     made
-        How the result was made.
+        The provenance of the result.
     """
 
     continuous: ContinuousLoss
@@ -129,7 +130,7 @@ class Loss(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed losses."""
         return view_of(self)
 
 
@@ -154,7 +155,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Loss:
-    """Measure what a release has lost against its original.
+    """Measure the loss of a release against its original.
 
     Parameters
     ----------
@@ -162,31 +163,32 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
         Paths, names of built-in data sets, data frames, tables in an engine, studies or project files; or a `Pair` of both.
         Never changed.
     id, link, same_order
-        Which record is which, one of the three: a column of both, a correspondence file, or the row order.
+        The correspondence of the records, in one of three ways: a column of both, a correspondence file, or the row order.
     mapping
-        Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
-        Attributes are named below as the original names them.
+        The protected column for an original one, such as ``{"Age": "Age*"}``; others are paired by name. Attributes are named
+        below as in the original.
     key
-        The attributes that classes are formed of; none: the key of the study or project that is compared, else all. Columns that
-        one names as identifier, weight, person or household are not compared unless they are named here.
+        The attributes that form the classes; none: the key of the compared study or project, else all. Columns that it declares
+        as identifier, weight, person or household are not compared unless they are named here.
     continuous, categorical
-        Attributes to be taken as numbers, or as categories. By default, those that are numbers in both tables (suppressed cells
-        apart) and have neither order nor hierarchy are continuous, all others categorical; the kinds of a study decide first.
+        Attributes to be read as numbers, or as categories. By default, those that are numbers in both tables (apart from
+        suppressed cells) and have neither order nor hierarchy are continuous, all others categorical; the kinds of a study take
+        precedence.
     orders
-        The categories of ordinal attributes, from lowest to highest, beside those of the study or project that is compared.
+        The categories of ordinal attributes, from lowest to highest, in addition to those of the compared study or project.
     hierarchies
         The generalisation hierarchies that released labels come from; none: those of the study or project.
     ways
-        Contingency tables of up to this many attributes are compared: 0 to 3.
+        The largest number of attributes in the contingency tables that are compared: 0 to 3.
     pmse
         Whether to measure the propensity score error.
     tasks
-        What models are to learn from the release, tried against models that learn from the original: tasks, or attributes to be
-        predicted from all others, numbers by regression and others by classification.
+        The tasks that models learn from the release, compared with models that learn from the original: tasks, or attributes to
+        be predicted from all others, numbers by regression and others by classification.
     seed
-        The seed of what is drawn at random.
+        The seed of all random draws.
     progress
-        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
+        A run, or a function called with the name of a stage, the number of steps done, and the number of all steps.
 
     Returns
     -------
@@ -196,7 +198,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
     Raises
     ------
     ArgumentError
-        If no correspondence is named, the tables have no column in common, or an argument makes no sense.
+        If no correspondence is named, the tables have no column in common, or an argument is invalid.
     ColumnNotFoundError
         If a named attribute is not among those compared.
 
@@ -226,7 +228,7 @@ def loss(  # noqa: PLR0913 - the one call that measures every loss
 
 @dataclass(frozen=True, slots=True)
 class _Extras:
-    """What is measured beside attributes and classes, and by which draws."""
+    """The measurements beside those of attributes and classes, and the seed of their draws."""
 
     ways: int
     seed: int
@@ -234,7 +236,7 @@ class _Extras:
 
 
 def _of_pair(pair: Pair, named: Named) -> Named:
-    """Return what a call names, completed by a pair: its key, its map, and which record is which."""
+    """Return the names in a call, completed by those of a pair: its key, its map, and its correspondence of records."""
     return replace(
         named,
         key=[one.original for one in pair.columns] if named.key is None else named.key,
@@ -272,7 +274,7 @@ def _check_options(ways: int, seed: int) -> None:
 
 
 def _task_results(tables: tuple[Any, Any], planned: Sequence[Task], correspondence: Mapping[str, Any], seed: int) -> Tasks | None:
-    """Return how well each task does on both tables; None if no task is planned."""
+    """Return the scores of each task on both tables; None if no task is planned."""
     return try_tasks(*tables, planned, **correspondence, seed=seed, progress=active_run().under("tasks")) if planned else None
 
 
@@ -282,12 +284,12 @@ def _propensities(tables: tuple[Any, Any], names: Sequence[str], seed: int) -> d
 
 
 def _unpaired(reasons: Sequence[tuple[str, str]]) -> list[str]:
-    """Say which attributes could not be compared as requested, and why."""
+    """Return the attributes that could not be compared as requested, with the reasons."""
     return [f"attribute {shown(name)}: {why.removesuffix('.')}." for name, why in reasons]
 
 
 def _continuous(both: SideBySide) -> ContinuousLoss:
-    """Return the losses of numbers; attributes that cannot be read as such say why."""
+    """Return the losses of numbers, with reasons for attributes that cannot be read as such."""
     before, after = ({name: pair[side] for name, pair in both.numbers.items()} for side in (0, 1))
     losses = continuous_loss(before, after)
     attributes = {**losses.attributes, **{name: refused(reason) for name, reason in both.failed.items()}}
@@ -295,7 +297,7 @@ def _continuous(both: SideBySide) -> ContinuousLoss:
 
 
 def _granularities(both: SideBySide, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Granularity | str]:
-    """Return how coarse each attribute of categories has become, or why that is not known."""
+    """Return the coarseness of each categorical attribute, or the reason why it is unknown."""
     granularities: dict[str, Granularity | str] = {}
     for name, column in active_run().each("granularity", both.coded.items()):
         try:
@@ -338,7 +340,7 @@ def _classes(both: SideBySide, keys: Sequence[str], granularities: Mapping[str, 
 
 
 def _sizes(both: SideBySide, keys: Sequence[str], side: int) -> tuple[NDArray[np.int64], int]:
-    """Return the sizes of the classes, and how many records are suppressed in every key attribute and form none.
+    """Return the sizes of the classes, and the number of records suppressed in every key attribute, which form no class.
 
     Attributes are added one by one; a record that is alone in its class stays so and is set aside.
     """
@@ -360,7 +362,7 @@ def _sizes(both: SideBySide, keys: Sequence[str], side: int) -> tuple[NDArray[np
 
 
 def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str]) -> ClassFigure:
-    """Return the mean number of original records that a released one could have been, over the attributes of categories."""
+    """Return the mean number of original records that a released one could have been, over the categorical attributes."""
     unknown = [name for name, coarse in granularities.items() if isinstance(coarse, str)]
     if unknown:
         return ClassFigure(1.0, None, None, f"labels cover nothing known in: {listed(unknown)}")
@@ -375,7 +377,7 @@ def _ambiguity(both: SideBySide, granularities: Mapping[str, Granularity | str])
 
 
 def _suppressed(both: SideBySide, keys: Sequence[str]) -> SuppressionLoss:
-    """Count the cells, and the records in their whole key, that say nothing in the release and did in the original."""
+    """Count the cells, and the records in their whole key, that carry no information in the release but did in the original."""
     by_attribute = {name: int(np.count_nonzero(after & ~before)) for name, (before, after) in both.hidden.items()}
     empty, now = (np.logical_and.reduce([both.hidden[name][side] for name in keys]) for side in (0, 1))
     gone = int(np.count_nonzero(now & ~empty))
@@ -391,7 +393,7 @@ def _features(wanted: Sequence[Task | str]) -> tuple[str, ...]:
 
 
 def _planned(wanted: Sequence[Task | str], both: SideBySide, words: Sequence[str]) -> list[Task]:
-    """Return the requested tasks; a target named alone is predicted from all else, a number by regression."""
+    """Return the requested tasks; an attribute given alone is predicted from all others, a number by regression."""
     tasks = []
     for name in wanted:
         if isinstance(name, Task):
@@ -404,7 +406,7 @@ def _planned(wanted: Sequence[Task | str], both: SideBySide, words: Sequence[str
 
 
 def _renamed(tables: tuple[Microdata, Microdata], pairs: Mapping[str, str], identity: str | None) -> tuple[Any, Any]:
-    """Return both tables whole, not aligned, with the original's names, and with the id if there is one."""
+    """Return both tables whole and unaligned, under the original's names, and with the id if there is one."""
     wanted = {**pairs, **({} if identity is None else {identity: identity})}
     one, other = tables
     before = one.frame.select([one.column(name) for name in wanted])

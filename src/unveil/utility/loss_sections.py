@@ -1,4 +1,4 @@
-"""The sections of a `Loss`: numbers, categories, classes, and what is suppressed."""
+"""The sections of a `Loss`: numbers, categories, classes, and suppression."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedCells(Figures):
-    """Cells compared: the mean squared and absolute difference, the mean relative one, and the cells that are zero before."""
+    """Compared cells: the mean squared and absolute difference, the mean relative one, and the cells that were zero before."""
 
     mse: float | None
     mae: float | None
@@ -40,7 +40,7 @@ class ComparedCells(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberSummary(Figures):
-    """An attribute of numbers in one table, or how far it differs between two."""
+    """An attribute of numbers in one table, or its difference between two tables."""
 
     mean: float | None
     variance: float | None
@@ -52,20 +52,20 @@ class NumberSummary(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberLoss(Figures):
-    """What one attribute of numbers has lost.
+    """The loss of one attribute of numbers.
 
     Attributes
     ----------
     records, left_out
-        The records that have it in both tables, and those that do not.
+        The number of records that have it in both tables, and of those that do not.
     compared
-        Its cells compared.
+        The comparison of its cells.
     il1s, ks
         The mean change divided by the standard deviation times the square root of 2, and the Kolmogorov-Smirnov distance.
     original, release, difference
-        Both tables, and the second less the first.
+        Both tables, and the second minus the first.
     reason
-        Why a figure is undefined.
+        The reason why a figure is undefined.
     """
 
     flat: ClassVar[tuple[str, ...]] = ("compared",)
@@ -82,7 +82,7 @@ class NumberLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntropyLoss(Figures):
-    """The entropy of an attribute before, the uncertainty about it after, what is kept, and the share lost."""
+    """The entropy of an attribute before, the uncertainty about it after, the information kept, and the share lost."""
 
     entropy: float
     conditional_entropy: float
@@ -92,17 +92,17 @@ class EntropyLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coarseness(Figures):
-    """How coarse an attribute has become.
+    """The coarseness of an attribute.
 
     Attributes
     ----------
     granularity, precision, ncp, nonuniform_entropy
         The four losses, None if undefined.
     cells, nulls, suppressed, elsewhere, leaves, height
-        The cells with something to lose, those that were null before, those suppressed, those whose label does not cover the
-        original value; the leaves and the height of the hierarchy. None if the labels cannot be read.
+        The number of cells with something to lose, of those that were null before, of suppressed cells, and of cells whose
+        label does not cover the original value; the leaves and the height of the hierarchy. None if the labels cannot be read.
     reasons
-        Why a loss is undefined, by loss.
+        The reason why a loss is undefined, by loss.
     """
 
     granularity: float | None
@@ -120,7 +120,7 @@ class Coarseness(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategoryLoss(Figures):
-    """What one attribute of categories has lost: by direct comparison, in entropy, and in how coarse it is."""
+    """The loss of one categorical attribute: by direct comparison, in entropy, and by its coarseness."""
 
     flat: ClassVar[tuple[str, ...]] = ("entropies", "coarse")
     nominal: float
@@ -131,7 +131,7 @@ class CategoryLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableLoss(Figures):
-    """How far a contingency table has moved: the sum of the differences of its cells, and the same divided by its bound."""
+    """The change of a contingency table: the sum of the differences of its cells, and the same divided by its bound."""
 
     attributes: Sequence[str]
     difference: int
@@ -140,7 +140,7 @@ class TableLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContingencyLoss(Figures):
-    """How far all contingency tables of one size have moved: the sum over them, the mean, and each."""
+    """The change of all contingency tables of one size: the sum over them, the mean, and each."""
 
     tables: int
     difference: int | None
@@ -151,20 +151,20 @@ class ContingencyLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContinuousLoss(Figures):
-    """What attributes that are numbers in both tables have lost.
+    """The loss of attributes that are numbers in both tables.
 
     Attributes
     ----------
     data, covariance, correlation, principal_components, communalities, factor_scores, eigenvalues
         The cells and the structures over them, each with `mse`, `mae`, `variation`, `cells` and `zeros`.
     complete
-        The records that the structures are computed on.
+        The number of records from which the structures are computed.
     il1s
         The mean change of a number, divided by its standard deviation times the square root of 2.
     attributes
         The figures of each attribute.
     il1s_reason, reason
-        Which attributes have no `il1s`; why there is nothing to measure.
+        The attributes without `il1s`; the reason why there is nothing to measure.
     """
 
     data: ComparedCells
@@ -183,7 +183,7 @@ class ContinuousLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CategoricalLoss(Figures):
-    """What all other attributes have lost.
+    """The loss of all other attributes.
 
     Attributes
     ----------
@@ -192,11 +192,11 @@ class CategoricalLoss(Figures):
     left_out
         The attributes without a figure, by figure.
     contingency
-        How contingency tables differ, by their ways.
+        The changes of contingency tables, by number of attributes.
     attributes
         The figures of each attribute.
     reason
-        Why there is nothing to measure.
+        The reason why there is nothing to measure.
     """
 
     nominal: float | None
@@ -226,7 +226,7 @@ class ClassFigure(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassNumbers(Figures):
-    """How many classes both tables have."""
+    """The number of classes in each table."""
 
     original: int
     release: int
@@ -244,7 +244,7 @@ class ClassLoss(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuppressionLoss(Figures):
-    """The cells, and the records in their whole key, that say nothing in the release and did in the original."""
+    """The cells, and the records in their whole key, that carry no information in the release but did in the original."""
 
     cells: int
     share_of_cells: float

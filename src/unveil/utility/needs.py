@@ -1,10 +1,10 @@
-"""What is a table good for, judged from itself alone? The degree to which it serves each need, from 0 to 1.
+"""How useful is a table, judged from itself alone? The degree to which it serves each need, from 0 to 1.
 
 The degree of a need is the Discrimination Rate of its target given its attributes, under the partitions that matter to it. It
-needs no original: any table will do, protected by any mechanism. Higher is more useful.
+needs no original: any table can be measured, protected by any mechanism. Higher is more useful.
 
-A rate rises by chance if the given attributes have many combinations. So a required degree is compared with the
-rate adjusted for chance, which is 0 for attributes that have nothing to do with the target.
+A rate rises by chance if the given attributes have many combinations. So a required degree is compared with the rate adjusted
+for chance, which is 0 for attributes that are unrelated to the target.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from unveil.study import Study, planned_needs, require_values, studied
 __all__ = ["Served", "Utility", "served_by", "utility"]
 
 _SHOWN_VALUES = 12
-"""If a need has more values, they are shown only by --json."""
+"""If a need has more values, they are only shown with --json."""
 _SPANNING = ("span two blocks; each is counted as", "spans two blocks; it is counted as")
-"""What is said of several values, and of one."""
+"""The phrase for several values, and for one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Served:
-    """How far a table serves a need.
+    """The degree to which a table serves a need.
 
     Attributes
     ----------
     need
         The need.
     degree
-        From 0 (the given attributes say nothing about the target) to 1 (they determine it); None if it is undefined.
+        From 0 (the given attributes reveal nothing about the target) to 1 (they determine it); None if it is undefined.
     adjusted
         The degree adjusted for chance; None if nothing can be distinguished from chance.
     by_attribute, by_value
-        The degree of each given attribute alone, and of each combination of values, most telling first.
+        The degree of each given attribute alone, and of each combination of values, most revealing first.
     straddling
-        Generalised values that cover parts of two blocks of a partition, by attribute: they kept a block of their own.
+        Generalised values that cover parts of two blocks of a partition, by attribute: each was kept as a block of its own.
     reason
-        Why there is no degree.
+        The reason why there is no degree.
     evaluated
-        Whether the need could be evaluated; one with a constant target is (its degree is undefined), one with an unknown
-        attribute is not.
+        Whether the need could be evaluated; one with a constant target could (its degree is undefined), one with an unknown
+        attribute could not.
     """
 
     need: Need
@@ -93,7 +93,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Utility(Result):
-    """How far a table serves each of several needs."""
+    """The degree to which a table serves each of several needs."""
 
     needs: Mapping[str, Served]
     made: Provenance
@@ -106,7 +106,7 @@ class Utility(Result):
 
     @property
     def failed(self) -> list[str]:
-        """Why needs could not be evaluated, one line each."""
+        """The reasons why needs could not be evaluated, one line each."""
         return [f"need {shown(name)}: {served.reason}" for name, served in self.needs.items() if not served.evaluated]
 
     def __repr__(self) -> str:
@@ -133,12 +133,12 @@ class Utility(Result):
         }
 
     def masked(self, small: int = SMALL) -> Utility:
-        """Return the answer without the values of fewer than `small` records, and of classes that give the target away."""
+        """Return the answer without the values of fewer than `small` records, and of classes that reveal the target."""
         rows, _ = masked_parts({name: served.by_value for name, served in self.needs.items()}, small)
         return replace(self, needs={name: replace(served, by_value=rows[name]) for name, served in self.needs.items()})
 
     def view(self) -> View:
-        """Return what a person should see: every need, then what each given attribute contributes."""
+        """Return the displayed needs, followed by the contribution of each given attribute."""
         tables = [_judged(self.needs)]
         alone = tuple((name, key, degree) for name, s in self.needs.items() for key, degree in s.by_attribute.items())
         if alone:
@@ -158,7 +158,7 @@ class Utility(Result):
 
 
 def _judged(needs: Mapping[str, Served]) -> Table:
-    """Return the needs with their degrees and, if one is required, the adjusted ones, which are compared with it."""
+    """Return the needs with their degrees and, if a degree is required, the adjusted ones, which are compared with it."""
     required = any(served.need.at_least is not None for served in needs.values())
     columns = ("need", "to infer", "given", "degree", *(("adjusted",) if required else ()), "goal", "met")
     rows = tuple(
@@ -170,7 +170,7 @@ def _judged(needs: Mapping[str, Served]) -> Table:
 
 
 def _by_value(name: str, served: Served) -> Table:
-    """Return the values of the given attributes as they are: a postal code has no thousands separator."""
+    """Return the values of the given attributes unformatted: a postal code has no thousands separator."""
     columns = list(served.by_value[0])
     rows = tuple(
         (
@@ -184,7 +184,7 @@ def _by_value(name: str, served: Served) -> Table:
 
 @checked_arguments
 def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: str | None = None) -> Utility:
-    """Measure how far a table serves needs, from the table alone.
+    """Measure the degree to which a table serves needs, from the table alone.
 
     Parameters
     ----------
@@ -192,16 +192,16 @@ def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: st
         Any table, original or protected: a path, a built-in data set's name, a data frame, a table in an engine, counts, a
         `Study` or a project file. Never changed.
     needs
-        One need or several; none: those of the project. One that cannot be evaluated gets a reason, and the others still get
-        their answer.
+        One need or several; none: those of the project. A need that cannot be evaluated gets a reason, and the others are still
+        answered.
     nulls
         "category" (the default), "drop" or "error".
 
     Returns
     -------
     Utility
-        The degree of each need, plain and adjusted for chance, by attribute and by value. Whether a need is met is judged by the
-        adjusted degree.
+        The degree of each need, plain and adjusted for chance, by attribute and by value. Whether a need is met is decided by
+        the adjusted degree.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: st
 
 
 def served_by(study: Study, needs: Sequence[Need]) -> Utility:
-    """Measure how far a study's table serves needs."""
+    """Measure the degree to which a study's table serves needs."""
     wanted = list(dict.fromkeys(name for need in needs for name in (*need.given, need.target) if name in study.names))
     uncountable: dict[str, str] = {}
     try:
@@ -242,7 +242,7 @@ def _table(study: Study, columns: Sequence[str]) -> CodedTable:
 
 
 def _uncountable(study: Study, columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns whose values cannot be counted, and why."""
+    """Return the columns whose values cannot be counted, with the reasons."""
     reasons = {}
     for name in columns:
         try:
@@ -275,7 +275,7 @@ def _served(table: CodedTable, columns: Sequence[str], need: Need, uncountable: 
 
 
 def _fitted(table: CodedTable, partitions: Mapping[str, Partition]) -> tuple[dict[str, Partition], dict[str, int]]:
-    """Fit the need's partitions to what the table holds, including generalised values."""
+    """Fit the need's partitions to the values in the table, including generalised ones."""
     blocks, straddling = {}, {}
     for column in table.columns:
         if column.name in partitions:

@@ -1,6 +1,6 @@
 r"""Can records of the release be distinguished from those of the original? The propensity score mean squared error.
 
-Original and release are stacked, a model says how likely each record is to come from the release, :math:`p_i`, and
+Original and release are stacked, a model estimates the probability :math:`p_i` that each record comes from the release, and
 
 .. math:: pMSE = \frac{1}{N} \sum_i (p_i - c)^2, \qquad c = n_{release} / N, \qquad 0 \le pMSE \le c (1 - c) .
 
@@ -34,36 +34,35 @@ __all__ = ["Propensity", "pmse"]
 
 _MODELS = ("logistic", "tree")
 _RANK = 1e-10
-"""Directions with less than this share of the largest variance do not count: their columns repeat others."""
+"""Directions with less than this share of the largest variance are ignored: their columns repeat others."""
 _PENALTY = 1e6
-"""The inverse of the penalty of the regression: next to none, yet a fit exists even if a column gives records away."""
+"""The inverse of the penalty of the regression: nearly none, yet a fit exists even if a column reveals a record's table."""
 _LEAF = 20
 _REDRAWS = 20
-"""How often the tree is fitted to a draw from the original in place of the release."""
+"""The number of times that the tree is fitted to a draw from the original in place of the release."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Propensity(Result):
-    r"""How well original and release are distinguished.
+    r"""The degree to which original and release can be distinguished.
 
     Attributes
     ----------
     value, highest
-        The pMSE, and the most it can be, c (1 - c).
+        The pMSE, and its highest possible value, c (1 - c).
     expected
-        What is expected if the release is a random draw from the records of the original, of which only those drawn for the
-        comparison are seen. Logistic regression with k parameters, those that repeat others left out:
-        :math:`(k-1) c^2 (1-c)^2 (1/n_{release} + 1/n_{original} - 1/N_{original})`, with n the records that took part of all N.
-        Tree: the mean over such draws.
+        The value expected if the release is a random draw from the records of the original, of which only those drawn for the
+        comparison are seen. Logistic regression with k parameters, without those that repeat others: :math:`(k-1) c^2 (1-c)^2
+        (1/n_{release} + 1/n_{original} - 1/N_{original})`, with n of all N records taking part. Tree: the mean over such draws.
     ratio
-        value / expected; about 1: as good as a draw; below 1: nearer to the original than a draw. None (with `reason`) if
-        nothing is expected, as no column varies.
+        value / expected; about 1: as good as a draw; below 1: nearer to the original than a draw. None (with `reason`) if the
+        expected value is zero, because no column varies.
     parameters
         k; None for a tree.
     model, given
-        The model, and the columns it looked at.
+        The model, and the columns it used.
     original_records, release_records
-        The records that took part.
+        The numbers of records that took part.
     """
 
     value: float
@@ -79,11 +78,11 @@ class Propensity(Result):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no ratio."""
+        """The reason why there is no ratio."""
         return "nothing is expected, because no column varies" if self.ratio is None else None
 
     def __repr__(self) -> str:
-        """Return one line: the error, the most it can be, and its ratio to what is expected."""
+        """Return one line: the error, its highest possible value, and its ratio to the expected one."""
         ratio = "" if self.ratio is None else f", ratio {number(self.ratio)}"
         return f"Propensity(pMSE {number(self.value)} of at most {number(self.highest)}{ratio})"
 
@@ -109,7 +108,7 @@ class Propensity(Result):
         return {name: [self.to_dict()[name]] for name in names}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures."""
         figures = (
             Figure("pMSE", self.value, f"of at most {number(self.highest)}; 0: the tables cannot be distinguished"),
             Figure("expected", self.expected, "if the release were a random draw"),
@@ -132,30 +131,31 @@ def pmse(
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Propensity:
-    r"""Measure how well a model distinguishes release records from original ones.
+    r"""Measure how well a model distinguishes released records from original ones.
 
     Parameters
     ----------
     original, release
         Paths, names of built-in data sets, or data frames. Never changed.
     given
-        The columns that the model looks at; none: all that both have in common and that no study names as identifier,
-        weight, person or household.
+        The columns that the model uses; none: all that both tables have and that no study declares as identifier, weight,
+        person or household.
     model
         ``"logistic"``: a logistic regression on the columns one by one (no interactions), hardly penalised. ``"tree"``: a
-        classification tree (CART), which also sees what columns do together.
+        classification tree (CART), which also captures interactions.
     sample
-        The most records of each table, drawn by the seed from each separately, whatever the order of its rows; None: all. From a
-        copy of the original, the same records are drawn.
+        The largest number of records of each table, drawn by the seed from each separately, independently of the order of its
+        rows; None: all. From a copy of the original, the same records are drawn.
     seed
         The seed of the samples and of the tree.
     progress
-        A run, or a function called with the name of a stage ("models"), the number of models fitted, and of all.
+        A run, or a function called with the name of a stage ("models"), the number of models fitted, and the number of all
+        models.
 
     Returns
     -------
     Propensity
-        The error, the most it can be, what is expected of a random draw, and the ratio.
+        The error, its highest possible value, the value expected of a random draw, and the ratio.
 
     Raises
     ------
@@ -164,11 +164,11 @@ def pmse(
 
     Notes
     -----
-    Generalised values are read as `unveil.utility.encoding` says; a further column says where a number is not known. A category
-    that only the release holds gives its records away, as it should. The expected value takes the original as given and the
-    release as random: if all records take part it is :math:`(k-1)(1-c)^2 c / N`, as published, and two independent samples of
-    one population have a ratio of about 1 / (1 - c). If only some records are drawn, the draw adds to the error of every release
-    but a copy; the expected value allows for it.
+    Generalised values are read as described in `unveil.utility.encoding`; a further column indicates where a number is unknown.
+    A category that occurs only in the release identifies its records, as it should. The expected value treats the original as
+    given and the release as random: if all records take part it is :math:`(k-1)(1-c)^2 c / N`, as published, and two
+    independent samples of one population have a ratio of about 1 / (1 - c). If only some records are drawn, the draw adds to
+    the error of every release except a copy; the expected value allows for that.
 
     References
     ----------
@@ -215,21 +215,21 @@ def pmse(
 
 
 def _in_order(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows in the order of their values, so that what is drawn does not depend on the order they came in."""
+    """Return the rows in the order of their values, so that draws do not depend on their original order."""
     return rows[np.lexsort(rows.T[::-1])]
 
 
 def _drawn(rows: NDArray[np.float64], sample: int | None, seed: list[int]) -> NDArray[np.float64]:
-    """Draw some rows, none twice."""
+    """Draw some rows, none of them twice."""
     return rows if sample is None else rows[np.random.default_rng(seed).permutation(len(rows))[:sample]]
 
 
 def _by_regression(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: int) -> tuple[float, float, int]:
-    r"""Return the error of a logistic regression, the expected one, and its parameters.
+    r"""Return the error of a logistic regression, the expected error, and the number of parameters.
 
-    Near the null the error is :math:`c^2 (1-c)^2 |\bar z_1 - \bar z_0|^2`, the distance of the tables' means in directions of
-    variance 1. A mean of n draws from the N records of the original has the variance 1/n, one of n records drawn without
-    replacement 1/n - 1/N, in each direction.
+    Near the null hypothesis the error is :math:`c^2 (1-c)^2 |\bar z_1 - \bar z_0|^2`, from the distance of the tables' means in
+    directions of variance 1. In each direction, the mean of n draws from the N records of the original has the variance 1/n,
+    and that of n records drawn without replacement 1/n - 1/N.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -247,7 +247,7 @@ def _by_regression(parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.boo
 def _by_tree(
     parts: Sequence[NDArray[np.float64]], numeric: NDArray[np.bool_], whole: NDArray[np.float64], seed: int
 ) -> tuple[float, float]:
-    """Return the error of a tree, and its mean if draws from the whole original take the place of both tables."""
+    """Return the error of a tree, and its mean if draws from the whole original replace both tables."""
     from sklearn.tree import DecisionTreeClassifier
 
     def error(parts: Sequence[NDArray[np.float64]]) -> float:
@@ -278,7 +278,7 @@ def _error(scores: NDArray[np.float64], c: float) -> float:
 
 
 def _directions(design: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return uncorrelated columns of variance 1 that span what the columns span beside the constant."""
+    """Return uncorrelated columns of variance 1 that span the same space as the columns, apart from the constant."""
     centred = design - design.mean(axis=0)
     variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))
     there = variances > _RANK * max(variances.max(), np.finfo(float).tiny)

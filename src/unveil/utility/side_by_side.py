@@ -1,7 +1,7 @@
 """Original and release side by side, as numbers and as codes.
 
-Attributes are paired by a map and by name, records by their alignment. A record of the original that the release lacks is null in
-every attribute; a record of the release that belongs to no original one is left out.
+Attributes are paired by a map and by name, records by their alignment. A record of the original that the release lacks is null
+in every attribute; a record of the release without an original is left out.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class SideBySide:
     coded
         The others, and those that have an order or a hierarchy.
     hidden
-        Which cells of each attribute say nothing: nulls and `*`.
+        Which cells of each attribute carry no information: nulls and `*`.
     failed
-        Why attributes requested as numbers are not numbers.
+        The reasons why attributes requested as numbers are not numbers.
     """
 
     columns: Mapping[str, tuple[Any, Any]]
@@ -57,11 +57,11 @@ class SideBySide:
 
     @property
     def records(self) -> int:
-        """The records compared: those of the original."""
+        """The number of records compared, which is that of the original."""
         return len(next(iter(self.columns.values()))[0])
 
     def codes(self, name: str, side: int, rows: NDArray[np.int64]) -> tuple[Codes, int]:
-        """Return the codes of some records in one table (0: the original), and how many values they may stand for."""
+        """Return the codes of some records in one table (0: the original), and the number of possible codes."""
         if name in self.coded:
             column = self.coded[name]
             return (column.original, column.release)[side][rows], len(column.values)
@@ -76,7 +76,7 @@ def paired_names(
     identity: str | None,
     apart: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the protected column of each original one: by the map, else by its name; neither the id column nor those apart."""
+    """Return the protected column of each original one, by the map, else by name; neither the id column nor those apart."""
     pairs = dict(mapping.items() if isinstance(mapping, Mapping) else mapping)
     for before, after in pairs.items():
         for what, name, names in (("an original", before, original), ("a protected", after, release)):
@@ -104,10 +104,9 @@ def side_by_side(
     Parameters
     ----------
     original, release, pairs, alignment
-        The tables, the protected column of each original one, and which record is which.
+        The tables, the protected column of each original one, and the correspondence of the records.
     continuous, categorical
-        Attributes to be read as numbers, and as categories; those named in neither are read as numbers if both tables
-        hold numbers.
+        Attributes to be read as numbers, and as categories; those in neither are read as numbers if both tables hold numbers.
     measured
         Attributes that are read as numbers, and not as categories, if both tables hold numbers.
     """
@@ -130,7 +129,7 @@ def side_by_side(
 def _aligned(
     original: Microdata, release: Microdata, pairs: Mapping[str, str], alignment: Alignment
 ) -> dict[str, tuple[Any, Any]]:
-    """Return both columns of each pair, record by record of the original; what the release lacks is null."""
+    """Return both columns of each pair, record by record of the original; null where the release lacks a record."""
     first, second = (dict(zip(table.names, table.frame.get_columns(), strict=True)) for table in (original, release))
     columns = {name: (_plain(name, first[name]), _plain(after, second[after])) for name, after in pairs.items()}
     if np.array_equal(alignment.truth, np.arange(original.records)):
@@ -143,7 +142,7 @@ def _aligned(
 
 
 def _plain(name: str, column: Any) -> Any:
-    """Return a column that can be counted, without its name, a NaN as a null, mixed Python objects as their texts."""
+    """Return a column that can be counted: without its name, NaN as a null, and mixed Python objects as their texts."""
     require_countable(name, column)
     column = column.alias("")
     if column.dtype.is_float():
@@ -170,7 +169,7 @@ def _as_numbers(column: Any) -> Numbers | None:
 
 
 def _coded(name: str, before: Any, after: Any) -> CodedPair:
-    """Code both columns over one dictionary; columns of two types by their texts."""
+    """Code both columns over one dictionary; columns of different types by their texts."""
     if before.dtype != after.dtype:
         before, after = before.cast(str), after.cast(str)
     both = encode(before.clone().append(after))

@@ -24,16 +24,16 @@ class Task:
     Parameters
     ----------
     name
-        What the task is called.
+        The name of the task.
     target
         The attribute to predict; none for a clustering.
     given
-        The attributes to learn from; none: all that original and release have in common and that no study names as
-        identifier, weight, person or household.
+        The attributes to learn from; none: all that original and release both have and that no study declares as identifier,
+        weight, person or household.
     kind
         ``"classification"``, ``"regression"`` or ``"clustering"``.
     clusters
-        How many clusters, for a clustering.
+        The number of clusters, for a clustering.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Task:
             raise ArgumentError(
                 f"the task {shown(name)} predicts {shown(target)} from itself; remove it from the given attributes."
             )
-        if clusters < 2:  # noqa: PLR2004 - one cluster says nothing
+        if clusters < 2:  # noqa: PLR2004 - one cluster carries no information
             raise ArgumentError(f"the task {shown(name)} asks for fewer than 2 clusters.")
         for attribute, value in (("name", name), ("target", target), ("given", names), ("kind", kind), ("clusters", clusters)):
             object.__setattr__(self, attribute, value)
@@ -80,7 +80,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class FoldEstimate:
-    """The mean of a figure over folds, with its 95 % interval; nulls if it is defined in no fold (in one: no interval)."""
+    """The mean of a figure over folds, with its 95 % interval; None if it is defined in no fold (in one: no interval)."""
 
     mean: float | None
     low: float | None
@@ -91,7 +91,7 @@ class FoldEstimate:
         r"""Estimate from one figure per fold, NaN if there is none.
 
         Folds share training records. The variance of their mean is therefore larger than :math:`s^2/J`; Nadeau and Bengio's
-        correction adds the quotient of test and training records,
+        correction adds the ratio of test to training records,
 
         .. math:: \bar{x} \pm t_{J-1} \sqrt{\left(\frac{1}{J} + \frac{1}{J-1}\right) s^2} .
 
@@ -128,8 +128,8 @@ class Score:
     measure
         `accuracy`, `balanced_accuracy`, `r2`, `mae`, `adjusted_rand`, `fuzzy_rand` or `cophenetic`.
     original, release
-        The figure of the model trained on the original, and on the release. For a clustering: how far two runs on the original
-        agree, and a run on the original with one on the release.
+        The figure of the model trained on the original, and on the release. For a clustering: the agreement of two runs on the
+        original, and of a run on the original with one on the release.
     difference
         Release minus original, fold by fold.
     """
@@ -159,7 +159,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """How far a release allows a task.
+    """The degree to which a release supports a task.
 
     Attributes
     ----------
@@ -170,11 +170,11 @@ class Solved:
     read
         How each attribute was read: "number" or "category".
     people, rows
-        The original records that took part, and the release records that were learnt from.
+        The number of original records that took part, and of released records that were learnt from.
     unusable
-        Release records whose target is null, suppressed or generalised beyond use; nothing was learnt from them.
+        The number of released records whose target is null, suppressed or too general to be used; nothing was learnt from them.
     reason
-        Why the task could not be tried.
+        The reason why the task could not be tried.
     """
 
     task: Task
@@ -193,7 +193,7 @@ class Solved:
         raise ArgumentError.not_one_of("score", f"{model} {measure}", [f"{some.model} {some.measure}" for some in self.scores])
 
     def best(self) -> Score | None:
-        """Return the first measure (accuracy, r2 or adjusted_rand) of the model that does best on the release."""
+        """Return the first measure (accuracy, r2 or adjusted_rand) of the model that scores highest on the release."""
         first = [score for score in self.scores if score.measure == self.scores[0].measure and score.release.mean is not None]
         return max(first, key=lambda score: score.release.mean or 0.0, default=None)
 

@@ -1,4 +1,4 @@
-"""What is a model trained on the release still good for? It is tried on original records, beside one trained on the original."""
+"""How useful is a model trained on the release? It is tested on original records, beside one trained on the original."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _MOST_CLASSES = 100
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tasks(Result):
-    """How far a release allows each of several tasks.
+    """The degree to which a release supports each of several tasks.
 
     Attributes
     ----------
     tasks
         The result of each task, by name.
     folds, sample
-        How many folds, and the most original records.
+        The number of folds, and the largest number of original records.
     alignment
         How records were aligned; None if they were not: models then learnt from the whole release.
     made
-        How the result was made.
+        The provenance of the result.
     """
 
     tasks: Mapping[str, Solved]
@@ -53,7 +53,7 @@ class Tasks(Result):
 
     @property
     def failed(self) -> list[str]:
-        """Why tasks could not be tried, one line each."""
+        """The reasons why tasks could not be tried, one line each."""
         return [f"task {shown(name)}: {solved.reason}" for name, solved in self.tasks.items() if solved.reason is not None]
 
     def __getitem__(self, name: str) -> Solved:
@@ -99,7 +99,7 @@ class Tasks(Result):
         return columns
 
     def view(self) -> View:
-        """Return what a person should see: a table for each task."""
+        """Return the displayed scores, with a table for each task."""
         columns = ("model", "measure", "original", "release", "difference", "from", "to")
         tables = []
         for name, solved in self.tasks.items():
@@ -143,26 +143,26 @@ def tasks(
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Tasks:
-    """Measure what tasks lose when their models learn from the release instead of the original.
+    """Measure the loss of tasks whose models learn from the release instead of the original.
 
     Parameters
     ----------
     original, release
         Paths, names of built-in data sets, or data frames. Never changed.
     tasks
-        One task or several. One that cannot be tried gets a reason; the others still get their answer.
+        One task or several. A task that cannot be tried gets a reason; the others are still answered.
     id, link, same_order
-        How to know which record is which: a column of both, a correspondence file, or the row order. Without one of these, models
-        learn from the whole release, which is right only if it is of other people (synthetic data).
+        The correspondence of the records: a column of both, a correspondence file, or the row order. Without one of these,
+        models learn from the whole release, which is only right if it contains other people (synthetic data).
     folds
-        How many folds of original records are tried in turn.
+        The number of folds of original records that are tested in turn.
     sample
-        The most original records that take part, drawn by the seed, with their release records; None: all.
+        The largest number of original records that take part, drawn by the seed, with their released records; None: all.
     seed
         The seed of the sample, the folds and the models.
     progress
-        A run, or a function called with the name of a stage ("tasks"), the number of folds tried, over all tasks, and of all
-        folds.
+        A run, or a function called with the name of a stage ("tasks"), the number of folds tested, over all tasks, and the
+        number of all folds.
 
     Returns
     -------
@@ -176,8 +176,8 @@ def tasks(
 
     Notes
     -----
-    Higher is better, except for `mae`. `unveil.utility.encoding` says how generalised values are read; the models
-    and measures are in `unveil.utility.learners`.
+    Higher is better, except for `mae`. `unveil.utility.encoding` describes how generalised values are read; the models and
+    measures are in `unveil.utility.learners`.
 
     Examples
     --------
@@ -216,14 +216,14 @@ def tasks(
 
 
 def _read_by(tasks: Sequence[Task], original: Source, release: Source, apart: Container[str | None]) -> list[str]:
-    """Return the columns that tasks look at: those named, else those in common; and their targets."""
+    """Return the columns that tasks use: those named, else those in common; and their targets."""
     common = [name for name in original.names if name in release.names and name not in apart]
     return [name for task in tasks for name in (*(task.given or common), task.target) if name is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Trials:
-    """Two tables, the correspondence of their records, and how tasks are tried on them."""
+    """Two tables, the correspondence of their records, and the procedure by which tasks are tried on them."""
 
     original: Source
     release: Source
@@ -255,7 +255,7 @@ class _Trials:
 def _target(
     original: Source, release: Source, task: Task, people: int, rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the target of both tables, NaN where it cannot be used."""
+    """Return the target in both tables; NaN where it cannot be used."""
     if task.target is None:
         return np.zeros(people), np.zeros(rows)
     column = encoded(original, release, [task.target], numbers=task.kind == "regression")

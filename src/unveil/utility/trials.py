@@ -1,8 +1,8 @@
-"""How do models fare on original records that they have not seen, trained on the original and on the release?
+"""How do models trained on the original and on the release score on original records that they have not seen?
 
 Original records are dealt to folds. For each fold, models learn from the other folds of the original and, separately, from the
-release without the records whose original lies in the fold; both are tried on the original records of the fold. So no
-model is tried on people it has learnt from, in their original or their protected form.
+release without the records whose original lies in the fold; both are tested on the original records of the fold. So no model is
+tested on people it has learnt from, in their original or their protected form.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ __all__ = ["Trial", "dealt"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """What is learnt from, and who is tried.
+    """The records that models learn from, and those they are tested on.
 
     Attributes
     ----------
     features
         The columns to learn from.
     target
-        The column to predict, of both tables; NaN where it cannot be used.
+        The column to predict, in both tables; NaN where it cannot be used.
     people, fold
         The original rows that take part, in random order, and the fold of each.
     rows, origin
-        The release rows that take part, in the order of their originals, and the position of each one's original among the
-        people; -1 for a record without an original, which stays in training throughout.
+        The released rows that take part, in the order of their originals, and the position of each one's original among the
+        people; -1 for a record without an original, which always stays in training.
     """
 
     features: Encoded
@@ -66,7 +66,7 @@ class Trial:
         if len(people) < 2 * folds:
             original = counted(len(people), "original record")
             raise ArgumentError(f"{original} with a usable target cannot fill {folds} folds of 2; ask for fewer folds.")
-        position = np.full(len(target[0]) + 1, -1)  # the last stands for no original
+        position = np.full(len(target[0]) + 1, -1)  # the last entry represents no original
         position[people] = np.arange(len(people))
         usable = ~np.isnan(target[1])
         owned = np.flatnonzero(usable & (truth >= 0) & (position[truth] >= 0))
@@ -92,9 +92,9 @@ class Trial:
         """Return the figures of one fold."""
         original, release = self._original(fold), self._release(fold)
         with warnings.catch_warnings():
-            # few records with many classes; the caller has said that they are classes
+            # few records with many classes; the caller has declared them as classes
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            # records so near each other that they are one once the mean is taken away: there are fewer clusters then
+            # records so close together that they coincide once the mean is subtracted: there are fewer clusters then
             warnings.filterwarnings("ignore", "Number of distinct clusters", UserWarning)
             if kind == "clustering":
                 return list(_agreement(original, release, clusters, seed))
@@ -107,7 +107,7 @@ class Trial:
         return (*_designed(self.features, table[train], table[test]), self.target[0][train])
 
     def _release(self, fold: int) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the same of the release, without those whose original is in the fold."""
+        """Return the same for the release, without the records whose original is in the fold."""
         kept = (self.origin < 0) | (self.fold[self.origin] != fold)
         rows, origin = self.rows[kept], self.origin[kept]
         if not len(rows):
@@ -126,7 +126,7 @@ def dealt(target: Numbers, folds: int) -> Rows:
 
 
 def _designed(features: Encoded, train: Numbers, test: Numbers) -> tuple[Numbers, Numbers]:
-    """Return both as design matrices, without the columns that are constant in training: they say nothing."""
+    """Return both as design matrices, without the columns that are constant in training, which carry no information."""
     designer = transformer(features.numeric)
     learnt, tried = designer.fit_transform(train), designer.transform(test)
     varying = np.ptp(learnt, axis=0) > 0.0
@@ -145,7 +145,7 @@ def _predictions(
     both = []
     for train, test, target in (original, release):
         models = predictors(kind, len(train), seed)
-        if len(np.unique(target)) == 1:  # nothing to learn: every model predicts the one class
+        if len(np.unique(target)) == 1:  # nothing to learn: every model predicts the only class
             models = dict.fromkeys(models, models["baseline"])
         predictions = {}
         for name, model in models.items():
@@ -160,7 +160,7 @@ def _predictions(
 def _agreement(
     original: tuple[Numbers, Numbers, Numbers], release: tuple[Numbers, Numbers, Numbers], clusters: int, seed: int
 ) -> Iterator[tuple[tuple[str, str], tuple[float, float]]]:
-    """Compare how two clusterings sort the fold's records: one of the original, and another one of either table."""
+    """Compare the clusterings of the fold's records: one from the original with another from each table."""
     from sklearn.metrics import adjusted_rand_score
 
     sides = ((original, seed), (original, seed + 1), (release, seed + 1))
