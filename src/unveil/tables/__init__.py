@@ -1,7 +1,7 @@
-"""Frequency and magnitude tables: what they give away, and how they are protected.
+"""Frequency and magnitude tables: what they disclose, and how to protect them.
 
-`table` builds one; `attack_table` says who can compute what; `suppress`, the roundings and the other methods protect it; `audit`
-says whether a published table is safe.
+`table` builds one; `attack_table` reports who can compute what; `suppress`, the roundings and the other methods protect it;
+`audit` decides whether a published table is safe.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ OPEN_MODULES = (
     "published",
     "rules",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Decisions made beforehand about single cells: whether they are published whatever the rules say, their costs and levels."""
+"""Prior decisions about single cells: whether they are published whatever the rules say, their costs and levels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Apriori:
     level, width
         How far below and above its value a cell must stay uncertain, and how wide its interval must be.
     bounds
-        What everyone knows about single cells beforehand.
+        The bounds of single cells that everyone knows beforehand.
     """
 
     sensitive: frozenset[Cell] = frozenset()

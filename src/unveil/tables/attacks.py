@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 __all__ = ["CellAttack", "TableAttack", "attack_table"]
 
 _SMALL = 3
-"""Fewer contributors than this can compute one another's values."""
+"""In a cell with fewer contributors than this, they can compute one another's values."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellAttack:
-    """What someone can compute from one cell.
+    """The result of an attack on one cell.
 
     Attributes
     ----------
@@ -57,9 +57,9 @@ class CellAttack:
     cell
         The cell, by its number.
     who
-        Who computes it.
+        The attacker.
     learns
-        What is computed.
+        The object of the computation.
     low, high
         The bounds they obtain.
     n
@@ -67,7 +67,7 @@ class CellAttack:
     share
         The share of the largest contributor; None in a frequency table.
     rate_before, rate_after
-        Bounds of the Discrimination Rate for what they compute, from the whole table and from the table as published; None if
+        Bounds of the Discrimination Rate for the attacked figure, from the whole table and from the table as published; None if
         undefined.
     """
 
@@ -84,7 +84,7 @@ class CellAttack:
 
     @property
     def succeeds(self) -> bool:
-        """Whether they learn as much from the published table as from the whole one."""
+        """Whether the attacker learns as much from the published table as from the whole one."""
         if self.rate_before is None or self.rate_after is None:
             return self.high - self.low <= NARROW * max(1.0, abs(self.high))
         return self.rate_after[0] >= self.rate_before[1] - NARROW
@@ -92,7 +92,7 @@ class CellAttack:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableAttack(Result):
-    """What a table gives away, attack by attack.
+    """The successful attacks on a table.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class TableAttack(Result):
     sensitive
         The sensitive dimension.
     prevented
-        What could be computed from the whole table but not from the table as published, with the bounds that are left.
+        The attacks that succeed on the whole table but not on the table as published, with the remaining bounds.
     protected
         Whether cells are suppressed, so that less than the whole table is published.
     """
@@ -120,13 +120,13 @@ class TableAttack(Result):
     protected: bool = False
 
     def __repr__(self) -> str:
-        """Return one line: how many cells fall to each attack."""
+        """Return one line: the number of cells that fall to each attack."""
         kinds = Counter(one.attack for one in self.found)
         summary = ", ".join(f"{name} {n:,}" for name, n in kinds.items()) or "nothing"
         return f"TableAttack({in_line(self.table.names, ' x ')}: {summary})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what can be computed, and the rates."""
+        """Return the attacks and the rates."""
         return {
             "attacks": dict(Counter(one.attack for one in self.found)),
             "cells": self._rows(self.found),
@@ -168,7 +168,7 @@ class TableAttack(Result):
         return {"cell": cells, **rows}
 
     def view(self) -> View:
-        """Return what a person should see: how many cells fall to each attack, and the first of each."""
+        """Return the displayed numbers of cells that fall to each attack, and the first of each."""
         kinds = Counter(one.attack for one in self.found)
         figures = [Figure(name, n, _MEANING[name]) for name, n in kinds.items()]
         if self.rate_before is not None:
@@ -234,7 +234,7 @@ def attack_table(
     coalition: int = 0,
     **options: Any,
 ) -> TableAttack:
-    """Attack a table: who can compute what from it?
+    """Attack a table: find out who can compute what from it.
 
     Parameters
     ----------
@@ -247,12 +247,12 @@ def attack_table(
     share
         The share of a cell, in per cent, from which a contributor dominates it.
     coalition
-        For group disclosure: how many members of a class share what they know about themselves.
+        For group disclosure: the number of members of a class who share what they know about themselves.
 
     Returns
     -------
     TableAttack
-        What can be computed from which cell, and the Discrimination Rate before and after suppression.
+        The successful attacks on each cell, and the Discrimination Rate before and after suppression.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def attack_table(
 
 
 def _count_bounds(protected: SuppressedTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what is known about every count: intervals if counts were protected, otherwise nothing about suppressed ones."""
+    """Return the known bounds of every count: intervals if counts were protected, else trivial bounds for suppressed ones."""
     count = protected.table.n.astype(np.float64)
     if protected.on == "count" and protected.exact:
         return np.maximum(protected.low, 0.0), np.minimum(protected.high, float(protected.table.made.records))
@@ -328,7 +328,7 @@ class _Attacks:
         return [*self._contributors(shown), *self._groups(shown), *self._differences(shown)]
 
     def insiders(self, protected: SuppressedTable) -> list[CellAttack]:
-        """Return what the only contributors of suppressed cells can compute."""
+        """Return the attacks by the only contributors of suppressed cells."""
         gains = TableGains(self.table, protected, protected.on)
         worth = self.table.amounts(protected.on)
         return [
@@ -347,7 +347,7 @@ class _Attacks:
         ]
 
     def left(self, attack: CellAttack) -> CellAttack:
-        """Return what is left of an attack that succeeds only on the whole table: the interval, and its rate."""
+        """Return the remainder of an attack that succeeds only on the whole table: the interval, and its rate."""
         cell = attack.cell
         if attack.attack == "group disclosure":
             low, high = self.counts
@@ -364,13 +364,13 @@ class _Attacks:
         return replace(attack, low=reached.low, high=reached.high, rate_after=rate)
 
     def _others(self, cell: int, reached: Reached) -> Reached:
-        """Return what the largest contributor knows about the others: nothing, if values may have either sign."""
+        """Return the largest contributor's bounds for the sum of the others; infinite if values may have either sign."""
         if self.table.signed or self.table.top is None:
             return Reached(-math.inf, math.inf, "outer")
         return reached.less(float(self.table.top[cell, 0]))
 
     def _unseen(self, cell: int) -> Reached:
-        """Return what single sums say about a cell that no table shows."""
+        """Return the bounds from single sums for a cell that no table shows."""
         if self.unseen is None:
             hidden = np.zeros(len(self.part), dtype=bool) if self.protected is None else self.protected.suppressed
             self.unseen = self._unknowns(self.part & ~hidden)
@@ -379,7 +379,7 @@ class _Attacks:
         return Reached(float(low[at]), float(high[at]), "outer")
 
     def _attack(self, attack: str, cell: int, learns: str, reached: Reached, part: float | None) -> CellAttack:
-        """Return an attack on a cell that is shown; the whole table would say the same."""
+        """Return an attack on a cell that is shown, which gives the same interval as the whole table."""
         active_run().check()
         contribution = attack in ("internal", "dominance")
         who = "the largest contributor" if contribution else "anyone"
@@ -435,7 +435,7 @@ class _Attacks:
         ]
 
     def _unknowns(self, shown: NDArray[np.bool_]) -> _Unknowns:
-        """Return the cells that are not shown, what single sums say about them, and which of them all sums together determine."""
+        """Return the cells that are not shown, their bounds from single sums, and which of them all sums together determine."""
         table = self.table
         unknown = np.flatnonzero(~shown)
         matrix = equations(table.dimensions)[:, unknown].tocsr()

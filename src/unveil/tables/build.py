@@ -1,4 +1,4 @@
-"""The construction of a table from any data: its cells with their records, sums and largest contributions, and its margins."""
+"""The construction of a table from any data: its cells with their records, sums and largest contributions, and margins."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ def table(  # noqa: PLR0913 - a public door
     value
         The column whose sum is in each cell; without one, a frequency table.
     holding
-        A column that says which records belong to one contributor; without one, every record is a contributor.
+        The column that identifies the contributor of each record; without one, every record is a contributor.
     request
         A column of true and false that says who requested protection (for the request rule).
     hierarchies
         The groups above a column's values: a `Hierarchy`, a file (ARX CSV, tau-Argus ``.hrc``), a list of levels and codes as
-        in sdcTable, or a list of several of these, whose groups need not be nested. Those of a study are not taken: a group
-        that is published is named in the call.
+        in sdcTable, or a list of several of these, whose groups need not be nested. Those of a study are not used: a group
+        that is published must be named in the call.
     margins
         Whether totals are part of the table.
     tables
-        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None for the
-        one over all dimensions.
+        The tables that are published, each by its dimensions, all of the same records: linked tables in one model. None: only
+        the table over all dimensions.
     signed
         Whether the value may be negative; contributions are then ranked by their absolute value.
     nulls
-        "category", "drop" or "error"; none: as a study or project says, else "category".
+        "category", "drop" or "error"; None: the policy of a study or project, else "category".
     weights
         A column of weights: a contribution is then the weight times the value, and is taken to be known exactly. None:
         those of a study or project.
     total
         The code of a margin that no hierarchy names.
     top
-        How many of the largest contributions are kept for each cell: a rule about n contributors needs n.
+        The number of largest contributions kept for each cell: a rule about n contributors needs n.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def table(  # noqa: PLR0913 - a public door
     checked_count("top", top, least=1, most=100)
     require_values(data, columns)
     source, policy = open_source(data), stated(data, names, nulls=nulls).nulls
-    with source.held():  # all queries see the same records, if the engine guarantees that
+    with source.held():  # all queries see the same records if the engine guarantees it
         there = _amounts_at_source(data, source, names, Contribution(value, weights, holding, request), top, policy)
         counted = _grouped(tallied(source, columns, nulls=policy, weights=weights)) if there is None else there.table
         spans = counted.columns[: len(names)]
@@ -132,7 +132,7 @@ def table(  # noqa: PLR0913 - a public door
 def _amounts_at_source(
     data: Data, source: Source, names: Sequence[str], what: Contribution, top: int, nulls: str
 ) -> Contributions | Holdings | None:
-    """Return the amounts as computed where the data is; None if its records have to be read."""
+    """Return the amounts as computed by the source; None if its records have to be read."""
     if what.holding is not None:
         return holdings(source, names, what, nulls)
     if nulls == "category" and what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:
@@ -171,7 +171,7 @@ def leaves_of(
     hierarchies: Mapping[str, Any],
     nulls: str,
 ) -> tuple[list[Any], list[NDArray[np.int64]]]:
-    """Return the name of every record, and the leaf it belongs to along each dimension."""
+    """Return the names of all records, and the leaf of each along every dimension."""
     counted = tallied(data, [*by, record], nulls=nulls)
     by_dimension = chosen(hierarchies, by)
     *spans, names = counted.columns
@@ -213,7 +213,7 @@ def _dimension(column: Coded, hierarchies: Sequence[Hierarchy], total: str | Non
 
 
 def _published(dimensions: Sequence[Classification], tables: Sequence[Sequence[str]] | None) -> NDArray[np.bool_] | None:
-    """Return the cells of the linked tables; a table without some dimension has its total there."""
+    """Return the cells of the linked tables; a table without some dimension uses the total of that dimension."""
     if tables is None:
         return None
     known = [one.name for one in dimensions]

@@ -1,4 +1,4 @@
-"""What the records of each cell of a table amount to: contributors, values, the largest contributions."""
+"""The amounts of each cell of a table: contributors, values, and the largest contributions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["CellContents", "TableRows"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellContents:
-    """What the cells of a table, margins included, contain besides their records; the fields as in `CrossTable`."""
+    """The amounts of all cells of a table, including margins, besides their records; the fields are those of `CrossTable`."""
 
     units: NDArray[np.int64]
     holder: NDArray[np.int64]
@@ -89,7 +89,7 @@ class TableRows:
         leaves: Sequence[NDArray[np.int64]],
         named: tuple[str | None, str | None, str | None] | None,
     ) -> TableRows:
-        """Read the counted columns; an engine that has value, holding and request keeps them."""
+        """Read the counted columns; `named` is None if an engine keeps value, holding and request."""
         value, holding, request = named or (None, None, None)
         rest = {one.name: one for one in counted.columns[len(dimensions) :]}
         rows = len(leaves[0])
@@ -135,7 +135,7 @@ class TableRows:
         return CellContents(n, holder, value, size, tops, requests)
 
     def by_amounts(self, there: Contributions) -> CellContents:
-        """Return the amounts of all cells from those that were computed at the source for the inner ones."""
+        """Return the amounts of all cells from those that the source computed for the inner ones."""
         known = self.by_record(1)
         shape = tuple(len(one.leaves) for one in self.dimensions)
 

@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 MOST_CELLS = 2_000_000
-"""A table with more cells is refused: nobody would read it, and the work would not end."""
+"""The most cells of a table; a larger one would not be read by anyone, and the computation would not end."""
 _ROUNDED = 1e-6
-"""How far, as a share, a total may be from the sum of its parts, as figures are written with few digits."""
+"""The largest relative difference between a total and the sum of its parts, as figures are written with few digits."""
 
 
 def shape_of(dimensions: Sequence[Classification]) -> tuple[int, ...]:
-    """Return the number of codes along each dimension; a table that is too large is refused."""
+    """Return the number of codes along each dimension; refuse a table that is too large."""
     shape = tuple(len(one) for one in dimensions)
     if math.prod(shape) > MOST_CELLS:
         raise TableError(
@@ -62,7 +62,7 @@ def coordinates(dimensions: Sequence[Classification], cells: NDArray[np.int64]) 
 
 
 def cell_of(dimensions: Sequence[Classification], by: Sequence[str]) -> int:
-    """Return the number of the cell with these codes; an unknown code is refused."""
+    """Return the number of the cell with the given codes; refuse an unknown code."""
     places = []
     for dimension, code in zip(dimensions, by, strict=True):
         if code not in dimension.place:
@@ -72,7 +72,7 @@ def cell_of(dimensions: Sequence[Classification], by: Sequence[str]) -> int:
 
 
 def named_cell(dimensions: Sequence[Classification], cell: int) -> str:
-    """Return a cell as people write it: its codes in brackets."""
+    """Return the name of a cell for people: its codes in brackets."""
     places = np.unravel_index(cell, shape_of(dimensions))
     return "(" + ", ".join(one.codes[int(at)] for one, at in zip(dimensions, places, strict=True)) + ")"
 
@@ -106,7 +106,7 @@ def equations(dimensions: Sequence[Classification], kept: NDArray[np.bool_] | No
 
 
 def misfit(matrix: sp.csr_matrix, value: NDArray[np.float64]) -> tuple[int, float, int] | None:
-    """Return a cell that keeps a table from adding up, by how much, and how many other equations fail; None if all add up.
+    """Return a cell that keeps a table from adding up, its error, and the number of other failing equations; None if all hold.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def misfit(matrix: sp.csr_matrix, value: NDArray[np.float64]) -> tuple[int, floa
         part = matrix[row]
         for cell, sign in zip(part.indices.tolist(), part.data.tolist(), strict=True):
             times.setdefault((cell, round(float(rest[row] / sign), 6)), []).append(row)
-    # the cell that explains most; of several the first total, since the author of the file sees it as one
+    # the cell that explains most failures; of several, the first total, which the author of the file sees as one
     (cell, difference), rows = max(times.items(), key=lambda one: (len(one[1]), matrix[one[1][0], one[0][0]] < 0, -one[0][0]))
     return cell, difference, len(wrong) - len(rows)
 
@@ -141,7 +141,7 @@ def rolled_up(dimensions: Sequence[Classification], inner: NDArray[Any]) -> NDAr
 
 
 def alone_in(dimensions: Sequence[Classification], inner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for every cell with a single record a number for that record, the same in all its cells; -1 for other cells.
+    """Return, for every cell with a single record, a number for that record, the same in all its cells; -1 for other cells.
 
     Parameters
     ----------

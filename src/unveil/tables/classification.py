@@ -40,7 +40,7 @@ class Classification:
     codes
         All codes, a group before its members.
     depth
-        How far each code is below the top.
+        The level of each code below the top.
     leaves
         The positions of the codes that are not groups.
     sums
@@ -139,14 +139,14 @@ def _refuse_twins(name: str, codes: Sequence[str]) -> None:
 
 
 def _rooted(hierarchy: Hierarchy, total: str | None) -> list[tuple[str, ...]]:
-    """Return the rows of a hierarchy, each ending in one root; the margin is added if there is no root."""
+    """Return the rows of a hierarchy, each ending in a common root; the margin is added if there is none."""
     if len({row[-1] for row in hierarchy.labels}) == 1 or total is None:
         return list(hierarchy.labels)
     return [(*row, total) for row in hierarchy.labels]
 
 
 class _Groups:
-    """Groups of leaves by their code; a code for two different groups is refused."""
+    """Groups of leaves by their codes; one code for two different groups is refused."""
 
     def __init__(self, name: str, leaves: Sequence[str], *, null: bool) -> None:
         self.name, self.leaves = name, [*leaves, *([MISSING] if null and MISSING not in leaves else [])]
@@ -208,7 +208,7 @@ class _Groups:
 
 
 def of_levels(name: str, levels: Sequence[tuple[int, str]]) -> Hierarchy:
-    """Return the hierarchy of codes listed from the top down, each with its level, as sdcTable writes them.
+    """Return the hierarchy of codes that are listed from the top down, each with its level, as in sdcTable.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """What does each protection of a table cost, and what does it leave exposed? Suppressed and perturbed tables on one scale.
 
-Loss: the cells that are not published and their share of the whole, how far the published figures are from the true ones, and
-whether cells keep their ranks. Risk: the sensitive cells that can be computed too closely, or whose figures are closer to the
-true ones than their rule allows, and the Discrimination Rate of the table.
+Loss: the cells that are not published and their share of the whole, the distance of the published figures from the true ones,
+and whether cells keep their ranks. Risk: the sensitive cells that can be computed too closely, or whose figures are closer to
+the true ones than their rule allows, and the Discrimination Rate of the table.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ ProtectedTable: TypeAlias = SuppressedTable | PerturbedTable | CrossTable | Publ
 
 @dataclass(frozen=True, slots=True)
 class TableFigures:
-    """What one protection costs, and what it leaves exposed.
+    """The loss and the remaining risk of one protection.
 
     Attributes
     ----------
     lost, lost_share
         The number of cells that are not published, and their share of the sum over all inner cells and totals.
     deviation, largest
-        How far the published figures are from the true ones, on average and at most.
+        The mean and the largest distance of the published figures from the true ones.
     ranks
-        How far cells keep their ranks: Spearman's correlation over the published cells; None if undefined.
+        The extent to which cells keep their ranks: Spearman's correlation over the published cells; None if undefined.
     sensitive, exposed
         The number of sensitive cells, and of those that can be computed too closely, or whose figure is unchanged or closer to
         the true one than the rule allows; None if no rule was given.
@@ -67,7 +67,7 @@ class TableFigures:
     rate: tuple[float, float] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
+        """Return the fields as written to JSON."""
         return {name: jsonable(getattr(self, name)) for name in self.__slots__}
 
 
@@ -80,14 +80,14 @@ class TableComparison(Result):
     table
         The table, with its true figures.
     figures
-        What each protection costs and leaves exposed, by its name.
+        The loss and the remaining risk of each protection, by its name.
     """
 
     table: CrossTable
     figures: Mapping[str, TableFigures]
 
     def __repr__(self) -> str:
-        """Return one line: what is compared."""
+        """Return one line: the dimensions of the table and the names of its protections."""
         return f"TableComparison({in_line(self.table.names, ' x ')}: {in_line(self.figures)})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class TableComparison(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: one row per protection."""
+        """Return the displayed figures, with one row per protection."""
         rows = tuple(
             (name, one.lost, one.lost_share, one.deviation, one.largest, one.ranks, one.exposed, *(one.rate or (None, None)))
             for name, one in self.figures.items()
@@ -148,9 +148,9 @@ def compare_tables(
     protected
         Its protections, by name.
     rules
-        Which cells are sensitive; by default by the rules of the first suppressed table.
+        The rules for sensitive cells; by default those of the first suppressed table.
     attacker, insiders
-        What attackers know beforehand, as for `suppress`.
+        The attacker's prior knowledge, as for `suppress`.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def compare_tables(
 
 
 def _published(name: str, table: CrossTable, one: ProtectedTable) -> tuple[NDArray[np.float64], NDArray[np.bool_], Any]:
-    """Return the figures that a protection publishes, which cells it hides, and whether the figures are counts or values."""
+    """Return the figures that a protection publishes, the cells it hides, and whether the figures are counts or values."""
     nothing = np.zeros(len(table.n), dtype=bool)
     dimensions = one.dimensions if isinstance(one, CrossTable | PublishedTable) else one.table.dimensions
     if [codes.codes for codes in dimensions] != [codes.codes for codes in table.dimensions]:
@@ -209,7 +209,7 @@ def _figures(
 def _risk(
     table: CrossTable, figure: NDArray[np.float64], hidden: NDArray[np.bool_], aim: Aim, rules: tuple[TableRule, ...]
 ) -> tuple[int, int]:
-    """Return the number of sensitive cells, and how many of them are exposed."""
+    """Return the numbers of sensitive cells and of exposed ones among them."""
     problem = posed(table, rules, aim)
     gone = hidden[problem.cells]
     change = figure[problem.cells] - problem.value
@@ -233,7 +233,7 @@ def _ranks(true: NDArray[np.float64], figure: NDArray[np.float64]) -> float | No
 
 
 def _rate(table: CrossTable, figure: NDArray[np.float64], hidden: NDArray[np.bool_], aim: Aim) -> tuple[float, float] | None:
-    """Return bounds of the rate of what is published; suppressed cells have their outer bounds from single equations."""
+    """Return bounds of the rate of the published table; suppressed cells have outer bounds from single equations."""
     lower, upper = np.maximum(figure, 0.0), np.maximum(figure, 0.0)
     if hidden.any():
         problem = posed(table, (), replace(aim, insiders="none"))

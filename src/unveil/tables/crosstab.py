@@ -30,7 +30,7 @@ def crosstab(
     title: str = "",
     note: str = "",
 ) -> tuple[Table, ...]:
-    """Return the entries of all cells as one table to show; for very large ones the first rows and columns."""
+    """Return the entries of all cells as one table to show; for a very large table, its first rows and columns."""
     header, rows = crosstab_rows(dimensions, entries, kept, indent=True)
     cut = []
     if len(rows) > _MOST_ROWS:

@@ -1,7 +1,7 @@
 """Frequency and magnitude tables: their cells, the equations between them, and how they are shown.
 
-The cells of a `CrossTable` contain the true figures. `suppress`, `round` and the other methods return tables that say which of
-them may be published.
+The cells of a `CrossTable` contain the true figures. `suppress`, `round_table` and the other methods return tables with the
+figures that may be published.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class CrossTable(Result):
     holder
         The number of the only contributor of a cell; -1 elsewhere.
     shown
-        The cells that are part of the publication; None for all.
+        The cells that are part of the publication; None: all.
     signed
         Whether values may be negative.
     made
@@ -90,7 +90,7 @@ class CrossTable(Result):
         return f"CrossTable({in_line(self.names, ' x ')}: {counted(len(self), 'cell')}, {counted(self.made.records, 'record')})"
 
     def amounts(self, on: str) -> NDArray[np.float64]:
-        """Return what the cells contain: the numbers of records, or the values."""
+        """Return the content of the cells: the numbers of records, or the values."""
         if on == "count":
             return self.n.astype(np.float64)
         if self.value is None:
@@ -112,7 +112,7 @@ class CrossTable(Result):
         return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def suppress(self, rules: Any, **options: Any) -> SuppressedTable:
-        """Suppress sensitive cells, and others so that nobody can compute them; see `unveil.tables.suppress`.
+        """Suppress sensitive cells, and others to keep anyone from computing them; see `unveil.tables.suppress`.
 
         Examples
         --------
@@ -145,7 +145,7 @@ class CrossTable(Result):
         return rows
 
     def view(self) -> View:
-        """Return what a person should see: the table as a crosstab."""
+        """Return the displayed crosstab."""
         figures = (
             Figure("records", self.made.records),
             Figure("cells", len(self), f"{int((self.n[self.cells] == 0).sum()):,} of them empty"),

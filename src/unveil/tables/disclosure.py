@@ -1,4 +1,4 @@
-"""What can be computed exactly from a pattern, by everyone and by the only contributors of cells?"""
+"""Which cells of a pattern can be computed exactly, by everyone and by the only contributors of cells?"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What do the equations give away exactly? Gaussian elimination modulo a prime, over the unknown cells.
+"""Which cells do the equations determine exactly? Gaussian elimination modulo a prime, over the unknown cells.
 
-An attacker can compute an unknown cell exactly if and only if it is 0 in every solution of the homogeneous equations. Two random
-solutions decide: with 2^61 - 1 values for every coordinate, what is 0 in both is 0 in all. And the only contributor of a cell s,
-who knows s, also knows a cell i if and only if every solution has both in the same proportion, that is, if the two quotients of i
-and s agree. Randomness only affects the certainty (the chance of an error is below 10^-12); a cell that is not 0 is certainly not
-determined.
+An attacker can compute an unknown cell exactly if and only if it is 0 in every solution of the homogeneous equations. Two
+random solutions decide: with 2^61 - 1 values for every coordinate, a cell that is 0 in both is 0 in all. The only contributor
+of a cell s, who knows s, also knows a cell i if and only if every solution has both in the same proportion, that is, if the two
+quotients of i and s agree. Randomness only affects the certainty (the chance of an error is below 10^-12); a cell that is not 0
+is certainly not determined.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Directions:
     Attributes
     ----------
     kind
-        For every unknown a number: 0 if the equations determine it; if two have equal numbers, whoever knows one knows the other.
+        For every unknown, a number: 0 if the equations determine it; whoever knows one of two with equal numbers knows the other.
     """
 
     def __init__(self, first: list[int], second: list[int]) -> None:
@@ -51,7 +51,7 @@ def _quotient(a: int, b: int) -> int:
 
 
 def directions(matrix: sp.csr_matrix) -> Directions:
-    """Draw two solutions of A z = 0 modulo a prime; the draws are the same on every run."""
+    """Return the directions from two random solutions of A z = 0 modulo a prime; the draws are the same on every run."""
     order, rows = eliminated(matrix, PRIME)
     columns = matrix.shape[1]
     chance = np.random.Generator(np.random.PCG64(20240229))

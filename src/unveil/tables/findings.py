@@ -1,7 +1,8 @@
 """Is a pattern of suppressed cells safe? The attack on a table, and its findings.
 
-For every suppressed cell, the interval that an attacker can compute from the published cells, the equations, what everyone knows
-beforehand and what the only contributors of cells know. A sensitive cell is exposed if its interval is narrower than required.
+For every suppressed cell, the interval that an attacker can compute from the published cells, the equations, common prior
+knowledge and the knowledge of the only contributors of cells. A sensitive cell is exposed if its interval is narrower than
+required.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Depth", "Findings", "audited"]
 
 Depth: TypeAlias = Literal["exact", "enough", "auto"]
-"""exact: compute every interval to its ends; enough: until it is known which sensitive cells are safe; auto: by their number."""
+"""exact: compute intervals to their ends; enough: until it is known which sensitive cells are safe; auto: by their number."""
 _EXACT_UP_TO = 1_500
-"""Up to this many suppressed cells, intervals are computed to their ends, unless set otherwise."""
+"""With at most this many suppressed cells, intervals are computed to their ends, unless set otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +46,7 @@ class Findings:
     exposed
         Which suppressed cells are exposed.
     insiders
-        What the only contributors of cells can compute.
+        The findings on the only contributors of cells.
     """
 
     suppressed: NDArray[np.int64]
@@ -57,7 +58,7 @@ class Findings:
     insiders: tuple[Inference, ...]
 
     def pattern(self, cells: int) -> NDArray[np.bool_]:
-        """Return which of this many cells are suppressed."""
+        """Return which of the cells of a problem are suppressed, given their number."""
         suppressed = np.zeros(cells, dtype=bool)
         suppressed[self.suppressed] = True
         return suppressed
@@ -76,7 +77,7 @@ def audited(
     step: Callable[[int, int], None] | None = None,
     corners_up_to: int = CORNERS_UP_TO,
 ) -> Findings:
-    """Attack a pattern of suppressed cells; with more of them than `corners_up_to`, by solutions inside instead of corners."""
+    """Attack a pattern of suppressed cells; with more of them than `corners_up_to`, by interior points instead of corners."""
     cells = np.flatnonzero(suppressed)
     unknowns = Unknowns.of(problem.equations, problem.value, cells, problem.lower, problem.upper)
     exact = depth == "exact" or (depth == "auto" and len(cells) <= _EXACT_UP_TO)
@@ -103,7 +104,7 @@ class _Need:
     def missed(
         self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
     ) -> NDArray[np.bool_]:
-        """Return which sensitive unknowns, of all or of some, are not as uncertain as required."""
+        """Return which sensitive unknowns, of all or of some, are less uncertain than required."""
         return self._problem.exposed(low, high, self._cells if at is None else self._cells[at])
 
     def reach(self, at: NDArray[np.int64]) -> NDArray[np.float64]:

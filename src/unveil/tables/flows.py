@@ -25,20 +25,20 @@ __all__ = ["SHORTCUTS", "Flow", "FlowProgram", "FlowTask", "Shortcuts", "Side", 
 Side: TypeAlias = Literal["up", "down", "either"]
 _MOVED = 1e-7
 _AGAIN = 2
-"""How often a flow is improved, with costs per cell rather than per amount moved."""
+"""The number of times a flow is improved, with costs per cell rather than per amount moved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortcuts:
-    """How flows are found in large tables.
+    """Settings for finding flows in large tables.
 
     Attributes
     ----------
     beyond
-        In tables with more cells, the elimination is the only start, and flows repair its pattern. For each flow, one side and
-        one repetition must suffice, and it is first sought among likely cells.
+        In tables with more cells, the elimination is the only start, and flows repair its pattern. Each flow gets one side and
+        one repetition, and is first searched for among likely cells.
     likely
-        The likely cells are this many of the cheapest of every equation.
+        The number of the cheapest cells of every equation that count as likely.
     """
 
     beyond: int = 3_000
@@ -46,12 +46,12 @@ class Shortcuts:
 
 
 SHORTCUTS = Shortcuts()
-"""The shortcuts that are usual."""
+"""The default shortcuts."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowTask:
-    """A cell that must be able to move by an amount, to one side or to either."""
+    """The task to show that a cell can move by an amount, to one side or to either."""
 
     cell: int
     side: Side
@@ -60,7 +60,7 @@ class FlowTask:
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """How far cells move, which cells do, the only contributors of some of these, and the tasks that the flow proves."""
+    """The moves of all cells, the cells that move, the only contributors of some of these, and the tasks that it proves."""
 
     moves: NDArray[np.float64]
     cells: NDArray[np.int64]
@@ -82,8 +82,8 @@ def tasks_of(problem: CellProblem, *, split: bool = True) -> list[FlowTask]:
     problem
         The table and its needs.
     split
-        Whether a width for which neither side has room is split between both sides, each with its share, as one flow shows one
-        side. Otherwise it is required of both together, which is what the cell needs.
+        Whether a width for which neither side has room is split between both sides, each with its share, because one flow
+        shows one side. Otherwise it is required of both together, which is all that the cell needs.
     """
     tasks = []
     for cell in np.flatnonzero(problem.primary).tolist():
@@ -109,7 +109,7 @@ def _wide(cell: int, width: float, above: float, below: float) -> list[FlowTask]
 
 
 def _likely(problem: CellProblem, number: int) -> NDArray[np.bool_]:
-    """Return the cells of which cheap flows consist: so many of the cheapest of every equation, and those that matter anyway."""
+    """Return the likely cells of cheap flows: `number` of the cheapest of every equation, and those that matter anyway."""
     chosen = problem.primary | problem.hidden
     for some in problem.insiders:
         chosen[some] = True
@@ -131,9 +131,9 @@ class FlowProgram:
     problem
         The table.
     within
-        The cells that may move; None for all that need not be published.
+        The cells that may move; None: all that need not be published.
     shortcuts
-        How flows are found in large tables.
+        The settings for large tables.
     """
 
     def __init__(self, problem: CellProblem, within: NDArray[np.bool_] | None = None, shortcuts: Shortcuts = SHORTCUTS) -> None:
@@ -165,7 +165,7 @@ class FlowProgram:
         return cls(problem, _likely(problem, shortcuts.likely) if len(problem) > shortcuts.beyond else None, shortcuts)
 
     def over(self, within: NDArray[np.bool_] | None) -> FlowProgram:
-        """Return the program of the same table over other cells; None for all that need not be published."""
+        """Return the program of the same table over other cells; None: all that need not be published."""
         return FlowProgram(self.problem, within, self.shortcuts)
 
     def sought(
@@ -188,7 +188,7 @@ class FlowProgram:
         forbidden
             Cells that must not move.
         again
-            How often to improve the flow with costs per cell instead of per amount.
+            The number of times to improve the flow with costs per cell instead of per amount.
         either
             Whether the first side with a flow suffices, if a task may be met on either side.
         """
@@ -208,7 +208,7 @@ class FlowProgram:
         return None if best is None else best[1]
 
     def _turned(self, flow: Flow) -> bool:
-        """Return whether a flow can be reversed within the bounds: then the other side has no cheaper one."""
+        """Return whether a flow can be reversed within the bounds, so that the other side has no cheaper one."""
         moves = -flow.moves[self.columns]
         return bool(((moves <= self.rise) & (moves >= -self.fall)).all())
 
@@ -236,7 +236,7 @@ class FlowProgram:
         return None if best is None else self._flow(best[1])
 
     def extent(self, cell: int, side: str, forbidden: NDArray[np.int64]) -> tuple[float, Flow]:
-        """Return how far a cell can move to one side while some others do not move, and the flow that shows it."""
+        """Return the largest move of a cell to one side while some others do not move, and the flow that shows it."""
         at = int(self.place[cell])
         self._bound(at, side, 0.0, self.place[forbidden])
         pair = np.array([at, at + self.number])

@@ -1,10 +1,10 @@
-r"""What does an attack on a table gain? The Discrimination Rate of what the attacker sees for the attacked figure.
+r"""How much does an attack on a table gain? The Discrimination Rate of the attacker's view for the attacked figure.
 
-:math:`DR = 1 - H(X|Y)/H(X)`, with X the figure, all of whose possible values are equally likely, and Y what the attacker sees.
+:math:`DR = 1 - H(X|Y)/H(X)`, with X the figure, all of whose possible values are equally likely, and Y the attacker's view.
 Beforehand, X is any number from 0 to the total of the table, within the bounds that everyone knows; with Y, any number in the
 attacker's interval. So :math:`DR = 1 - \log_2 N_{left} / \log_2 N_{beforehand}`, with N the number of possible values: whole
-numbers, or steps of the last decimal of the figures. 1 means that the figure is known. If a total is suppressed, or an interval
-is only known to be at least or at most so wide, the rate lies between two bounds.
+numbers, or steps of the last decimal of the figures. 1 means that the figure is known. If a total is suppressed, or only a
+lower or an upper limit for the width of an interval is known, the rate lies between two bounds.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 __all__ = ["Ends", "Reached", "TableGains", "bits", "step_of"]
 
 Ends: TypeAlias = Literal["exact", "inner", "outer"]
-"""Whether an interval is exactly the attacker's, lies within it, or around it."""
+"""Whether an interval is exactly the attacker's, lies within it, or contains it."""
 _MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """An interval that an attacker can compute, and how well it is known."""
+    """An interval that an attacker can compute, and whether its ends are exact."""
 
     low: float
     high: float
     ends: Ends = "exact"
 
     def less(self, own: float) -> Reached:
-        """Return the interval after subtracting one's own contribution; nothing is negative."""
+        """Return the interval after subtracting one's own contribution; it does not fall below 0."""
         return Reached(max(0.0, self.low - own), max(0.0, self.high - own), self.ends)
 
 
@@ -90,7 +90,7 @@ class TableGains:
         self._published = self._totals()
 
     def cell(self, cell: int) -> Reached:
-        """Return what everyone can compute about a cell of the table."""
+        """Return the interval that everyone can compute for a cell of the table."""
         if self._protected is None or not self._hidden[cell]:
             return Reached(float(self._amounts[cell]), float(self._amounts[cell]))
         if not self._known:
@@ -129,7 +129,7 @@ class TableGains:
         if contribution:
             low = min(low, 0.0)
         totals = max(totals[0], reached.low), totals[1]
-        ends = [high if low < 0 else min(high, one) for one in totals]  # parts of either sign may exceed their total
+        ends = [high if low < 0 else min(high, one) for one in totals]  # parts of both signs may exceed their total
         least, most = (bits(low, max(end, low), self._step) for end in ends)
         left = bits(reached.low, reached.high, self._step)
         if most <= 0 or (math.isinf(least) and left > 0):
@@ -139,7 +139,7 @@ class TableGains:
 
 
 def _share(left: float, before: float) -> float:
-    """Return the share of the initial uncertainty, in bits, that is gone."""
+    """Return the share of the initial uncertainty, in bits, that is removed."""
     if left <= 0:
         return 1.0 if before > 0 else 0.0
     return 0.0 if left >= before else 1 - left / before

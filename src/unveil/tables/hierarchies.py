@@ -1,4 +1,4 @@
-"""The hierarchies of a table's dimensions, however they are given: as such, by their file, or as a list of levels and codes."""
+"""The hierarchies of a table's dimensions, given as such, by their files, or as lists of levels and codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["chosen"]
 
 
 def chosen(hierarchies: Mapping[str, Any], names: Sequence[str]) -> dict[str, tuple[Hierarchy, ...]]:
-    """Return the hierarchies of each dimension; a hierarchy of anything else is refused."""
+    """Return the hierarchies of each dimension; refuse a hierarchy of any other column."""
     if strange := [name for name in hierarchies if name not in names]:
         raise TableError(f"there is a hierarchy for {listed(strange)}, but the dimensions are: {listed(names)}.")
     return {name: _several(name, one) for name, one in hierarchies.items()}

@@ -1,9 +1,9 @@
-"""What can the only contributor of a cell compute, who knows its value, and perhaps another cell from it?
+"""Which cells can the only contributor of a cell, who knows its value, compute too closely?
 
-For every sensitive cell and every only contributor of some suppressed cells, the interval that is left if these cells are known
-must be as wide as required. Tables that cannot be ruled out are kept: of two that err on a known cell in opposite directions, the
-mixture that is right there cannot be ruled out by its owner. This settles most cells; for the rest there is one linear program
-per person.
+For every sensitive cell and every person who is the only contributor of some suppressed cells, the interval that remains if
+these cells are known must be as wide as required. Tables that cannot be ruled out are kept: of two that err on a known cell in
+opposite directions, the mixture that is right there cannot be ruled out by its owner. This settles most cells; for the rest
+there is one linear program per person.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ __all__ = ["Inference", "inferences", "spoiled"]
 
 _STILL = 1e-7
 _DRAWN, _KEPT = 6, 48
-"""How many tables are drawn before anyone is examined, and how many are kept at most."""
+"""The number of tables drawn before anyone is examined, and the most kept."""
 _AT_FIRST, _AT_ONCE = 16, 8
-"""In large tables: how many are drawn first, and how many more at a time while that settles enough."""
+"""In large tables: the number drawn first, and the number of further ones at a time while that settles enough."""
 _ENOUGH = 0.7
 """More tables are drawn as long as at most this share of the open pairs stays open."""
 _REACHES = (2.0, 20.0, 200.0)
-"""How far cells are pushed in successive drawn tables, in units of what they need."""
+"""The largest moves of cells in successive drawn tables, in units of their needs."""
 _MOST_PAIRS = 100_000_000
-"""With more pairs of a sensitive cell and an insider, only what insiders know exactly is determined."""
+"""With more pairs of a sensitive cell and an insider, only exact disclosure to insiders is determined."""
 _WIDTHS_UP_TO, _MOST_LEFT = 2_000, 2_000
 """The same applies with more sensitive cells than this, if mixtures leave more pairs than this unsettled."""
 _CHUNK = 8
-"""How many mixtures are examined before settled cells are removed."""
+"""The number of mixtures examined before settled cells are removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """A cell that the only contributor of another can compute too closely, both by number, and the interval that is left."""
+    """A cell that the only contributor of another can compute too closely, both by number, and the remaining interval."""
 
     cell: int
     insider: int
@@ -85,7 +85,7 @@ def inferences(
 
 
 def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_]) -> list[Inference]:
-    """Return what insiders can compute exactly; with very many cells, only this is determined."""
+    """Return the cells that insiders can compute exactly; with very many cells, only these are determined."""
     return [
         Inference(cell, int(problem.insiders[insider][0]), float(problem.value[cell]), float(problem.value[cell]))
         for cell, insider in given_away(problem, suppressed)
@@ -94,7 +94,7 @@ def _exactly(problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArra
 
 
 def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence[FlowTask]) -> list[tuple[int, int]]:
-    """Return the tasks that are not met against some insider: the number of the task, and of the insider."""
+    """Return the tasks that are not met against some insider: the numbers of the task and of the insider."""
     sought = np.zeros(len(problem), dtype=bool)
     sought[[task.cell for task in tasks]] = True
     owner = {int(cell): number for number, some in enumerate(problem.insiders) for cell in some.tolist()}
@@ -103,7 +103,7 @@ def spoiled(problem: CellProblem, suppressed: NDArray[np.bool_], tasks: Sequence
 
 
 class _Attack:
-    """The tables that cannot be ruled out, for one person after the other."""
+    """An attack with tables that cannot be ruled out, for one person after the other."""
 
     def __init__(self, problem: CellProblem, suppressed: NDArray[np.bool_], sought: NDArray[np.bool_], *, large: bool) -> None:
         self.problem, self.large = problem, large
@@ -140,14 +140,14 @@ class _Attack:
         return [(some, left) for some, left in pairs if len(left)]
 
     def by(self, known: NDArray[np.int64], left: NDArray[np.int64], insiders: frozenset[int]) -> list[Inference]:
-        """Return what someone who knows some cells can compute, except what others can already compute.
+        """Return the cells that someone who knows some cells can compute, except those that others can already compute.
 
         Parameters
         ----------
         known
             The cells that this person knows.
         left
-            The places of the sensitive cells that are not settled yet.
+            The positions of the sensitive cells that are not settled yet.
         insiders
             The cells that others can compute.
         """
@@ -171,12 +171,12 @@ class _Attack:
         ]
 
     def _mine(self, known: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the places of the suppressed cells among some cells."""
+        """Return the positions of the suppressed cells among some cells."""
         mine = self.place[known]
         return np.asarray(mine[mine >= 0])
 
     def _open(self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which of some of the sought cells are not known to be as uncertain as required."""
+        """Return which of the given cells are not known to be as uncertain as required."""
         cells = self.sought[at]
         value = self.problem.value[cells]
         return at[self.problem.exposed(value + low[at], value + high[at], cells)]
@@ -193,7 +193,7 @@ class _Attack:
         return left
 
     def _draw(self, number: int) -> None:
-        """Draw and keep moved tables in which every sought cell is pushed to a random side, a multiple of what it needs."""
+        """Draw and keep moved tables in which every cell to examine is pushed to a random side, by a multiple of its need."""
         for _ in range(number):
             signs = self.chance.choice([-1.0, 1.0], len(self.at))
             if not self.large:
@@ -206,7 +206,7 @@ class _Attack:
             self.program.bounds(self.at, lower, upper)
 
     def _pushed(self, at: NDArray[np.int64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Push some cells as far to a side as possible; return the difference of that table from the true one."""
+        """Push some cells as far as possible to their sides; return the difference of that table from the true one."""
         self.program.costs(self.at[at], -signs)
         moved = self.program.interior() if self.large else self.program.solve()
         if moved is None:
@@ -220,7 +220,7 @@ class _Attack:
         np.maximum(high, moved[self.at], out=high)
 
     def _not_mixed(self, known: NDArray[np.int64], left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which sought cells no mixture of the kept tables shows to be uncertain while the known cells do not move."""
+        """Return the cells that no mixture of the kept tables shows to be uncertain while the known cells do not move."""
         check_time()
         mine = self._mine(known)
         left = left[~np.isin(self.at[left], mine) & np.isin(self.group[self.at[left]], self.group[mine])]

@@ -1,8 +1,8 @@
-"""What can an attacker compute about every suppressed cell? The interval between its least and its largest possible value.
+"""How closely can an attacker compute every suppressed cell? The interval from its least to its largest possible value.
 
-min / max y_i subject to the equations and to what everyone knows beforehand. First come the bounds from single equations, then
-what the equations determine exactly, then linear programs, each of whose solutions widens the known part of every cell's
-interval.
+min / max y_i subject to the equations and the bounds that everyone knows beforehand. First come the bounds from single
+equations, then the cells that the equations determine exactly, then linear programs, each of whose solutions widens the known
+part of every cell's interval.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["CORNERS_UP_TO", "CellIntervals", "Unknowns", "intervals"]
 
 CORNERS_UP_TO = 1_000
-"""Up to this many unknowns, corners are sought as solutions; with more, points inside: more cells move, and it is faster."""
+"""With at most this many unknowns, solutions are corners; with more, interior points, which move more cells, faster."""
 _TOUCHES = 1e-7
 _BEYOND = 1e3
 """Unbounded values are limited to this multiple of all known figures."""
 _EXACT = 1e9
-"""Known bounds are kept up to this size: beyond it, a solver is too imprecise."""
+"""Known bounds are kept up to this size, beyond which a solver is too imprecise."""
 
 
 class CellNeed(Protocol):
-    """How wide each interval must be: an interval that is wide enough needs no more work."""
+    """The required widths of intervals; an interval that is wide enough needs no more work."""
 
     def missed(
         self, low: NDArray[np.float64], high: NDArray[np.float64], at: NDArray[np.int64] | None = None
@@ -43,7 +43,7 @@ class CellNeed(Protocol):
         """Return which unknowns, of all or of some, have intervals that are not wide enough."""
 
     def reach(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far from its point each of some unknowns must be shown to move, at most."""
+        """Return the largest move from its point that must be shown for each of some unknowns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class Unknowns:
         lower: NDArray[np.float64],
         upper: NDArray[np.float64],
     ) -> Unknowns:
-        """Return the unknowns of a table whose true values we know."""
+        """Return the unknowns of a table with known true values."""
         matrix = equations[:, suppressed].tocsr()
         matrix = matrix[np.diff(matrix.indptr) > 0]
         point = value[suppressed]
@@ -101,18 +101,18 @@ def intervals(
     *,
     corners_up_to: int = CORNERS_UP_TO,
 ) -> CellIntervals:
-    """Return what an attacker can compute about every unknown.
+    """Return the interval that an attacker can compute for every unknown.
 
     Parameters
     ----------
     unknowns
         The suppressed cells as an attacker sees them.
     need
-        Decides which intervals are wide enough; None to compute all to their ends.
+        The test of which intervals are wide enough; None: compute all to their ends.
     step
-        Called with the number of unknowns that are done, and the total.
+        A function called with the number of finished unknowns, and the total.
     corners_up_to
-        With more connected unknowns than this, whether intervals are wide enough is found out by interior points.
+        With more connected unknowns than this, interior points are used to test whether intervals are wide enough.
     """
     low, high = unknowns.point.copy(), unknowns.point.copy()
     number = len(unknowns)
@@ -133,7 +133,7 @@ def intervals(
 
 
 def _counting(step: Callable[[int, int], None] | None, before: int, number: int) -> Callable[[int], None]:
-    """Return a function that reports how many unknowns of a part are done."""
+    """Return a function that reports the number of finished unknowns of a part."""
     return lambda done: None if step is None else step(before + done, number)
 
 
@@ -153,7 +153,7 @@ def components(matrix: sp.csr_matrix, columns: NDArray[np.int64]) -> list[NDArra
 
 
 class _Search:
-    """Linear programs over connected unknowns; every solution widens all intervals that it can."""
+    """Linear programs over connected unknowns; every solution widens as many intervals as it can."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class _Search:
         return np.where(self.low <= -far, self.ends[0], self.low), np.where(self.high >= far, self.ends[1], self.high)
 
     def _open(self, side: int, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of some unknowns whose lower (0) or upper (1) end is not reached yet, but must be."""
+        """Return which of some unknowns have a lower (0) or upper (1) end that is not reached yet but must be."""
         if side:
             at = at[self.high[at] < self.outer_high[at] - self.touch[at]]
         else:
@@ -228,7 +228,7 @@ class _Search:
                 break
 
     def _one_by_one(self, side: int, step: Callable[[int], None]) -> None:
-        """Push every end that is still open; where it stops is the end."""
+        """Push every end that is still open, one by one, until it is reached."""
         ends = self._open(side, np.arange(len(self.low)))
         for done, at in enumerate(ends):
             one = np.array([at])

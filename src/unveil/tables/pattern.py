@@ -92,5 +92,5 @@ class Pattern:
         return np.asarray(cells[self.program.place[cells] >= 0])
 
     def cost(self) -> float:
-        """Return what the pattern costs."""
+        """Return the cost of the pattern."""
         return float(self.problem.cost[self.suppressed].sum())

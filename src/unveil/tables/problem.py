@@ -31,25 +31,25 @@ Insiders: TypeAlias = Literal["singletons", "none"]
 NARROW = 1e-6
 """An interval narrower than this, relative to the value, counts as exact."""
 _OPEN = 1e-3
-"""The width, relative to the value, that is required of a cell that must only not be known exactly."""
+"""The relative width required of a cell whose only need is not to be known exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What protection means.
+    """The aim of protection.
 
     Attributes
     ----------
     on
-        What is protected; None for what the rules are about.
+        The figures to protect; None: those that the rules are about.
     attacker
-        What everyone knows about every cell beforehand: its bounds, as numbers or, with %, as parts of its value.
+        The bounds of every cell that everyone knows beforehand, as numbers or, with %, as parts of its value.
     zeros, insiders
-        How empty cells are treated, and who knows cells beforehand.
+        The treatment of empty cells, and who knows cells beforehand.
     level
-        "rule": as far as the rules require; "none": not known exactly; a number: this far on both sides.
+        "rule": as far as the rules require; "none": not known exactly; a number: that far on both sides.
     width
-        The least width of every sensitive cell's interval; None for 1 for counts and any for values.
+        The least width of every sensitive cell's interval; None: 1 for counts and any for values.
     """
 
     on: On | None = None
@@ -73,7 +73,7 @@ class CellProblem:
     value
         The value of each cell.
     lower, upper
-        What everyone knows about each cell beforehand.
+        The bounds of each cell that everyone knows beforehand.
     primary
         The sensitive cells.
     down, up, width
@@ -85,7 +85,7 @@ class CellProblem:
     cost
         The cost of suppressing each cell.
     insiders
-        For each contributor who is the only one in some cells, these cells.
+        For each person who is the only contributor of some cells, these cells.
     on
         Whether the cells contain counts or values.
     """
@@ -122,12 +122,12 @@ class CellProblem:
         return np.asarray(self.primary[some] & (near | narrow | exact))
 
     def need(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far each of some cells must at most be able to move: by its level, its width, or a little."""
+        """Return the largest move that each of some cells must be capable of: its level, its width, or a little."""
         little = _OPEN * np.maximum(1.0, np.abs(self.value[cells]))
         return np.maximum(np.maximum(self.up[cells], self.down[cells]), np.maximum(self.width[cells], little))
 
     def aimed(self) -> CellProblem:
-        """Return the problem with a small width for cells that must only not be known exactly, as methods need a number."""
+        """Return the problem with a small width for cells that need only not be known exactly, as methods need a number."""
         bare = self.primary & (self.down <= 0) & (self.up <= 0) & (self.width <= 0)
         little = _OPEN * np.maximum(1.0, np.abs(self.value))
         return replace(self, width=np.where(bare, little, self.width))
@@ -152,7 +152,7 @@ def posed(
     Parameters
     ----------
     table, rules, aim
-        The table, the rules that decide which cells are sensitive, and what protection means.
+        The table, the rules for sensitive cells, and the aim of protection.
     primary, safe
         Cells that are sensitive, or not, whatever the rules say.
     fixed, hidden
@@ -194,7 +194,7 @@ def posed(
 
 
 def _sensitive(table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return the sensitive cells and their levels, the highest of several rules."""
+    """Return the sensitive cells and their levels, which are the highest of all rules."""
     sensitive, level = np.zeros(len(table.n), dtype=bool), np.zeros(len(table.n))
     for rule in rules:
         marked = rule.primary(table)
@@ -211,7 +211,7 @@ def _sensitive(table: CrossTable, rules: Sequence[TableRule], aim: Aim, on: On) 
 
 
 def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return the cells of every contributor who is the only one in some."""
+    """Return, for every person who is the only contributor of some cells, these cells."""
     if table.holder is None:
         return ()
     alone = np.flatnonzero(table.units[cells] == 1)
@@ -224,7 +224,7 @@ def _insiders(table: CrossTable, cells: NDArray[np.int64]) -> tuple[NDArray[np.i
 def attacker_bounds(
     value: NDArray[np.float64], attacker: str | None, shown_empty: NDArray[np.bool_], *, signed: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what everyone knows about every cell beforehand; cells that are shown as empty may lie outside."""
+    """Return the bounds of every cell that everyone knows beforehand, widened for cells that are shown as empty."""
     if attacker is None:
         return np.full(len(value), -np.inf if signed else 0.0), np.full(len(value), np.inf)
     low, separator, high = attacker.partition(":")

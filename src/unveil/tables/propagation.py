@@ -1,7 +1,7 @@
-"""Bounds from single equations: an unknown lies between the limits that the others of its equation leave.
+"""Bounds from single equations: an unknown lies within the limits that the other unknowns of its equation leave.
 
-Rows with one unknown determine it exactly. The bounds are tightened until nothing changes; they are outer bounds of what an
-attacker can compute, and often exact.
+Rows with one unknown determine it exactly. The bounds are tightened until nothing changes; they are outer bounds of the
+attacker's interval, and often exact.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Is a published table safe? The audit of a pattern, whichever tool or person chose it.
 
-The published table shows which cells are blank. With the original data and the rules, it is known how far each sensitive cell
-must stay uncertain; without them, only what can be computed exactly, and how wide the other intervals are.
+The published table shows which cells are blank. With the original data and the rules, the required uncertainty of each
+sensitive cell is known; without them, only the cells that can be computed exactly, and the widths of the other intervals.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MOST_REASONS = 20
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableAudit(Result):
-    """What an attacker can compute from a published table.
+    """The intervals that an attacker can compute from a published table.
 
     Attributes
     ----------
@@ -53,15 +53,15 @@ class TableAudit(Result):
     cells
         The suppressed cells, and sensitive cells that are published.
     low, high
-        The interval of each; for a published one, its figure.
+        The interval of each; for a published cell, its figure.
     exposed
         Which of them are exposed.
     sensitive
-        Which of them are sensitive by the rules; None if unknown, as no original was given.
+        Which of them are sensitive by the rules; None if unknown, because no original was given.
     exact
         Whether the intervals are exact; otherwise they are at least this wide.
     reasons
-        The sums that give exposed cells away, by the number of the cell.
+        The sums that disclose exposed cells, by the number of the cell.
     on
         Whether counts or values were published.
     """
@@ -82,12 +82,12 @@ class TableAudit(Result):
         return not self.exposed.any()
 
     def __repr__(self) -> str:
-        """Return one line: how many cells are suppressed, and how many are exposed."""
+        """Return one line: the numbers of suppressed and of exposed cells."""
         names = in_line(self.table.names, " x ")
         return f"TableAudit({names}: {counted(len(self.cells), 'suppressed cell')}, {int(self.exposed.sum()):,} exposed)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the intervals of all suppressed cells, and why cells are exposed."""
+        """Return the intervals of all cells of the audit, and the reasons for exposed ones."""
         rows = []
         for at, by in enumerate(self.table.codes_of(self.cells)):
             rows.append(
@@ -111,7 +111,7 @@ class TableAudit(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row per suppressed cell."""
+        """Return one row per cell of the audit."""
         by = self.table.codes_of(self.cells)
         rows: dict[str, Sequence[Any]] = {name: [one[name] for one in by] for name in self.table.names}
         rows["low"] = [jsonable(plain_number(one)) for one in self.low]
@@ -120,7 +120,7 @@ class TableAudit(Result):
         return rows
 
     def view(self) -> View:
-        """Return what a person should see: whether the table is safe, why not, and what can be computed."""
+        """Return the displayed verdict, the reasons if the table is not safe, and the intervals."""
         figures = (
             Figure("suppressed cells", len(self.cells)),
             Figure("exposed", int(self.exposed.sum()), "cells that an attacker can compute too closely"),
@@ -176,41 +176,41 @@ def audit(  # noqa: PLR0913 - a public door
     intervals: Depth = "auto",
     **options: Any,
 ) -> TableAudit:
-    """Attack a published table: what can be computed about every blank cell?
+    """Attack a published table: find the interval that can be computed for every blank cell.
 
     Parameters
     ----------
     published
-        The table, one row per cell: a file or a data frame, or a `SuppressedTable`. A cell without a figure, or without a row, is
-        suppressed. A crosstab as written by this package can be read if `by` names its dimensions, the one across last; its
-        figures are counts if all are whole, unless `value` or `on` say that they are values.
+        The table, with one row per cell: a file or a data frame, or a `SuppressedTable`. A cell without a figure, or without a
+        row, is suppressed. A crosstab as written by this package can be read if `by` names its dimensions, the one across last;
+        its figures are counts if all are whole, unless `value` or `on` say that they are values.
     by, figures
-        The columns of its dimensions, and of the figures; by default found by their names (``value`` or ``n``, as `on`
-        says). Figures of another name are values unless `on` says that they are counts.
+        The columns of its dimensions, and of the figures; by default found by their names (``value`` or ``n``, depending on
+        `on`). Figures of another name are values unless `on` says that they are counts.
     value
-        The column of the original whose sums the figures are; not needed if the figures are counts, or the original is a
+        The column of the original of which the figures are sums; not needed if the figures are counts, or the original is a
         `CrossTable`.
     hierarchies
         The groups above the values of a dimension; by default one total.
     original
-        The records behind it, or their `CrossTable`; with `rules`, it is then known how far each cell must stay uncertain.
+        The records behind it, or their `CrossTable`; with `rules`, the required uncertainty of each cell is then known.
     signed
         Whether the figures may be negative.
     apriori
         Decisions about single cells; they require the original.
     rules, on, attacker, zeros, insiders, level, width
-        What is sensitive and what protection means, as for `suppress`.
+        The sensitive cells and the aim of protection, as for `suppress`.
     total
         The code of a margin that no hierarchy names.
     intervals
-        How far to compute: "exact", "enough", or "auto".
+        The depth of computation: "exact", "enough", or "auto".
     **options
         As for `table`, if `original` is records: `holding`, `request`, `weights`, `nulls`, `tables`, `top`.
 
     Returns
     -------
     TableAudit
-        The interval of every suppressed cell, which are exposed, and why.
+        The interval of every suppressed cell, the exposed cells, and the reasons.
     """
     aim = Aim(on, attacker, zeros, insiders, level, width)
     if isinstance(published, SuppressedTable):
@@ -232,7 +232,7 @@ def audit(  # noqa: PLR0913 - a public door
 
 
 def _refuse_unused(rules: Any, apriori: Apriori | None, options: Mapping[str, Any]) -> None:
-    """Refuse arguments that concern records if there are none."""
+    """Refuse arguments that concern records, of which there are none."""
     if rules:
         raise ArgumentError("rules require the contributors of each cell; give the original data (`original`).")
     if apriori is not None:
@@ -275,13 +275,13 @@ def reordered(made: CrossTable, rows: PublishedTable) -> None:
     order = np.ravel_multi_index(np.ix_(*map(np.array, places)), shape).ravel()
     left = np.ones(len(rows.figure), dtype=bool)
     left[order] = False
-    if (left & (rows.suppressed | (rows.figure != 0))).any():  # what is published there concerns other cells
+    if (left & (rows.suppressed | (rows.figure != 0))).any():  # figures there belong to other cells
         raise TableError("the published table has codes that the original does not have; give both the same hierarchies.")
     rows.reorder(made.dimensions, order)
 
 
 def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> None:
-    """Refuse a published table whose figures are not those of the original."""
+    """Refuse a published table with figures that differ from those of the original."""
     known = ~rows.suppressed[problem.cells]
     differs = known & (np.abs(rows.figure[problem.cells] - problem.value) > 1e-6 * np.maximum(1, np.abs(problem.value)))
     if differs.any():
@@ -293,7 +293,7 @@ def _compared(table: CrossTable, problem: CellProblem, rows: PublishedTable) -> 
 
 
 def _blind(rows: PublishedTable, aim: Aim, depth: Depth, *, signed: bool) -> TableAudit:
-    """Attack a table when only its published figures are known."""
+    """Attack a table of which only the published figures are known."""
     if not signed:
         rows.publish_empty()
     table = rows.table(signed=signed)
@@ -337,7 +337,7 @@ def _with_reasons(
     Parameters
     ----------
     table, problem, findings
-        The table, its protection problem, and what can be computed about its suppressed cells.
+        The table, its protection problem, and the findings on its suppressed cells.
     unprotected
         The sensitive cells that are published, and therefore exposed.
     known

@@ -1,10 +1,10 @@
 r"""The Discrimination Rate of a table: exact if the table is whole, bounded if cells are suppressed.
 
-With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. If counts are only
-known to lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count
-grows, is least when the counts are as unequal as their intervals allow, and greatest when they are as equal as possible. The
-bounds ignore that one table must explain all classes, so they are outer bounds: the rate lies between them, but they may be wider
-than necessary.
+With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. If counts are only known
+to lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count grows,
+is least when the counts are as unequal as their intervals allow, and greatest when they are as equal as possible. The bounds
+ignore that one table must explain all classes, so they are outer bounds: the rate lies between them, but they may be wider than
+necessary.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def rate_interval(
 
 
 class ClassRates:
-    """What everyone learns about one class: the rate 1 - H(X|Y=y)/H(X).
+    """The information that everyone gains about one class: the rate 1 - H(X|Y=y)/H(X).
 
     Parameters
     ----------
     table, axis
         The table, and the position of its sensitive dimension.
     low, high
-        What is known about every count.
+        The known bounds of every count.
     """
 
     def __init__(self, table: CrossTable, axis: int, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
@@ -115,7 +115,7 @@ def _inner(table: CrossTable, axis: int, amounts: NDArray[np.float64]) -> NDArra
 def _margin(
     table: CrossTable, axis: int, amounts: NDArray[np.float64], sums: NDArray[np.float64], side: int
 ) -> NDArray[np.float64]:
-    """Return the size of every class: its published total, if there is one that says more than the sum of its parts."""
+    """Return a bound of the size of every class: its published total, if that is tighter than the sum of its parts."""
     root = table.dimensions[axis].root
     if root is None:
         return np.asarray(sums)

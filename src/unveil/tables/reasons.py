@@ -1,4 +1,4 @@
-"""Why can an attacker compute a cell? The sums that give it away, in words."""
+"""Why can an attacker compute a cell? The sums that disclose it, in words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Reasons:
         return self._table.name_of(int(self._problem.cells[total]))
 
     def words(self, cell: int) -> str:
-        """Return why a cell can be computed, in one sentence."""
+        """Return the reason why a cell can be computed, in one sentence."""
         totals = self.of(cell)
         name = self._table.name_of(int(self._problem.cells[cell]))
         listed = ", ".join(totals[:_MOST]) + (f" and {len(totals) - _MOST} more" if len(totals) > _MOST else "")

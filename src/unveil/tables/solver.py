@@ -1,4 +1,4 @@
-"""Linear programs that are solved repeatedly with other costs and bounds: a thin layer over HiGHS, with warm starts."""
+"""Linear programs that are solved repeatedly with changing costs and bounds: a thin layer over HiGHS, with warm starts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["LinearProgram", "highs"]
 
 _PRECISE = 1e-7
-"""How far an interior point may violate an equation or a bound."""
+"""The largest violation of an equation or a bound by an interior point."""
 _PRIMAL = 4
 """HiGHS's number for the primal simplex method."""
 MOST_UNKNOWNS = 1_000_000
-"""A larger program is refused: it would take too long."""
+"""The most unknowns of a program; a larger one would take too long."""
 
 
 def highs() -> Any:
-    """Return the solver's library, or say how to install it."""
+    """Return the solver's library; if it is missing, the error says how to install it."""
     try:
         import highspy
     except ImportError:
@@ -95,7 +95,7 @@ class LinearProgram:
         self._limited = False
 
     def _be_stoppable(self) -> None:
-        """Let the solver look, now and then, at whether the run in which it works is cancelled."""
+        """Let the solver check now and then whether the run that it works in is cancelled."""
 
         def looked(_kind: Any, _line: str, _found: Any, answer: Any, _data: Any) -> None:
             answer.user_interrupt = bool(watched[0][0])
@@ -108,8 +108,8 @@ class LinearProgram:
     def _run(self) -> None:
         """Run the solver; stop if the run is cancelled meanwhile.
 
-        Before it branches, an integer program is solved for a while without a look at the run. It works in a thread of its own,
-        so that nobody waits for that; the thread ends at the next look.
+        Before it branches, the solver of an integer program does not check the run for a while. It works in a thread of its
+        own, so that nobody waits for it; the thread ends at the next check.
         """
         run = active_run()
         self._watched[0] = run.flag
@@ -141,14 +141,14 @@ class LinearProgram:
             self.solver.changeColsBounds(len(places), places, self._finite(lower), self._finite(upper))
 
     def solve(self, *, fresh: bool = False, partial: bool = False) -> NDArray[np.float64] | None:
-        """Return the best point; None if there is none, or none is best.
+        """Return the optimal point; None if there is none.
 
         Parameters
         ----------
         fresh
-            Whether to start anew instead of from the last solution: better if all costs have changed and are positive.
+            Whether to start afresh instead of from the last solution: better if all costs have changed and are positive.
         partial
-            Whether a point that need not be the best is accepted when the time is up.
+            Whether to accept a point that may not be optimal when the time is up.
 
         Raises
         ------
@@ -180,9 +180,9 @@ class LinearProgram:
             self.option("time_limit", value=float(self.solver.getRunTime() + seconds))
 
     def interior(self) -> NDArray[np.float64] | None:
-        """Return an optimal point in the interior of all optimal ones: much faster in large programs.
+        """Return an optimal point in the interior of all optimal ones, which is much faster in large programs.
 
-        In it many columns move at once, whereas a corner moves few.
+        At such a point many columns move at once, whereas a corner moves few.
         """
         self.option("solver", value="ipm")
         self.option("run_crossover", value="off")

@@ -37,8 +37,8 @@ _MANY = 1_000_000
 def read_apriori(path: PathLike, dimensions: Sequence[Classification]) -> Apriori:
     """Read a tau-Argus a-priori file: the codes of a cell, then a status and perhaps numbers.
 
-    ``u``: sensitive; ``s``: safe; ``p``: must be published; ``w`` and a number: its cost; ``pl`` and two numbers: how far below
-    and above its value it must stay uncertain. An empty code, ``-`` and ``Total`` stand for the total.
+    ``u``: sensitive; ``s``: safe; ``p``: must be published; ``w`` and a number: its cost; ``pl`` and two numbers: its required
+    uncertainty below and above its value. An empty code, ``-`` and ``Total`` stand for the total.
     """
     place = Path(path)
     marked: dict[str, set[tuple[str, ...]]] = {"u": set(), "s": set(), "p": set()}
@@ -115,12 +115,12 @@ def read_tab(path: PathLike, description: PathLike | None = None) -> tuple[Cross
     path
         The ``.tab`` file: one line per cell.
     description
-        The ``.rda`` file that describes its fields; by default the one of the same name beside it.
+        The ``.rda`` file that describes its fields; by default the file with the same name beside it.
 
     Returns
     -------
     tuple
-        The table, and what the file says about single cells: their status, cost and levels.
+        The table, and the file's decisions about single cells: their status, cost and levels.
     """
     place = Path(path)
     described = place.with_suffix(".rda") if description is None else Path(description)
@@ -214,7 +214,7 @@ def _require_sums(table: CrossTable, figures: Sequence[Any]) -> None:
 
 
 def _decisions(table: CrossTable, cells: Any, rows: list[list[str]], columns: dict[str, int], general: dict[str, str]) -> Apriori:
-    """Return what the file says about single cells."""
+    """Return the file's decisions about single cells."""
     codes = [tuple(one.values()) for one in table.codes_of(np.asarray(cells))]
     words = {general.get(tag, word).upper(): kind for tag, word, kind in (("UNSAFE", "U", "u"), ("PROTECT", "P", "p"))}
     marked: dict[str, set[tuple[str, ...]]] = {"u": set(), "p": set()}
@@ -240,7 +240,7 @@ def read_jj(path: PathLike) -> tuple[CrossTable, Apriori]:
     Returns
     -------
     tuple
-        A table of one dimension, whose codes are the numbers of the cells, and what the file says about each.
+        A table of one dimension, whose codes are the numbers of the cells, and the file's decisions about each.
     """
     place = Path(path)
     lines = [line.strip() for line in read_text(place, DataFileError).splitlines() if line.strip()]

@@ -1,6 +1,6 @@
 """Crosstabs read from files: codes of the last dimension across, those of the others in one column, separated by slashes.
 
-The file does not name the dimension across, so the dimensions have to be named.
+The file does not name the dimension across, so the caller must name the dimensions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BETWEEN = " / "
 
 
 def is_crosstab(source: Source, by: Sequence[str]) -> bool:
-    """Whether the columns are those of a crosstab of these dimensions."""
+    """Whether the columns are those of a crosstab with the given dimensions."""
     names = source.names
     if not by or len(names) <= 1:
         return False
@@ -47,6 +47,6 @@ def crosstab_cells(source: Source, by: Sequence[str]) -> tuple[dict[str, list[An
 
 
 def _codes(label: Any, dimensions: int) -> list[str]:
-    """Return the codes before a row; one code may contain the separator."""
+    """Return the codes in the label of a row; a single code may contain the separator."""
     text = "" if label is None else str(label)
     return [text] if dimensions == 1 else text.split(_BETWEEN)

@@ -1,4 +1,4 @@
-"""Hierarchies as files: ARX CSV (leaf to root), tau-Argus .hrc (deeper codes indented by a sign), levels as sdcTable has them."""
+"""Hierarchies as files: ARX CSV (leaf to root), tau-Argus .hrc (deeper codes indented by a sign), and levels as in sdcTable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["read_hierarchy"]
 
 
 def read_hierarchy(path: PathLike, column: str, total: str = TOTAL) -> Hierarchy:
-    """Read a hierarchy by the ending of its file: ``.hrc`` as tau-Argus writes it, anything else as ARX does.
+    """Read a hierarchy in the form given by the suffix of its file: ``.hrc`` that of tau-Argus, any other that of ARX.
 
-    Lines of ARX's form that begin with a sign (``@``, ``@@``: sdcTable's levels) are read as such.
+    If the first line begins with a sign (``@``, ``@@``), the file is read as levels of sdcTable instead.
     """
     place = Path(path)
     text = read_text(place, HierarchyError)

@@ -51,7 +51,7 @@ class PublishedTable:
     on
         Whether the figures are counts or values.
     absent
-        Which cells are not part of it at all; None if all are.
+        Which cells are not part of it at all; None: all are part of it.
     """
 
     dimensions: tuple[Classification, ...]
@@ -62,7 +62,7 @@ class PublishedTable:
 
     @classmethod
     def of(cls, table: SuppressedTable) -> PublishedTable:
-        """Return what a table with suppressed cells publishes."""
+        """Return the published part of a table with suppressed cells."""
         amounts = table.table.amounts(table.on)
         hidden = table.suppressed
         if table.table.shown is not None:
@@ -88,7 +88,7 @@ class PublishedTable:
         self.suppressed[unknown[self.absent[unknown] & (high <= 0)]] = False
 
     def table(self, *, signed: bool = False) -> CrossTable:
-        """Return the figures as a table; nothing is known about who contributes."""
+        """Return the figures as a table without knowledge about the contributors."""
         empty = (self.figure == 0) & ~self.suppressed
         n = np.where(empty, 0, 1) if self.on == "value" else np.where(self.suppressed, 1, np.rint(self.figure)).astype(np.int64)
         value = self.figure if self.on == "value" else None
@@ -99,7 +99,7 @@ class PublishedTable:
 def read_published(
     data: Data, by: Names | None, value: str | None, hierarchies: dict[str, Any], total: str, on: On | None = None
 ) -> PublishedTable:
-    """Read a published table; its dimensions and figures are found by their names unless they are named.
+    """Read a published table; its dimensions and figures are found by their usual names unless they are specified.
 
     A crosstab as this package writes it, with the last dimension across, can be read if its dimensions are named.
     """
@@ -171,7 +171,7 @@ def _spanning(names: Sequence[str], figures: str) -> tuple[str, ...]:
 
 
 def _kind(figures: str, on: On | None) -> On:
-    """Return what a column of figures contains: by its usual name, else by `on`, else values."""
+    """Return the content of a column of figures: by its usual name, else by `on`, else values."""
     named: On | None = {"n": "count", "value": "value"}.get(figures)  # type: ignore[assignment]
     if named is not None and on is not None and named != on:
         raise ArgumentError(f"the published figures are {named}s, but `on` says {on}s; name their column.")

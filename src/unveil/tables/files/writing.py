@@ -17,7 +17,7 @@ __all__ = ["FORMS", "Form", "check_table_path", "write_crosstab", "write_long"]
 
 Form: TypeAlias = Literal["long", "crosstab"]
 FORMS = (".csv", ".parquet", ".xlsx")
-"""The endings of files of tables to publish."""
+"""The suffixes of files of tables to publish."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -1,4 +1,4 @@
-"""Perturbation of tables: every cell is published, but some figures are changed. A way is one file and one line of `WAYS`."""
+"""Perturbation of tables: all cells are published, some with changed figures. A method is one file and one line of `WAYS`."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ WAYS = {
     "small-counts": "unveil.tables.perturbation.small_counts:round_small_counts",
     "cell-key": "unveil.tables.perturbation.cell_key:perturb_by_cell_keys",
 }
-"""The functions of the ways of perturbation."""
+"""The functions of the methods of perturbation."""

@@ -1,8 +1,8 @@
 """Controlled tabular adjustment: sensitive cells are moved as far as their rule requires, the others as little as possible.
 
-min sum w |z| subject to M z = 0, and z_k >= U_k or z_k <= -L_k for every sensitive cell. Up to a certain number of
-sensitive cells, the sides are chosen by integer programming together with the moves; above it, they are fixed beforehand so that
-they balance in every equation.
+min sum w |z| subject to M z = 0, and z_k >= U_k or z_k <= -L_k for every sensitive cell. Up to a certain number of sensitive
+cells, integer programming chooses the sides together with the moves; above it, they are fixed beforehand so that they balance
+in every equation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["adjust"]
 
 _WHOLE_UP_TO = 60
-"""Up to this many sensitive cells, the sides are chosen by integer programming."""
+"""The most sensitive cells for which integer programming chooses the sides."""
 
 
 @checked_arguments
@@ -47,20 +47,20 @@ def adjust(  # noqa: PLR0913 - a public door
     time_limit: float = 60.0,
     insiders: Insiders = "none",
 ) -> PerturbedTable:
-    """Move sensitive cells away from their true figures, and the others as little as possible so that all sums still hold.
+    """Move sensitive cells away from their true figures, and the others as little as possible, so that all sums still hold.
 
     Parameters
     ----------
     table, rules
-        The table, and which cells are sensitive.
+        The table, and the rules for sensitive cells.
     on, attacker, zeros, level, width, insiders
-        What protection means, as for `suppress`; a cell moves at least as far as its level, or half its width.
+        The aim of protection, as for `suppress`; a cell moves at least as far as its level, or half its width.
     keep
-        What must not move: "margins" (all totals), "total" (the grand total), or "nothing".
+        The cells that must not move: "margins" (all totals), "total" (the grand total), or "nothing".
     cost
-        The cost of a move: "cells": all moves alike; "count", "value": relative to the cell.
+        The cost of a move: "cells": the same for all cells; "count", "value": relative to the cell.
     time_limit
-        Seconds after which the best solution so far is used.
+        The number of seconds after which the best solution so far is used.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _moves(
 
 
 def _sides(problem: CellProblem, primary: NDArray[np.int64], down: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Fix which sensitive cells go up, so that they balance in each equation; a cell goes down only if there is room."""
+    """Return the sensitive cells to move up, so that they balance in each equation; a cell moves down only if it has room."""
     up = np.zeros(len(problem), dtype=bool)
     balance = np.zeros(problem.equations.shape[0])
     columns = problem.equations.tocsc()

@@ -1,9 +1,10 @@
 r"""The cell key method: the noise of a cell depends only on its records, so it is the same in every table.
 
 Every record has a key of 64 bits, HMAC(secret, its name); the key of a cell is the sum of its records' keys modulo 2^64
-(integers: a sum of fractions would depend on its order). The cell's key selects the noise from a table of probabilities: of all
-distributions with mean 0 and a given variance, at most D in size, that never give a negative count or a count from 1 to `gap`,
-the one with the greatest entropy. Empty cells stay empty. The method is not additive: every cell is perturbed separately.
+(integers, because a sum of fractions would depend on its order). The cell's key selects the noise from a table of
+probabilities: of all distributions with mean 0 and a given variance, at most D in size, that never produce a negative count or
+a count from 1 to `gap`, the one with the greatest entropy. Empty cells stay empty. The method is not additive: every cell is
+perturbed separately.
 """
 
 from __future__ import annotations
@@ -124,9 +125,9 @@ def _noise(n: NDArray[np.int64], keys: NDArray[np.uint64], largest: int, varianc
 
 
 def perturbation_row(count: int, largest: int, variance: float, gap: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the possible noises of a count and their probabilities: mean 0, the variance, otherwise as uncertain as possible.
+    """Return the possible noise of a count and its probabilities: mean 0, the given variance, and the greatest entropy.
 
-    If a small count leaves no room for the variance, it is as close to it as possible.
+    If a small count leaves no room for the variance, the closest possible variance is used.
 
     Examples
     --------

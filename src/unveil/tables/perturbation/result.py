@@ -36,13 +36,13 @@ class PerturbedTable(Result):
     on
         Whether the figures are counts or values.
     way, settings
-        How they were changed.
+        The method of the change, and its settings.
     additive
         Whether totals are still the sums of their parts.
     repeatable
-        Who can repeat the random draws; False if nobody can, or nothing was drawn.
+        What the random draws can be repeated with, the seed or the key; False if they cannot be, or nothing was drawn.
     notes
-        What a reader should know.
+        Notes for readers.
     """
 
     table: CrossTable
@@ -56,11 +56,11 @@ class PerturbedTable(Result):
 
     @property
     def change(self) -> NDArray[np.float64]:
-        """How far every published figure is from the true one."""
+        """The difference of every published figure from the true one."""
         return self.figure - self.table.amounts(self.on)
 
     def __repr__(self) -> str:
-        """Return one line: how, and how far the figures moved."""
+        """Return one line: the method, the number of changed cells, and the mean change."""
         moved = np.abs(self.change[self.table.cells])
         return (
             f"PerturbedTable({in_line(self.table.names, ' x ')}: {self.way}, {counted(int((moved > 0).sum()), 'cell')} changed, "
@@ -68,7 +68,7 @@ class PerturbedTable(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the published figures, and how they were changed; the true ones are not included."""
+        """Return the published figures and the method of the change, without the true figures."""
         cells = self.table.cells
         word = "n" if self.on == "count" else "value"
         rows = [
@@ -86,7 +86,7 @@ class PerturbedTable(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return what is published: one row per cell."""
+        """Return the published table: one row per cell."""
         cells = self.table.cells
         by = self.table.codes_of(cells)
         rows: dict[str, Sequence[Any]] = {name: [one[name] for one in by] for name in self.table.names}
@@ -94,11 +94,11 @@ class PerturbedTable(Result):
         return rows
 
     def entries(self) -> list[Any]:
-        """Return what is in every cell of a crosstab."""
+        """Return the entry of every cell of a crosstab."""
         return [plain_number(one) for one in self.figure.tolist()]
 
     def view(self) -> View:
-        """Return what a person should see: how far figures moved, and the table."""
+        """Return the displayed size of the changes, and the table."""
         moved = np.abs(self.change[self.table.cells])
         figures = (
             Figure("cells changed", int((moved > 1e-9).sum()), f"of {len(self.table):,}"),  # noqa: PLR2004 - rounding

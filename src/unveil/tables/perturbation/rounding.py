@@ -1,8 +1,8 @@
 """Rounding of a table to multiples of a base: conventional, random, or controlled so that totals remain sums.
 
-Controlled rounding gives every cell one of its two neighbouring multiples, leaves multiples unchanged, keeps all equations, and
-is one of the closest of all such tables. In two dimensions there is always one; in more there need not be. Cells may then move to
-multiples farther away, one step at a time, and the result says so.
+Controlled rounding assigns every cell one of its two neighbouring multiples, leaves multiples unchanged, keeps all equations,
+and returns one of the closest such tables. In two dimensions there is always one; in more there need not be. Cells may then
+move to multiples farther away, one step at a time, and the result says so.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["round_table"]
 
 _STEPS = 4
-"""How many multiples beyond its neighbours a cell may be rounded at most."""
+"""The most multiples beyond its neighbours that a cell may be rounded."""
 _NEAR = 0.02
-"""How far a controlled rounding may be from the closest table, as a share of the distance."""
+"""The allowed excess of a controlled rounding's distance over that of the closest table, as a share of the distance."""
 
 
 @checked_arguments
@@ -59,9 +59,9 @@ def round_table(
     on
         Whether counts or values are rounded; by default values if there are any.
     time_limit
-        Seconds for a controlled rounding, after which the closest table so far is used.
+        The number of seconds for a controlled rounding, after which the closest table so far is used.
     seed, key_file
-        For random rounding: a seed for tests, or the secret key with which the steward can repeat it.
+        For random rounding: a seed for tests, or the secret key with which the data steward can repeat it.
 
     Examples
     --------
@@ -101,7 +101,7 @@ _NO_RULE = "Every cell is rounded, sensitive or not: a figure could come from an
 def _controlled(
     matrix: sp.csr_matrix, value: NDArray[np.float64], base: float, time_limit: float
 ) -> tuple[NDArray[np.float64], int]:
-    """Return a table of multiples that adds up, close to the true one, and how many steps beyond the neighbours it took."""
+    """Return a table of multiples that adds up, close to the true one, and the number of steps beyond the neighbours."""
     below = np.floor(value / base + 1e-9)
     exact = np.abs(value / base - np.rint(value / base)) < 1e-9  # noqa: PLR2004 - rounding
     below = np.where(exact, np.rint(value / base), below)

@@ -28,7 +28,7 @@ __all__ = ["round_small_counts"]
 
 _LARGEST_BASE = 1_000_000
 _TOLD = 100
-"""Counts are rounded up one by one; so many are a step."""
+"""The number of counts rounded up between two reports of progress."""
 
 
 @checked_arguments
@@ -63,9 +63,9 @@ def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
 def _raised(
     dimensions: Sequence[Classification], counts: NDArray[np.int64], small: NDArray[np.bool_], base: int
 ) -> NDArray[np.bool_]:
-    """Choose the small counts to round up."""
+    """Return the small counts to round up."""
     raised = np.zeros(small.shape, dtype=bool)
-    missing = rolled_up(dimensions, counts.astype(np.float64))  # what every cell, including margins, still lacks
+    missing = rolled_up(dimensions, counts.astype(np.float64))  # the amounts that all cells, including margins, still lack
     cells = float(_gathered(dimensions, np.ones_like(missing)).flat[0]) if small.any() else 0.0
     run, most = active_run(), round(float(counts.sum()) / base)
     with run.stage("small counts") as steps:
@@ -95,7 +95,7 @@ def _gathered(dimensions: Sequence[Classification], amounts: NDArray[np.float64]
 
 
 def _subtract(dimensions: Sequence[Classification], missing: NDArray[np.float64], at: tuple[np.intp, ...], base: int) -> None:
-    """Subtract the base from what is missing in the cells to which an inner cell belongs."""
+    """Subtract the base from the missing amounts of the cells to which an inner cell belongs."""
     above = [
         [code for code, members in enumerate(dimension.members) if leaf in members]
         for dimension, leaf in zip(dimensions, at, strict=True)

@@ -43,12 +43,12 @@ _LEAST_CONTRIBUTORS = 2
 RULES: dict[str, Any] = {
     rule.word: rule for rule in (ThresholdRule, DominanceRule, PercentRule, PriorPosteriorRule, GroupRule, RequestRule)
 }
-"""The rules by their word."""
+"""The rules by their words."""
 
 
 @checked_arguments
 def register(kind: _Kind) -> _Kind:
-    """Add a rule of your own, as a decorator of its class: it can then be written as text, as on the command line.
+    """Add a rule of your own, as a decorator of its class, so that it can be written as text, as on the command line.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def register(kind: _Kind) -> _Kind:
 
 
 def rules_of(rules: str | TableRule | Sequence[str | TableRule]) -> tuple[TableRule, ...]:
-    """Return rules, given as such or as written on a command line.
+    """Return rules that are given as such or as written on a command line.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def rules_of(rules: str | TableRule | Sequence[str | TableRule]) -> tuple[TableR
 
 
 def contributors_of(rules: Sequence[str | TableRule]) -> int:
-    """Return how many of the largest contributions to a cell a table must keep for the rules."""
+    """Return the number of largest contributions to a cell that a table must keep for the rules."""
     return max(_LEAST_CONTRIBUTORS, *(getattr(rule, "contributors", 0) for rule in rules_of(list(rules))), 0)
 
 

@@ -1,4 +1,4 @@
-"""The base of the rules for sensitive cells: which cells are primary, and how far each must be protected."""
+"""The base of the rules for sensitive cells: which cells are primary, and the protection that each needs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ On: TypeAlias = Literal["count", "value"]
 class TableRule(Protocol):
     """A rule: one file, one class, and one line in the list of rules or the decorator `register`.
 
-    A rule that looks at more than two of the largest contributions to a cell says how many in an attribute `contributors`.
+    A rule that uses more than two of the largest contributions to a cell gives their number in an attribute `contributors`.
 
     Attributes
     ----------
     word
-        Its name on the command line, where the class method `read` makes the rule from what is written after it.
+        Its name on the command line, where the class method `read` makes the rule from the text after it.
     on
-        What it is about: the counts or the values.
+        The figures it is about: the counts or the values.
     attack
         The attacks it protects against.
     """
@@ -42,7 +42,7 @@ class TableRule(Protocol):
         """Return the cells that are sensitive by the rule."""
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return how far above and below its value every sensitive cell must stay uncertain; 0 for not exactly known."""
+        """Return the required uncertainty of every sensitive cell above and below its value; 0: not known exactly."""
 
     def words(self) -> str:
         """Return the rule as it is written."""
@@ -54,7 +54,7 @@ def no_level(table: CrossTable) -> NDArray[np.float64]:
 
 
 def contributions(table: CrossTable, least: int) -> NDArray[np.float64]:
-    """Return the largest contributions of every cell, at least this many of them."""
+    """Return the largest contributions of every cell, at least `least` of them."""
     if table.top is None:
         raise TableError("this rule concerns contributions to a value, but the table has none; name a column of values.")
     if table.top.shape[1] < least:

@@ -22,7 +22,7 @@ __all__ = ["DominanceRule"]
 class DominanceRule:
     r"""A cell is sensitive if :math:`x_1 + \dots + x_n > \tfrac{k}{100} X`, strictly.
 
-    Its level is :math:`U = \tfrac{100}{k} (x_1 + \dots + x_n) - X`: how much larger the total would have to be to be safe.
+    Its level is :math:`U = \tfrac{100}{k} (x_1 + \dots + x_n) - X`: the increase of the total that would make the cell safe.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class DominanceRule:
 
     @property
     def contributors(self) -> int:
-        """How many of the largest contributions it looks at."""
+        """The number of largest contributions that it uses."""
         return self.n
 
     @classmethod
@@ -58,7 +58,7 @@ class DominanceRule:
         return np.asarray((table.units > 0) & (100 * dominating > self.k * values(table)))
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return how much larger the total would have to be to be safe."""
+        """Return the increase of the total that would make each cell safe."""
         return np.asarray(100 / self.k * contributions(table, self.n)[:, : self.n].sum(axis=1) - values(table))
 
     def words(self) -> str:

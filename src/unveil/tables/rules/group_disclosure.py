@@ -33,7 +33,7 @@ class GroupRule:
     dimension
         The sensitive dimension; by default the last one.
     coalition
-        How many members c of a class share what they know about themselves.
+        The number c of members of a class who share what they know about themselves.
     """
 
     dimension: str | None = None
@@ -55,7 +55,7 @@ class GroupRule:
         return cls(name or None, int(number))
 
     def primary(self, table: CrossTable) -> NDArray[np.bool_]:
-        """Return the cells that give a whole class away, including groups of categories, and the empty cells beside them."""
+        """Return the cells that disclose a whole class, including groups of categories, and the empty cells beside them."""
         axis = self.axis(table)
         dimension = table.dimensions[axis]
         n = np.moveaxis(table.n.reshape([len(one) for one in table.dimensions]), axis, -1)

@@ -31,9 +31,9 @@ class PercentRule:
     Parameters
     ----------
     p
-        How close, in per cent, is too close.
+        The distance, in per cent, below which an estimate is too close.
     coalition
-        How many contributors c share what they know; 1 if none do.
+        The number c of contributors who share what they know; 1 if none do.
     """
 
     p: float
@@ -49,7 +49,7 @@ class PercentRule:
 
     @property
     def contributors(self) -> int:
-        """How many of the largest contributions it looks at."""
+        """The number of largest contributions that it uses."""
         return self.coalition + 1
 
     @classmethod
@@ -64,7 +64,7 @@ class PercentRule:
         return (table.units > 0) & (self.level(table) > 0)
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return how much the others fall short of hiding the largest."""
+        """Return the amount by which the others fall short of hiding the largest."""
         top = contributions(table, self.coalition + 1)
         others = values(table) - top[:, : self.coalition + 1].sum(axis=1)
         return np.asarray(self.p / 100 * top[:, 0] - others)

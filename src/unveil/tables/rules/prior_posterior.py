@@ -27,7 +27,8 @@ class PriorPosteriorRule:
     Parameters
     ----------
     p, q
-        How close is too close after publication, and how close everyone was before, in per cent; p must be below q.
+        The distance, in per cent, below which an estimate is too close after publication, and the accuracy of everyone's
+        estimates before; p must be below q.
     """
 
     p: float
@@ -57,7 +58,7 @@ class PriorPosteriorRule:
         return (table.units > 0) & (self.q * others < self.p * top[:, 0])
 
     def level(self, table: CrossTable) -> NDArray[np.float64]:
-        """Return how much the others fall short of hiding the largest."""
+        """Return the amount by which the others fall short of hiding the largest."""
         top = contributions(table, 2)
         return self.p / self.q * top[:, 0] - (values(table) - top[:, 0] - top[:, 1])
 

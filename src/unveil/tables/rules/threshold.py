@@ -1,7 +1,7 @@
 """The threshold rule: a cell with too few contributors is sensitive.
 
-It protects against the external attack (the published value is that of the only contributor) and the internal one (each of two
-contributors can compute the other's value from their own).
+It protects against the external attack (the published value is that of the only contributor) and the internal attack (each of
+two contributors can compute the other's value from their own).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ThresholdRule:
     attack: ClassVar[str] = "external, internal"
 
     def __post_init__(self) -> None:
-        """Refuse a threshold below which there is nothing."""
+        """Refuse a threshold that no cell could fall below."""
         checked_count("threshold", self.k, least=2)
 
     @classmethod

@@ -82,7 +82,7 @@ class CutMaker:
         return self._inequality(capacity, task)
 
     def _side(self, task: FlowTask, sign: float) -> tuple[float, NDArray[np.float64]]:
-        """Return how far the cell moves to one side, and what each cell would add if it were suppressed."""
+        """Return the move of the cell to one side, and the amount that each cell would add if it were suppressed."""
         at = int(self.place[task.cell])
         self.program.costs(np.array([at]), np.array([-sign]))
         solution = self.program.solve()

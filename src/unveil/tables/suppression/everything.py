@@ -1,7 +1,7 @@
-"""The last resort if a method finds no pattern: suppress every cell that may be, then publish what is not needed.
+"""The last resort if a method finds no pattern: suppress every cell that may be suppressed, then publish those not needed.
 
-If an interval must be wide, a method requires a little more than necessary, as it looks for one move on one side. So before a
-cell is reported as unprotectable, everything is suppressed and attacked.
+If an interval must be wide, a method requires a little more than necessary, because it looks for one move on one side. So
+before a cell is reported as unprotectable, everything is suppressed and attacked.
 """
 
 from __future__ import annotations

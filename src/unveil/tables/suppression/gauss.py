@@ -1,10 +1,10 @@
-"""Secondary suppression for large tables: neither a single equation nor all of them together give a cell away.
+"""Secondary suppression for large tables: neither a single equation nor all of them together disclose a cell exactly.
 
 First each equation by itself: if it has only one suppressed cell, or only one apart from those of a single contributor, the
 cheapest further cell is suppressed, judged by what it would require in its other equations. Then all equations together, by
 Gaussian elimination modulo a prime: a cell that is still determined, or in fixed proportion to a cell that someone knows, gets a
-flow of its own. Finally, everything that is not needed for this is published again, the most costly first. The result is
-certified against exact disclosure; the audit says how wide the intervals are.
+flow of its own. Finally, every cell that is not needed for this is published again, the most costly first. The result is
+certified against exact disclosure; the audit determines the widths of the intervals.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["by_elimination"]
 Step = Callable[[int, int], None]
 _ROUNDS = 50
 _LARGE, _WIDENINGS = 5_000, 6
-"""In tables with more cells a flow takes long, so the equations of a cell are widened first, this many times."""
+"""In tables with more cells, a flow takes long, so the equations of a cell are first widened, this many times."""
 
 
 def by_elimination(problem: CellProblem, *, step: Step | None = None) -> NDArray[np.bool_]:
     """Return a pattern in which no sensitive cell can be computed exactly, by outsiders or by the only contributor of a cell.
 
-    Without insiders, cells of one record are treated as if someone knew them: a cell that is only protected together with those
-    can move by less than one.
+    Without insiders, cells of one record are first treated as if someone knew them, because a cell that is protected only
+    together with those can move by less than one.
     """
     if not problem.insiders and problem.on == "count":
         single = np.flatnonzero(problem.primary & (problem.value <= 1))

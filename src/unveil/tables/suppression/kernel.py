@@ -1,4 +1,4 @@
-"""Which cells may be published again without giving a sensitive cell away exactly? Decided by linear algebra alone.
+"""Which cells may be published again without disclosing a sensitive cell exactly? Decided by linear algebra alone.
 
 The suppressed cells can move along the solutions of M z = 0. To publish a cell c is to keep the solutions with z_c = 0: that
 determines exactly the cells that move in fixed proportion to c, and lets someone who knows a cell s compute every cell that
@@ -33,16 +33,16 @@ _MOST_ENTRIES = 40_000_000
 
 
 def thinned_exactly(problem: CellProblem, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Publish again what is not needed to keep sensitive cells from being computed exactly, the most costly first.
+    """Publish again the cells not needed to keep sensitive cells from being computed exactly, the most costly first.
 
-    It takes at most half of the time that is left, as the attack on the result needs some too.
+    It takes at most half of the remaining time, because the attack on the result needs some too.
     """
     kept = suppressed.copy()
     try:
         with limited(time_left() / 2):
             _thin(problem, kept)
     except OutOfTime:
-        pass  # the cells published so far give nothing away
+        pass  # the cells published so far disclose nothing
     return kept
 
 
@@ -59,13 +59,13 @@ def _thin(problem: CellProblem, kept: NDArray[np.bool_]) -> None:
 
 
 def dearest(problem: CellProblem, cells: NDArray[np.int64]) -> list[int]:
-    """Return the places of the cells that are suppressed for the sake of others, the most costly first."""
+    """Return the positions of the cells that are suppressed only to protect others, the most costly first."""
     spare = np.flatnonzero(~problem.primary[cells] & ~problem.hidden[cells])
     return [int(at) for at in spare[np.lexsort((spare, -problem.cost[cells[spare]]))]]
 
 
 class Kernel:
-    """A basis of the solutions of M z = 0 modulo a prime, two random solutions, and what they give away."""
+    """A basis of the solutions of M z = 0 modulo a prime, two random solutions, and the cells that they disclose."""
 
     def __init__(self, basis: NDArray[np.int64], primary: NDArray[np.bool_], owner: NDArray[np.int64]) -> None:
         self.basis = basis
@@ -103,7 +103,7 @@ class Kernel:
         return total
 
     def spares(self, at: int) -> bool:
-        """Return whether a cell can be published without giving a sensitive one away."""
+        """Return whether a cell can be published without disclosing a sensitive one."""
         pivot, step = self._step(at)
         return pivot < 0 or not (self._exposed(self._moved(at, step)) & ~self.already).any()
 
@@ -120,7 +120,7 @@ class Kernel:
         self.basis[:, pivot] = 0
 
     def _step(self, at: int) -> tuple[int, NDArray[np.int64]]:
-        """Return a solution that moves a cell by 1, and its number; -1 if none moves it, so that it is determined anyway."""
+        """Return the number of a solution, scaled to move a cell by 1, and the solution; -1 if none moves it."""
         line = self.basis[at]
         able = np.flatnonzero(line)
         if not len(able):

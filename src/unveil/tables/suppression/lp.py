@@ -1,10 +1,10 @@
 """Secondary suppression by linear programs: a pattern that protects and is then thinned out.
 
-There are two starts: the pattern of the elimination, and the cheapest flow for one sensitive cell after the other, largest needs
-first, with a low cost for cells that are already suppressed. Whatever the attack on either exposes is protected by further flows.
-Then the publication of every secondary cell is tried, the most costly first, and the cheapest result is used. Small tables start
-from flows several times, with slightly randomised costs. In large tables flows over all cells take too long, so the elimination
-is the only start.
+There are two starts: the pattern of the elimination, and the cheapest flow for one sensitive cell after the other, largest
+needs first, with a low cost for cells that are already suppressed. Cells that the attack on either exposes are protected by
+further flows. Then the publication of every secondary cell is tried, the most costly first, and the cheapest result is used.
+Small tables start from flows several times, with randomised costs. In large tables, flows over all cells take too long, so the
+elimination is the only start.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["attacked_flows", "by_flows", "completed", "mended", "thinned"]
 Step = Callable[[int, int], None]
 _REPAIRS = 5
 _SMALL, _DRAWN = 400, 8
-"""Tables with fewer cells have this many more starts, with randomised costs: flows are greedy, and quick there."""
+"""Tables with at most this many cells have this many more starts with randomised costs: flows are greedy, and quick there."""
 _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
@@ -50,7 +50,7 @@ def attacked_flows(problem: CellProblem, *, step: Step | None = None, shortcuts:
     Raises
     ------
     OutOfTime
-        If there was not enough time to find any.
+        If there was not enough time to find one.
     """
     best = _Best(problem.aimed(), shortcuts)
     try:
@@ -67,7 +67,7 @@ def attacked_flows(problem: CellProblem, *, step: Step | None = None, shortcuts:
 
 
 def _ways(cells: int, shortcuts: Shortcuts) -> list[Callable[[CellProblem, Step | None], NDArray[np.bool_]]]:
-    """Return the starts for a table with this many cells."""
+    """Return the starts for a table with the given number of cells."""
     if cells > shortcuts.beyond:
         return [_from_elimination]
     return [
@@ -118,7 +118,7 @@ def _from_other_costs(aimed: CellProblem, _step: Step | None, *, draw: int) -> N
 
 
 def _by_flows_alone(aimed: CellProblem, step: Step | None, shortcuts: Shortcuts) -> NDArray[np.bool_]:
-    """Return a pattern with proofs for every cell: slow, for tables that repairs do not settle."""
+    """Return a pattern with proofs for every cell: a slow method for tables that repairs do not settle."""
     pattern = Pattern(aimed, FlowProgram.at_first(aimed, shortcuts), tasks_of(aimed))
     completed(pattern, step=step)
     thinned(pattern, step=step)
@@ -132,7 +132,7 @@ def mended(
     step: Step | None = None,
     shortcuts: Shortcuts = SHORTCUTS,
 ) -> tuple[NDArray[np.bool_], Findings]:
-    """Attack a pattern; protect what the attack exposes by further flows, and attack it again."""
+    """Attack a pattern; protect the cells that the attack exposes by further flows, and attack it again."""
     findings = audited(problem, suppressed, depth=depth, step=step)
     for _ in range(_REPAIRS):
         if findings.safe:
@@ -149,7 +149,7 @@ def mended(
 
 
 def _secondary(pattern: Pattern) -> NDArray[np.int64]:
-    """Return the cells that are suppressed for the sake of others, the most costly first."""
+    """Return the cells that are suppressed only to protect others, the most costly first."""
     problem = pattern.problem
     cells = np.flatnonzero(pattern.suppressed & ~problem.primary & ~problem.hidden)
     return np.asarray(cells[np.lexsort((cells, -problem.cost[cells]))])
@@ -191,7 +191,7 @@ def _meet(pattern: Pattern, number: int, task: FlowTask) -> None:
 
 
 def _sought(pattern: Pattern, task: FlowTask, forbidden: NDArray[np.int64]) -> Flow | None:
-    """Return a cheap flow; if there is none over likely cells, all cells are tried from then on."""
+    """Return a cheap flow; if there is none over likely cells, use all cells from then on."""
     flow = pattern.program.sought(task, _costs(pattern), forbidden)
     if flow is None and pattern.program.narrow:
         pattern.program = pattern.program.over(None)
@@ -206,7 +206,7 @@ def _costs(pattern: Pattern) -> NDArray[np.float64]:
 
 
 def thinned(pattern: Pattern, *, step: Step | None = None) -> None:
-    """Publish again what is not needed, the most costly first."""
+    """Publish again the cells that are not needed, the most costly first."""
     problem = pattern.problem
     order = _secondary(pattern)
     total = len(pattern.tasks)

@@ -1,7 +1,7 @@
 """The master problem of the cheapest pattern, and its solvers, one line each.
 
-HiGHS (MIT licence) is restarted after every round of cuts; SCIP (Apache 2.0) asks for cuts while it branches. SCIP's handling of
-symmetry is switched off as a precaution, as it cannot know later cuts.
+HiGHS (MIT licence) is restarted after every round of cuts; SCIP (Apache 2.0) requests cuts while it branches. SCIP's handling
+of symmetry is switched off as a precaution, because it cannot know later cuts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["LinearMaster", "Master", "master_of"]
 
 
 class SafetyCheck(Protocol):
-    """Decides whether a choice is safe, and keeps the incumbent and the bound."""
+    """A check of whether a choice is safe, with the incumbent and the bound."""
 
     bound: float
     sure: float
@@ -35,7 +35,7 @@ class SafetyCheck(Protocol):
 
     @property
     def room(self) -> float:
-        """How far below the incumbent the bound may be and still prove it."""
+        """The largest distance of the bound below the incumbent that still proves it optimal."""
 
     def judged(self, values: NDArray[np.float64]) -> list[PatternCut]:
         """Return the cuts that a choice violates."""
@@ -50,14 +50,14 @@ class SafetyCheck(Protocol):
         """Return the whole pattern of a choice."""
 
     def tell(self) -> None:
-        """Report how far the gap is closed."""
+        """Report the closed share of the gap."""
 
 
 class Master(Protocol):
     """A solver of the master problem."""
 
     def run(self, judge: SafetyCheck) -> None:
-        """Choose patterns and have them judged, until the choice is safe or the time is up."""
+        """Choose patterns and have them judged until the choice is safe or the time is up."""
 
 
 class LinearMaster:
@@ -102,7 +102,7 @@ class HighsMaster:
         self._cost, self._cells, self._cuts = cost, cells, list(cuts)
 
     def run(self, judge: SafetyCheck) -> None:
-        """Choose patterns and have them judged, until the choice is safe or the time is up."""
+        """Choose patterns and have them judged until the choice is safe or the time is up."""
         while True:
             check_time()
             master = LinearMaster(self._cost, self._cells, self._cuts, whole=True)
@@ -143,7 +143,7 @@ class ScipMaster:
         return self._library.quicksum(coefficient * self.x[self.place[cell]] for cell, coefficient in terms)
 
     def run(self, judge: SafetyCheck) -> None:
-        """Choose patterns and have them judged, until the choice is safe or the time is up."""
+        """Choose patterns and have them judged until the choice is safe or the time is up."""
         handler = _handler(self._library, self, judge)
         self.model.includeConshdlr(
             handler, "attacker", "safe patterns only", enfopriority=-10, chckpriority=-10, needscons=False, eagerfreq=-1
@@ -158,7 +158,7 @@ class ScipMaster:
             raise handler.failure
         status = self.model.getStatus()
         if status in ("optimal", "infeasible", "inforunbd"):
-            judge.bound = judge.cost  # nothing cheaper is left
+            judge.bound = judge.cost  # no cheaper pattern is left
         else:
             judge.bound = max(judge.bound, min(judge.cost, judge.sure + float(self.model.getDualbound())))
         judge.tell()
@@ -167,7 +167,7 @@ class ScipMaster:
 
 
 def _handler(library: Any, master: ScipMaster, judge: SafetyCheck) -> Any:  # noqa: C901 - SCIP has four callbacks
-    """Return the handler that tells SCIP whether a choice is safe."""
+    """Return the handler through which SCIP checks whether a choice is safe."""
 
     class Attacker(library.Conshdlr):  # type: ignore[misc]
         failure: BaseException | None = None
@@ -214,7 +214,7 @@ def _scip() -> Any:
 
 
 def master_of(solver: str) -> Any:
-    """Return the solver of a name."""
+    """Return the solver with a name."""
     checked_word("solver", solver, SOLVERS)
     if solver == "scip":
         _scip()
@@ -229,4 +229,4 @@ def master_of(solver: str) -> Any:
 
 _SOLVERS = {"highs": HighsMaster, "scip": ScipMaster}
 SOLVERS = ("auto", *_SOLVERS)
-"""What a solver may be named."""
+"""The names of solvers."""

@@ -32,7 +32,7 @@ _SEARCH = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long a method may take, and which solver it uses."""
+    """The time that a method may take, and the solver it uses."""
 
     time_limit: float | None = None
     solver: str = "auto"
@@ -91,13 +91,13 @@ METHODS: dict[str, Callable[[CellProblem, Effort, Step | None], _Choice]] = {
     "primary": _primary,
     EVERYTHING: _everything,
 }
-"""The methods by their name; "primary" suppresses only the sensitive cells, to show how little that protects."""
+"""The methods by name; "primary" suppresses only the sensitive cells, to show how little that protects."""
 
 
 def chosen(
     problem: CellProblem, method: str, effort: Effort, depth: Depth, stages: Callable[[str], Step | None]
 ) -> ChosenPattern:
-    """Choose a pattern and attack it; protect what the attack exposes by further flows, and attack it again.
+    """Choose a pattern and attack it; protect the cells that the attack exposes by further flows, and attack it again.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def chosen(
 
 
 def _attacked(problem: CellProblem, choice: _Choice, depth: Depth, step: Step | None) -> Findings:
-    """Attack a choice; if the time is up before everything is known, use what was safe by then."""
+    """Attack a choice; if the time is up before everything is known, use the last pattern known to be safe."""
     if choice.final:
         return audited(problem, choice.suppressed, depth=depth, step=step)
     safe = choice.safe

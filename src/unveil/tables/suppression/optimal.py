@@ -38,7 +38,7 @@ _NOTHING: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
-    """The best pattern found, its cost, and the bound below which no pattern costs.
+    """The best pattern found, its cost, and a lower bound of the cost of any pattern.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Optimum:
 
     @property
     def gap(self) -> float:
-        """How far the cost may be above the optimum, as a share of the cost."""
+        """The largest possible distance of the cost above the optimum, as a share of the cost."""
         return 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
 
 
@@ -77,7 +77,7 @@ def optimum(
     solver
         The solver of the master problem: "scip", "highs", or "auto" (SCIP if it is installed).
     step
-        Called with the closed share of the gap, in thousandths, and 1,000.
+        A function called with the closed share of the gap, in thousandths, and 1,000.
     """
     master_of(solver)  # a missing solver is reported before the work begins
     with limited(time_limit):
@@ -139,7 +139,7 @@ class _Search:
 
     @property
     def room(self) -> float:
-        """How far below the incumbent the bound may be and still prove it."""
+        """The largest distance of the bound below the incumbent that still proves it optimal."""
         return 1 - _ROUNDING if self._whole else _CLOSED * max(1.0, self.cost)
 
     @property
@@ -154,7 +154,7 @@ class _Search:
         return min(bound, self.cost)
 
     def tell(self) -> None:
-        """Report how far the gap is closed."""
+        """Report the closed share of the gap."""
         if self.step is not None and self.cost > self.sure:
             self.step(round(1000 * (self.bound - self.sure) / (self.cost - self.sure)), 1000)
 
@@ -205,7 +205,7 @@ class _Search:
         return x
 
     def root(self) -> None:
-        """Solve the linear relaxation of the master problem, as long as cuts raise its bound."""
+        """Solve the linear relaxation of the master problem as long as there are new cuts."""
         master = LinearMaster(self.problem.cost[self.free], self.free, self.cuts)
         for number in range(_ROUNDS):
             check_time()

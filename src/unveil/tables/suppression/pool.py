@@ -1,8 +1,8 @@
 """Which secondary cells may be published again while every sensitive cell keeps its interval? By mixtures of moved tables.
 
-A pool of moved tables that nobody can rule out shows how far each sensitive cell can move. To publish a cell c, all of them must
-leave it unchanged: of two that move it to opposite sides, there is a mixture that does. If no mixture shows enough for some
-sensitive cell, a linear program over the suppressed cells says whether there is a moved table that does.
+A pool of moved tables that nobody can rule out shows how far each sensitive cell can move. To publish a cell c, all of them
+must leave it unchanged: of two that move it to opposite sides, there is a mixture that does. If the mixtures do not show enough
+for some sensitive cell, a linear program over the suppressed cells decides whether another moved table does.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ __all__ = ["thinned_by_pool"]
 
 _STILL = 1e-7
 _KEPT = 40
-"""How many moved tables are kept."""
+"""The number of moved tables kept."""
 _FAR = 20.0
-"""How far a sensitive cell is pushed at most, in units of what it needs, to leave room for mixtures."""
+"""The largest push of a sensitive cell, in units of its need, which leaves room for mixtures."""
 _LEAST = 1e-9
 _IN_VAIN, _MOST = 2, 0.8
-"""Cells are pushed together until more than this share of them stayed open this many times in a row."""
+"""Cells are pushed together until this many times in a row more than this share of them stays open."""
 _SHARE = 0.6
-"""The share of the remaining time that may be used, as the attack on the result needs some too."""
+"""The share of the remaining time that may be used, because the attack on the result needs some too."""
 
 
 def thinned_by_pool(
     problem: CellProblem, suppressed: NDArray[np.bool_], step: Callable[[int, int], None] | None = None
 ) -> NDArray[np.bool_]:
-    """Publish again what sensitive cells do not need for their intervals, the most costly first, while there is time.
+    """Publish again the cells that sensitive cells do not need for their intervals, the most costly first, while time allows.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def thinned_by_pool(
     suppressed
         A pattern; sensitive cells that are not safe in it stay that way.
     step
-        Called with the number of cells tried, and the total.
+        A function called with the number of cells tried, and the total.
     """
     kept = suppressed.copy()
     try:
@@ -139,7 +139,7 @@ class _Pool:
         return self._open()
 
     def _push(self, at: NDArray[np.int64], sign: float) -> None:
-        """Add a moved table with some cells pushed as far to a side as possible, up to a multiple of what they need."""
+        """Add a moved table with some cells pushed as far to a side as possible, up to a multiple of their needs."""
         room = _FAR * self.need[at]
         low = self.lower[at] if sign > 0 else np.maximum(self.lower[at], -room)
         high = np.minimum(self.upper[at], room) if sign > 0 else self.upper[at]

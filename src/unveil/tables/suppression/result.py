@@ -1,4 +1,4 @@
-"""Tables with suppressed cells: what is published, what is not, and what an attacker can still compute."""
+"""Tables with suppressed cells: the published and the suppressed cells, and the intervals that an attacker can compute."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class SuppressedTable(Result):
     status
         For every cell: 0 (published), 1 (sensitive), 2 (suppressed to protect others) or 3 (published as empty).
     low, high
-        What an attacker can compute about every cell; for a published one, its value.
+        The interval of every cell that an attacker can compute; for a published cell, its value.
     exposed
         Which cells an attacker can compute too closely.
     exact
         Whether the intervals are exact; otherwise they are at least this wide.
     method, cost, cost_by, bound
-        How the pattern was chosen, its cost and the kind of cost, and the cost below which there is no pattern; None if unknown.
+        The method that chose the pattern, its cost, the kind of cost, and a lower bound of any pattern's cost; None if unknown.
     rules, aim, on
-        What is sensitive, what protection means, and whether counts or values are protected.
+        The rules for sensitive cells, the aim of protection, and whether counts or values are protected.
     insiders
-        What the only contributors of cells can compute: the cell, their own cell, and the interval.
+        The cells that the only contributors of others can compute: the cell, their own cell, and the interval.
     timed_out
         Whether the time limit cut the search or the audit short; the pattern is then the best that had passed the audit.
     """
@@ -141,11 +141,11 @@ class SuppressedTable(Result):
 
     @property
     def gap(self) -> float | None:
-        """How far the cost may be above the optimum, as a share of the cost; None if unknown."""
+        """The largest possible distance of the cost above the optimum, as a share of the cost; None if unknown."""
         return None if self.bound is None else 0.0 if self.cost <= 0 else max(0.0, (self.cost - self.bound) / self.cost)
 
     def __repr__(self) -> str:
-        """Return one line: how many cells are suppressed, and whether the pattern is safe."""
+        """Return one line: the number of suppressed cells, and whether the pattern is safe."""
         state = "safe" if self.safe else f"{int(self.exposed.sum()):,} EXPOSED"
         return (
             f"SuppressedTable({in_line(self.table.names, ' x ')}: {counted(len(self.table), 'cell')}, {self.primary:,} primary, "
@@ -153,7 +153,7 @@ class SuppressedTable(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer, for the data steward: it includes the true figures of suppressed cells."""
+        """Return the complete result for the data steward, including the true figures of suppressed cells."""
         cells = self.table.cells
         value = None if self.table.value is None else self.table.value
         rows = [
@@ -188,7 +188,7 @@ class SuppressedTable(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return what is published: one row per cell, without figures for suppressed cells."""
+        """Return the published table: one row per cell, without figures for suppressed cells."""
         cells = self.table.cells
         hidden = self.suppressed[cells]
         by = self.table.codes_of(cells)
@@ -200,7 +200,7 @@ class SuppressedTable(Result):
         return rows
 
     def with_intervals(self) -> dict[str, Sequence[Any]]:
-        """Return what is published, with the interval that everyone can compute beside every blank."""
+        """Return the published table, with the interval that everyone can compute for every blank."""
         self._require_ends()
         cells = self.table.cells
         return {
@@ -216,7 +216,7 @@ class SuppressedTable(Result):
         return [self._mark(cell) if hidden[cell] else plain_number(amounts[cell]) for cell in range(len(amounts))]
 
     def interval_entries(self) -> list[Any]:
-        """Return the entry of every cell of a crosstab, with the interval that everyone can compute in place of a blank."""
+        """Return the entry of every cell of a crosstab, with the interval that everyone can compute in place of each blank."""
         self._require_ends()
         return [
             f"[{plain_number(self.low[cell])}; {plain_number(self.high[cell])}]" if isinstance(entry, Mark) else entry
@@ -224,7 +224,7 @@ class SuppressedTable(Result):
         ]
 
     def _require_ends(self) -> None:
-        """Refuse intervals that are narrower than what everyone can compute: publishing them would disclose more."""
+        """Refuse intervals that may be narrower than everyone's, because publishing them would disclose more."""
         if not self.exact:
             raise TableError(
                 "the intervals were computed only until every sensitive cell was known to be safe, not to their ends; such "
@@ -240,7 +240,7 @@ class SuppressedTable(Result):
         return Mark(CROSS, f"{words}: an attacker can compute {interval}", 0.75 if self.status[cell] == _PRIMARY else 0.4)
 
     def view(self) -> View:
-        """Return what a person should see: how many cells are suppressed, at what cost, and the crosstab."""
+        """Return the displayed numbers of suppressed cells, their cost, and the crosstab."""
         figures = (
             Figure("sensitive cells", self.primary, in_line([rule.words() for rule in self.rules])),
             Figure("suppressed with them", self.secondary, f"method {self.method}"),
@@ -259,7 +259,7 @@ class SuppressedTable(Result):
         return View(f"Table of {in_line(self.table.names, ' x ')}, protected", figures, tables, self._notes(), lead=lead)
 
     def _intervals(self) -> Table:
-        """Return what an attacker can compute about the sensitive cells, exposed ones first."""
+        """Return the intervals that an attacker can compute for the sensitive cells, exposed ones first."""
         cells = np.flatnonzero(self.status == _PRIMARY)
         cells = cells[np.argsort(~self.exposed[cells], kind="stable")]
         rows = tuple(
@@ -279,9 +279,9 @@ class SuppressedTable(Result):
         return f"by {unit}; no pattern costs less than {number(plain_number(self.bound))}"
 
     def told_by_not_being_empty(self) -> NDArray[np.int64]:
-        """Return the sensitive cells that follow from single sums for someone who assumes that no blank is empty.
+        """Return the sensitive cells that single sums disclose to someone who assumes that no blank is empty.
 
-        That is the case if empty cells are shown; bounds of 1:inf for the attacker protect against it.
+        Blanks are not empty if empty cells are shown; bounds of 1:inf for the attacker protect against this.
         """
         if self.on != "count" or self.aim.attacker is not None or self.aim.zeros == "suppress":
             return np.zeros(0, dtype=np.int64)

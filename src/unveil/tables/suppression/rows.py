@@ -1,7 +1,7 @@
-"""Equations one by one: which of them alone gives a cell away, and which cell to suppress with it.
+"""Single equations: those that alone disclose a cell, and the cell to suppress with it.
 
-An equation with one suppressed cell gives it away to everyone; one whose suppressed cells, except for one, all belong to a single
-contributor gives that one away to this person.
+An equation with one suppressed cell discloses it to everyone; one whose suppressed cells, except for one, all belong to a
+single contributor discloses that one to this person.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class EquationRows:
             self.waiting.extend(rows.tolist())
 
     def given_away(self, row: int) -> bool:
-        """Return whether an equation gives a suppressed cell away to someone."""
+        """Return whether an equation discloses a suppressed cell to someone."""
         if self.number[row] == 0:
             return False
         if self.number[row] == 1:
@@ -75,7 +75,7 @@ class EquationRows:
         return len(known) > 0 and bool((np.unique(known, return_counts=True)[1] == len(owners) - 1).any())
 
     def settle(self) -> None:
-        """Suppress further cells until no equation by itself gives one away."""
+        """Suppress further cells until no equation by itself discloses one, as far as possible."""
         while self.waiting:
             check_time()
             row = self.waiting.popleft()
@@ -83,7 +83,7 @@ class EquationRows:
                 check_time()
                 cell = self._companion(row)
                 if cell < 0:
-                    break  # only all equations together can say whether that matters
+                    break  # only all equations together show whether that matters
                 self.add(np.array([cell]))
 
     def widen(self, cell: int) -> None:
@@ -104,7 +104,7 @@ class EquationRows:
         return int(free[np.argmin(score)])
 
     def thin(self) -> None:
-        """Publish again what no equation by itself needs, the most costly first."""
+        """Publish again the cells that no equation by itself needs, the most costly first."""
         secondary = np.flatnonzero(self.suppressed & ~self.problem.primary & ~self.problem.hidden)
         for cell in secondary[np.lexsort((secondary, -self.cost[secondary]))].tolist():
             check_time()
@@ -121,7 +121,7 @@ class EquationRows:
         self.number[self.equations_of(cell)] -= 1
 
     def bares(self, cell: int) -> bool:
-        """Return whether publishing a cell would give a sensitive cell away, one equation after the other."""
+        """Return whether publishing a cell would disclose a sensitive cell through one equation after the other."""
         gone: list[int] = []
         waiting, bared = [cell], False
         while waiting and not bared:
@@ -137,7 +137,7 @@ class EquationRows:
         return bared
 
     def _expose(self, open_rows: list[int], waiting: list[int]) -> bool:
-        """Return whether equations give a sensitive cell away; other cells that they give away to everyone are queued."""
+        """Return whether equations disclose a sensitive cell; other cells that they disclose to everyone are queued."""
         for row in open_rows:
             cells = self.rows[row][self.suppressed[self.rows[row]]]
             if len(cells) > 1:  # someone knows all but one of them

@@ -1,4 +1,4 @@
-"""Cell suppression in one call: the rules, a method, the attack on its result, and what may be published."""
+"""Cell suppression in one call: the rules, a method, the attack on its result, and the table to publish."""
 
 from __future__ import annotations
 
@@ -49,47 +49,48 @@ def suppress(  # noqa: PLR0913 - a public door
     solver: str = "auto",
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> SuppressedTable:
-    """Suppress sensitive cells, and others so that nobody can compute them.
+    """Suppress sensitive cells, and others to keep anyone from computing them.
 
     Parameters
     ----------
     table
         The table.
     rules
-        Which cells are sensitive: rules, or their text (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``,
+        The rules for sensitive cells, or their texts (``"threshold=3"``, ``"p=10"``, ``"pq=15:50"``,
         ``"dominance=2:85"``, ``"group"``, ``"request"``).
     method
         "lp": a good pattern; "optimal": the cheapest, with bound and gap; "gauss": for very large tables.
     cost
-        What a suppressed cell costs: "cells" (1), "count" (its records), "value" (its value), or a table of the same
-        dimensions, whose cells are the costs.
+        The cost of a suppressed cell: "cells" (1), "count" (its records), "value" (its value), or a table of the same
+        dimensions whose cells are the costs.
     on
-        What is protected: "count" or "value"; by default what the rules are about.
+        The figures to protect: "count" or "value"; by default those that the rules are about.
     attacker
-        What everyone knows about each cell beforehand, such as ``"0:inf"`` or ``"50%:150%"``; by default that it is not negative.
+        The bounds of each cell that everyone knows beforehand, such as ``"0:inf"`` or ``"50%:150%"``; by default, that it is not
+        negative, or no bounds for signed values.
     zeros
         Whether empty cells are published, suppressed, or structural (known to be empty).
     insiders
         "singletons": the only contributor of a cell knows it; "none": nobody knows any cell.
     level, width
-        How far on each side ("rule": as the rules require; "none": not known exactly), and how wide in all, each sensitive cell
-        must stay uncertain.
+        The required uncertainty of each sensitive cell, on each side ("rule": as the rules require; "none": not known exactly),
+        and the required width of its interval.
     apriori
         Decisions about single cells.
     intervals
-        How far the audit computes: "exact", "enough", or "auto".
+        The depth of the audit: "exact", "enough", or "auto".
     time_limit
-        Seconds for the search and the audit; when they are up, the best pattern that has passed the audit is returned, marked as
-        `timed_out`.
+        The number of seconds for the search and the audit; after that, the best pattern that has passed the audit is returned,
+        marked as `timed_out`.
     solver
         The solver for the optimum.
     progress
-        Called with a stage, the steps done and the total.
+        A function called with a stage, the finished steps and the total.
 
     Returns
     -------
     SuppressedTable
-        Which cells are published and which are not, with the interval that an attacker can compute for each.
+        The published and the suppressed cells, with the interval that an attacker can compute for each.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def suppress(  # noqa: PLR0913 - a public door
 
 
 def _chosen(problem: CellProblem, method: str, effort: Effort, intervals: Depth) -> ChosenPattern:
-    """Choose a pattern; if the method finds none, suppress everything; what is then still exposed cannot be protected."""
+    """Choose a pattern; if the method finds none, suppress everything; a cell that is then still exposed is unprotectable."""
     with limited(effort.time_limit):
         try:
             return chosen(problem, method, effort, intervals, _stages())
