@@ -1,4 +1,4 @@
-"""What an intruder gains from a release: identity, homogeneity, background knowledge, skewness, similarity and linkage.
+"""The gains of an intruder from a release: identity, homogeneity, background knowledge, skewness, similarity and linkage.
 
 `attack` makes every attack that its inputs allow; each linkage can also be made on its own.
 """
@@ -35,4 +35,4 @@ OPEN_MODULES = (
     "comparable",
     "identity",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

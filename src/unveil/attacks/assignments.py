@@ -1,6 +1,7 @@
-"""Which assignments of sensitive values to people are left, if every generalisation just below a release failed?
+"""Which assignments of sensitive values to people remain possible if every generalisation just below a release failed?
 
-Counts in, beliefs out: cells of people, each in one released class, and, for every generalisation below, the class of each cell.
+Counts in, beliefs out: cells of people, each in one released class, and, for every generalisation below, the class of each
+cell.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ if TYPE_CHECKING:
 __all__ = ["Belief", "ClassRule", "beliefs"]
 
 _MOST_TABLES = 5_000
-"""The most tables of counts that are enumerated for a released class; if there are more, assignments are drawn."""
+"""The largest number of tables of counts that are enumerated for a released class; if there are more, assignments are drawn."""
 _TENTHS, _DRAWS = 10, 400
-"""The draws come in tenths, of this many assignments each."""
+"""Draws are made in tenths, of this many assignments each."""
 _CHUNK = 4_000_000
 _SAME, _LEAST = 1e-9, 1e-300
 
 
 @dataclass(frozen=True, slots=True)
 class ClassRule:
-    """What every class had to meet: its records, its distinct sensitive values, and the largest share of one of them."""
+    """The requirements on every class: its records, its distinct sensitive values, and the largest share of one of them."""
 
     k: int
     l: int  # noqa: E741 - the field calls it l
     alpha: float
 
     def fails(self, counts: NDArray[Any]) -> NDArray[np.bool_]:
-        """Say whether each class (the last axis but one) fails, by its counts of the values (the last)."""
+        """Return whether each class (the last axis but one) fails, given its counts of the values (the last axis)."""
         size = counts.sum(axis=-1)
         few = (size < self.k) | ((counts > 0).sum(axis=-1) < self.l)
         return np.asarray(few | (counts.max(axis=-1) > (self.alpha + _SAME) * size))
 
     def fails_by_size(self, sizes: NDArray[Any]) -> bool:
-        """Say whether some class fails whatever its values are, because it is too small."""
+        """Return whether some class is so small that it fails whatever its values are."""
         return bool((sizes < max(self.k, self.l, 1.0 / (self.alpha + _SAME))).any())
 
 
@@ -50,9 +51,9 @@ class ClassRule:
 class Belief:
     """The probability of each value (columns) for the people of each cell (rows), given that all generalisations below failed.
 
-    `possible` is the share of assignments under which they do (without any, there is no belief), `drawn` counts the released
-    classes whose assignments were drawn, and `error` is for each cell the largest standard error that comes from it, by leaving
-    out one tenth of the draws after another.
+    `possible` is the share of assignments under which they all fail (if it is zero, there is no belief), `drawn` is the number
+    of released classes whose assignments were drawn, and `error` is the largest resulting standard error for each cell,
+    estimated by leaving out one tenth of the draws after another.
     """
 
     posterior: NDArray[np.float64]
@@ -63,17 +64,17 @@ class Belief:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcomes:
-    """What may come of a released class.
+    """The possible outcomes of a released class.
 
-    For each set of generalisations that it may make fail: the chance of that, and the mean counts over sizes, times that
-    chance. The lists have one entry or, if assignments were drawn, one for all draws and one without each tenth of them.
+    For each set of generalisations that it may make fail: the chance of that, and the mean counts divided by the sizes, times
+    that chance. The lists have one entry or, if assignments were drawn, one for all draws and one without each tenth of them.
     """
 
     chance: list[NDArray[np.float64]]
     share: list[NDArray[np.float64]]
 
     def at(self, which: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return chance and share, from all draws (0) or without one tenth of them."""
+        """Return the chances and shares, from all draws (0) or without one tenth of them."""
         use = which if len(self.chance) > 1 else 0
         return self.chance[use], self.share[use]
 
@@ -86,20 +87,20 @@ def beliefs(
     rule: ClassRule,
     random: np.random.Generator,
 ) -> Belief:
-    """Return what is believed about every cell once all generalisations below are known to have failed.
+    """Return the beliefs about every cell, given that all generalisations below are known to have failed.
 
     Parameters
     ----------
     sizes, of_class
-        The people of each cell, and its released class.
+        The number of people in each cell, and its released class.
     held
-        For each released class the records with each value.
+        For each released class, the number of records with each value.
     below
-        For each generalisation the class of each cell; every class lies within a released one.
+        For each generalisation, the class of each cell; every class lies within a released one.
     rule
-        What a class must meet.
+        The requirements on a class.
     random
-        Where assignments are drawn from.
+        The source of the drawn assignments.
     """
     places = np.split(np.argsort(of_class, kind="stable"), np.cumsum(np.bincount(of_class))[:-1])
     made_one = active_run().counting("released classes", len(places))
@@ -121,7 +122,7 @@ def beliefs(
 
 
 def _combined(outcomes: Sequence[_Outcomes], which: int) -> tuple[NDArray[np.float64], float]:
-    """Put the released classes together: what is believed of their cells, and the chance that everything below fails."""
+    """Combine the released classes: the beliefs about their cells, and the chance that everything below fails."""
     parts = [one.at(which) for one in outcomes]
     nothing = np.eye(1, len(parts[0][0]))[0]
     before = list(accumulate((chance for chance, _ in parts), _together, initial=nothing))
@@ -134,14 +135,14 @@ def _combined(outcomes: Sequence[_Outcomes], which: int) -> tuple[NDArray[np.flo
 
 
 def _together(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the chances of what fails through either of two independent parts."""
+    """Return the chances of the sets that fail through either of two independent parts."""
     every, sums = np.arange(len(one)), np.zeros(len(one))
     np.add.at(sums, every[:, None] | every[None, :], one[:, None] * other[None, :])
     return sums
 
 
 def _reaching(chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each set the chance that, together with it, everything fails."""
+    """Return, for each set, the total chance of the sets that complete it to all generalisations."""
     every = np.arange(len(chance))
     return np.asarray(((every[:, None] | every[None, :]) == len(chance) - 1) @ chance)
 
@@ -153,7 +154,7 @@ def _outcomes(
     rule: ClassRule,
     random: np.random.Generator,
 ) -> _Outcomes:
-    """Go through the assignments within a released class, as tables of counts or, if there are too many, by drawing."""
+    """Enumerate the assignments within a released class as tables of counts or, if there are too many, draw them."""
     sets = 1 << len(below)
     if not below or len(sizes) == 1:
         chance, share = np.zeros(sets), np.zeros((sets, len(sizes), len(totals)))
@@ -188,7 +189,7 @@ def _outcomes(
 
 
 def _failing(counts: NDArray[Any], below: Sequence[NDArray[np.int64]], rule: ClassRule) -> NDArray[np.int64]:
-    """Return for each table of counts the generalisations that some class of theirs makes fail, as bits."""
+    """Return, for each table of counts, the generalisations that some class of theirs makes fail, as bits."""
     failing = np.zeros(len(counts), dtype=np.int64)
     for at, classes in enumerate(below):
         _, place = np.unique(classes, return_inverse=True)
@@ -198,7 +199,7 @@ def _failing(counts: NDArray[Any], below: Sequence[NDArray[np.int64]], rule: Cla
 
 
 def _tables(sizes: Sequence[int], left: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield every table of counts with these people in the cells (rows) and these records with the values (columns)."""
+    """Yield every table of counts with these numbers of people in the cells (rows) and of records with the values (columns)."""
     if len(sizes) == 1:
         yield (tuple(left),)
         return
@@ -208,7 +209,7 @@ def _tables(sizes: Sequence[int], left: Sequence[int]) -> Iterator[tuple[tuple[i
 
 
 def _rows(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every way of taking this many records from those left."""
+    """Yield every way of taking this many of the remaining records."""
     if len(left) == 1:
         yield (size,)
         return

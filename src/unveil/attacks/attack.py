@@ -57,26 +57,26 @@ _FORM = 'they are given by name, and under it by column: {"kinds": {"disease": [
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attack(Result):
-    """What each attack gains, as plain values.
+    """The gains of each attack, as plain values.
 
     Attributes
     ----------
     identity, homogeneity, background, skewness, similarity, linkage
-        One section per attack; a section that the inputs do not allow is null, with the reason.
+        One section per attack; None, with the reason, for a section that the inputs do not allow.
     synthetic
-        The attacks on a synthetic release, with a control and no alignment: the Discrimination Rate of the sensitive values given
-        what is read off the release, singling out, linkability, inference, membership, copies, and the distance to the closest
-        record.
+        The attacks on a synthetic release, with a control and without an alignment: the Discrimination Rate of the sensitive
+        values given those inferred from the release, singling out, linkability, inference, membership, copies, and the distance
+        to the closest record.
     overall
         Risk per attack (the mean over attributes), information loss (1 - risk), and the overall information loss; the same
         `by_model`, with values read by an attacker's partitions.
     alignment
         How records were aligned; None if they were not.
     suppressed
-        Records of the release without any key value. They are one class in the rates, and not among the unique, the certainly
-        disclosed and the classes in which belief shifts.
+        The number of released records without any key value. They form one class in the rates, and are not counted as unique or
+        certainly disclosed, or as a class in which belief shifts.
     made
-        How the result was made.
+        The provenance of the result.
     """
 
     identity: IdentityAttack
@@ -114,11 +114,11 @@ class Attack(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row per attack and attribute: what is attacked, through what, and the attack's figure.
+        """Return one row per attack and attribute: the target, the means, and the attack's figure.
 
         The figure is the Discrimination Rate; for background knowledge its complement, for skewness the rate in the original
-        minus that in the release, for linkage the share linked (for interval disclosure: disclosed), and for attacks on synthetic
-        data the risk. What is attacked is null if it is the record's identity.
+        minus that in the release, for linkage the share linked (for interval disclosure: disclosed), and for attacks on
+        synthetic data the risk. The target is null if it is the record's identity.
         """
         rows = [("identity", e["attribute"], e["release"], e["value"]) for e in self.identity["white_box"]["by_attribute"]]
         black, key = self.identity["black_box"], " + ".join(self.made.key)
@@ -151,7 +151,7 @@ class Attack(Result):
         return replace(self, **{**masked, "skewness": replace(masked["skewness"], by_sensitive=by_sensitive)})
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed answer."""
         return view_of(self)
 
 
@@ -179,7 +179,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Attack:
-    """Attack a release as an intruder would, and say how much each attack gains.
+    """Attack a release as an intruder would, and measure the gain of each attack.
 
     Parameters
     ----------
@@ -187,57 +187,56 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
         Paths, names of built-in data sets, data frames, tables in an engine, studies or project files; or a `Pair` of both.
         Never changed.
     key
-        The key attributes; none: those of the studies, else those of the map, or without a map every column in common that is
-        not sensitive and that no study names as identifier, weight, person or household.
+        The key attributes; none: those of the studies, else those of the map, or without a map every common column that is not
+        sensitive and that no study declares as identifier, weight, person or household.
     sensitive
         The sensitive attributes of the release; none: those of the studies.
     mapping
-        Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
+        The protected column for an original one, such as ``{"Age": "Age*"}``; others are paired by name.
     id, link, same_order
-        How to know which record is which: a column of both, a correspondence file, or the row order. Without one of
-        these, attacks that need it are not made.
+        The correspondence of the records: a column of both, a correspondence file, or the row order. Without one of these,
+        attacks that need it are not made.
     partitions
         The attacker's models by name, each with semantic partitions by column: ``{"kinds": {"Disease": [[...], [...]]}}``. A
         column is one of the release, or an original one that is mapped. Similarity and the white box are measured on blocks, so
-        that values which only the release holds, such as noise makes, are compared with the original ones. None: the partitions
-        that the project has of its sensitive columns, and those of a study, as the model "partitions".
+        that values that only the release holds, for instance because of noise, are compared with the original ones. None: the
+        project's partitions of its sensitive columns, and those of a study, as the model "partitions".
     hierarchies
-        What a released value of an original column covers, for linkage and the grey box (intervals, masked codes and sets are
-        read as they are).
+        The coverage of released values of an original column, for linkage and the grey box (intervals, masked codes and sets
+        need no hierarchy).
     external
-        Other data with some key attributes in common, for the grey box. If it has none but holds the column `id`, it is
-        linked by its structure alone (see `structure_linkage`).
+        Other data with some key attributes in common, for the grey box. If it has none but holds the column `id`, it is linked
+        by its structure alone (see `structure_linkage`).
     control
-        People like those of the original whose records were not used, under the original's column names (a hold-out). If
-        the correspondence of records is known, each distance linkage says, beside its baseline, how often it takes one of them
-        for a release record's person. If not, the release is treated as synthetic data: singling out, linkability, inference and
-        membership are attacked, each beside its success on these people.
+        People like those of the original whose records were not used, under the original's column names (a hold-out). If the
+        correspondence of records is known, each distance linkage reports, beside its baseline, how often it mistakes one of
+        them for a released record's person. If not, the release is treated as synthetic data: singling out, linkability,
+        inference and membership are attacked, each compared with its success on these people.
     method
-        How the release was made, as an intruder knows it: its `mechanism` ("rank_swap", "add_noise", "pram" or
-        "microaggregate"), the settings (`window`; `amount` and `method`; `retention` or `matrix`; `k`, `method` and `together`),
-        and the `attributes` that it treated (none: all). Records are then linked by likelihood, too.
-        `attacks.minimality` says what a generalisation gives away by being minimal.
+        How the release was made, as far as an intruder knows: its `mechanism` ("rank_swap", "add_noise", "pram" or
+        "microaggregate"), the settings (`window`; `amount` and `method`; `retention` or `matrix`; `k`, `method` and
+        `together`), and the `attributes` that it treated (none: all). Records are then also linked by likelihood.
+        `attacks.minimality` measures what a generalisation reveals by being minimal.
     nulls
         "category" (the default), "drop" or "error".
     person
-        The column that says whose record it is: those who are unique, certainly disclosed or linked are then counted in persons.
-        The release need not have it if the correspondence of records is known.
+        The column of persons, who own the records: those who are unique, certainly disclosed or linked are then counted in
+        persons. The release does not need it if the correspondence of records is known.
     missing_is_sensitive
-        Whether a missing sensitive value is itself sensitive. If not, a class in which nobody has a value
-        discloses nothing for certain, and its records are counted separately. None: for the attributes of which the project says
-        so.
+        Whether a missing sensitive value is itself sensitive. If not, a class in which nobody has a value discloses nothing for
+        certain, and its records are counted separately. None: for the attributes for which the project states so.
     link_records
-        Whether to link records (it takes longest on large tables).
+        Whether to link records (the slowest part on large tables).
     seed
-        The seed of what is drawn at random.
+        The seed of all random draws.
     progress
-        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
+        A run, or a function called with the name of a stage, the number of steps done, and the number of all steps.
 
     Returns
     -------
     Attack
-        Identity, homogeneity, background knowledge, skewness, similarity, linkage, the attacks on synthetic data, and the global
-        figures.
+        Identity, homogeneity, background knowledge, skewness, similarity, linkage, the attacks on synthetic data, and the
+        global figures.
 
     Examples
     --------
@@ -274,7 +273,7 @@ def attack(  # noqa: PLR0913 - the one call that makes every attack
 
 @dataclass(frozen=True, slots=True)
 class _Others:
-    """What an attack takes besides the two tables: other data, people outside the release, how the release was made."""
+    """The inputs of an attack besides the two tables: other data, people outside the release, and how the release was made."""
 
     external: Data | None = None
     control: Data | None = None
@@ -350,7 +349,7 @@ def _linked(pair: Pair, others: _Others) -> RecordLinkage:
 
 
 def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
-    """Attack a release without a known correspondence as synthetic data, if there are people to compare it with."""
+    """Attack a release without a known correspondence as synthetic data, if there is a hold-out to compare it with."""
     if pair.alignment is not None:
         return not_audited(_KNOWN_RECORDS)
     if others.control is None:
@@ -361,8 +360,8 @@ def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
 def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: SyntheticAudit) -> dict[str, float | None]:
     """Return the risk of each attack that has one.
 
-    For synthetic data it is what the release adds beside a hold-out; how far its own records give its own sensitive values away
-    is no risk to anybody as long as nobody can say whose they are.
+    For synthetic data it is what the release adds compared with a hold-out; how far its own records reveal its own sensitive
+    values is no risk to anybody as long as the records cannot be attributed to people.
     """
     if synthetic.control is not None:
         return {
@@ -373,7 +372,7 @@ def _risks(pair: Pair, box: WhiteBox, homogeneity: Homogeneity, synthetic: Synth
 
 
 def _overall(risk: Mapping[str, float | None]) -> OverallByModel:
-    """Return risk and information loss of the attacks that have one, and the mean loss."""
+    """Return the risk and information loss of the attacks that have one, and the mean loss."""
     loss = {name: None if value is None else 1.0 - value for name, value in risk.items()}
     return OverallByModel(dict(risk), loss, mean(list(loss.values())))
 
@@ -387,7 +386,7 @@ def _by_model(boxes: Mapping[str, WhiteBoxMeaning], similarity: Mapping[str, Sim
 
 
 def _suppressed(counts: Counts, keys: Sequence[str]) -> int:
-    """Count the release's records without any key value; a release of nothing else cannot be attacked."""
+    """Count the released records without any key value; refuse a release that consists only of them."""
     gone = int(counts.n[suppressed_cells(counts, keys)].sum())
     if gone == counts.records:
         raise EmptyDataError(
@@ -397,7 +396,7 @@ def _suppressed(counts: Counts, keys: Sequence[str]) -> int:
 
 
 def _rows(name: str, attribute: str | None, key: str, entry: Mapping[str, Any], figure: str) -> list[tuple[Any, ...]]:
-    """Return the rows of one attack on one attribute: through the whole key, and through each of several attributes."""
+    """Return the rows of one attack on one attribute: by the whole key, and by each attribute if there are several."""
     parts = entry.get("by_attribute", ())
     alone = [(name, attribute, part["release"], part[figure]) for part in parts] if len(parts) > 1 else []
     return [(name, attribute, key, entry[figure]), *alone]
@@ -417,12 +416,12 @@ def planned_attackers(pair: Pair) -> dict[str, dict[str, Partition]]:
 
 
 def _measured(pair: Pair) -> tuple[str, ...]:
-    """Return the columns that an attacker's model may be about."""
+    """Return the columns to which an attacker's model may apply."""
     return tuple(dict.fromkeys([*pair.keys, *pair.sensitive, *(one.original for one in pair.columns)]))
 
 
 def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> dict[str, dict[str, Partition]]:
-    """Return the attacker's models; what they hold is never shown, because in the wrong form it could be data."""
+    """Return the attacker's models; their contents are never shown, because in the wrong form they could be data."""
     measured = _measured(pair)
     models: dict[str, dict[str, Partition]] = {}
     for model, blocks in (partitions or {}).items():
@@ -436,7 +435,7 @@ def _models(partitions: Mapping[str, Mapping[str, Any]] | None, pair: Pair) -> d
 
 
 def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], pair: Pair) -> None:
-    """Refuse a hierarchy of a column that is not there, or that lacks values of its column."""
+    """Refuse a hierarchy of a column that does not exist, or one that lacks values of its column."""
     for column in hierarchies:
         if column not in pair.original.names:
             raise ColumnNotFoundError(f"a hierarchy: {ColumnNotFoundError.among(column, pair.original.names)}")

@@ -1,4 +1,4 @@
-"""The sections of an `Attack`: what each attack gains, by attribute and together."""
+"""The sections of an `Attack`: the gains of each attack, by attribute and together."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class KeyRate(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewValues(Figures):
-    """Released values that the original lacks and that generalise none, and the records that hold them."""
+    """Released values that the original lacks and that generalise none of its values, and the records that hold them."""
 
     distinct: int = field(metadata={"name": "values"})
     records: int
@@ -69,7 +69,7 @@ class NewValues(Figures):
 class WhiteBoxRate(Figures):
     """The rate of an original attribute given the protected one, and the values that are new in the release.
 
-    `within` says that both were found in the original, as in a generalisation table.
+    `within` is set if both were found in the original, as in a generalisation table.
     """
 
     flat: ClassVar[tuple[str, ...]] = ("rate",)
@@ -103,7 +103,7 @@ class WhiteBoxMeaning(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhiteBox(Figures):
-    """Original attributes given the protected ones: each, all together, and by each attacker's model."""
+    """Original attributes given the protected ones: each alone, all together, and by each attacker's model."""
 
     risk: float | None
     by_attribute: Sequence[WhiteBoxRate]
@@ -118,11 +118,11 @@ class BlackBox(Figures):
     Attributes
     ----------
     rate
-        Of all key attributes together.
+        The rate of all key attributes together.
     uniques, share_unique
-        The records, or persons, that the key singles out, and their share.
+        The number of records, or persons, that the key singles out, and their share.
     expected_matches
-        The share that a guess among those with the same key gets right.
+        The expected share of right guesses among those with the same key.
     by_attribute
         The rate of each key attribute.
     """
@@ -137,7 +137,7 @@ class BlackBox(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExternalMatches(Figures):
-    """How many records of other data find their match in the release, by the columns in common."""
+    """The number of records of other data that find their match in the release, by the common columns."""
 
     common: Sequence[str]
     external_records: int
@@ -149,7 +149,7 @@ class ExternalMatches(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StructureMatches(Figures):
-    """How other data without a column in common is linked by structure alone."""
+    """The linkage of other data without a common column, by structure alone."""
 
     common: Sequence[str]
     external_records: int
@@ -158,16 +158,16 @@ class StructureMatches(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownRecords(Figures):
-    """How many release records, or persons, cover a true record.
+    """The number of released records, or persons, that cover a true record.
 
     Attributes
     ----------
     k_known
-        The fewest that cover one; None if nothing covers any.
+        The smallest number that covers one; None if nothing covers any.
     records, covered, covered_once
-        The original records looked at, those that something covers, and those that exactly one does.
+        The number of original records examined, of those that are covered, and of those that are covered exactly once.
     reason
-        Why there is no figure.
+        The reason why there is no figure.
     """
 
     k_known: int | None
@@ -192,7 +192,7 @@ class IdentityAttack(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedClasses(Figures):
-    """Some classes, the records in them and their share; if persons are distinguished, they are counted too."""
+    """Some classes, the number of their records and its share; if persons are distinguished, they are counted too."""
 
     classes: int
     records: int
@@ -202,7 +202,7 @@ class CountedClasses(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithoutValue(Figures):
-    """The classes in which nobody has a value, and whether that is sensitive."""
+    """The classes in which nobody has a value, and whether a missing value is sensitive."""
 
     flat: ClassVar[tuple[str, ...]] = ("counted",)
     counted: CountedClasses
@@ -211,7 +211,7 @@ class WithoutValue(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HomogeneityOf(Figures):
-    """What the key gives away about one sensitive attribute, and who is certainly disclosed."""
+    """How far the key reveals one sensitive attribute, and who is certainly disclosed."""
 
     flat: ClassVar[tuple[str, ...]] = ("rate",)
     rate: RateFigures
@@ -222,7 +222,7 @@ class HomogeneityOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Homogeneity(Figures):
-    """What the key gives away about each sensitive attribute, and the mean of the rates."""
+    """How far the key reveals each sensitive attribute, and the mean of the rates."""
 
     risk: float | None
     by_sensitive: Mapping[str, HomogeneityOf]
@@ -230,7 +230,7 @@ class Homogeneity(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingShare(Figures):
-    """How far it is from full disclosure, and through each value."""
+    """The distance from full disclosure, in total and for each value."""
 
     missing: float | None
     by_value: Sequence[Mapping[str, Any]]
@@ -238,7 +238,7 @@ class MissingShare(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyMissing(Figures):
-    """How far one key attribute is from full disclosure."""
+    """The distance of one key attribute from full disclosure."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     release: str
@@ -247,7 +247,7 @@ class KeyMissing(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackgroundOf(Figures):
-    """How far one sensitive attribute is from disclosure, and which knowledge would add most."""
+    """The distance of one sensitive attribute from disclosure, and the pieces of knowledge that would add most."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     figures: MissingShare
@@ -257,7 +257,7 @@ class BackgroundOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Background(Figures):
-    """How far each sensitive attribute is from disclosure."""
+    """The distance of each sensitive attribute from disclosure."""
 
     by_sensitive: Mapping[str, BackgroundOf]
 
@@ -277,7 +277,7 @@ class Difference(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoDifference(Figures):
-    """Why there is no rate in the original."""
+    """The reason why there is no rate in the original."""
 
     difference: None
     reason: str
@@ -285,7 +285,7 @@ class NoDifference(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyDifference(Figures):
-    """The difference of one key attribute, and of each of its values if it is known which stands for which."""
+    """The difference of one key attribute, and of each of its values if it is known which released values stand for them."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     release: str
@@ -297,14 +297,14 @@ class KeyDifference(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeliefShift(Figures):
-    """How far belief moves from the whole table to a class.
+    """The change of belief from the whole table to a class.
 
     Attributes
     ----------
     ratio, value, prior, posterior, worst_class
-        The value and class in which belief rises by the largest factor, and from what to what.
+        The value and class in which belief rises by the largest factor, with the belief before and after.
     distance, farthest_class
-        The class whose distribution is farthest from the whole, and how far.
+        The class whose distribution is farthest from that of the whole, and its distance.
     """
 
     ratio: float
@@ -318,7 +318,7 @@ class BeliefShift(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkewnessOf(Figures):
-    """What the protection changed in the rate of one sensitive attribute, and where belief shifts most."""
+    """The change of the rate of one sensitive attribute by the protection, and where belief shifts most."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     figures: Difference | NoDifference
@@ -329,7 +329,7 @@ class SkewnessOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skewness(Figures):
-    """What the protection changed in the rate of each sensitive attribute, and how to read it."""
+    """The change of the rate of each sensitive attribute by the protection, and how to read it."""
 
     by_sensitive: Mapping[str, SkewnessOf]
     reading: str
@@ -367,7 +367,7 @@ class SimilarityOf(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityModel(Figures):
-    """What the key gives away if values are read by an attacker's model."""
+    """How far the key reveals sensitive values that are read by an attacker's model."""
 
     risk: float | None
     by_sensitive: Mapping[str, SimilarityOf]
@@ -378,7 +378,7 @@ class SimilarityModel(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OverallByModel(Figures):
-    """Risk and information loss of the attacks that have one, and the mean loss."""
+    """The risk and information loss of the attacks that have one, and the mean loss."""
 
     risk: Mapping[str, float | None]
     information_loss: Mapping[str, float | None]
@@ -387,7 +387,7 @@ class OverallByModel(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overall(Figures):
-    """Risk and information loss of the attacks, the mean loss, and the same as each attacker's model reads the values."""
+    """The risk and information loss of the attacks, the mean loss, and the same for each attacker's model."""
 
     flat: ClassVar[tuple[str, ...]] = ("figures",)
     figures: OverallByModel

@@ -39,7 +39,7 @@ _MEANING = {
     "membership": "people recognised as being in the original, beyond false alarms",
 }
 _WAYS = ("euclidean", "mahalanobis", "mixed", "interval_rank", "interval_deviation", "probabilistic", "known_method")
-"""The ways of linking, in the order shown."""
+"""The ways of linking, in the order of display."""
 
 
 def view_of(attack: Attack) -> View:
@@ -91,7 +91,7 @@ def _black_box(black: BlackBox) -> Table:
 
 
 def _reasons(rates: Sequence[RateFigures]) -> str:
-    """Return why rates are missing, each reason once."""
+    """Return the reasons why rates are missing, each reason once."""
     return "\n".join(dict.fromkeys([rate.reason for rate in rates if rate.reason]))
 
 
@@ -114,7 +114,7 @@ def _rate_row(label: str, rate: RateFigures, before: Difference | NoDifference |
 
 
 def _note(attack: Attack, name: str) -> str:
-    """Return in words what is certain, which knowledge would add most to it, and where belief shifts most."""
+    """Return, in words, what is certain, which knowledge would add most to it, and where belief shifts most."""
     entry, sure = attack.homogeneity.by_sensitive[name], attack.homogeneity.by_sensitive[name].certain
     best, belief = attack.background.by_sensitive[name].knowledge[0], attack.skewness.by_sensitive[name].belief
     whose = "" if sure.persons is None else f" of {people(sure.persons, 'persons')}"
@@ -131,7 +131,7 @@ def _note(attack: Attack, name: str) -> str:
 
 
 def _without_value(gaps: WithoutValue) -> list[str]:
-    """Say how many records have no value in a class where nobody has one, and whether that is sensitive."""
+    """Return, in words, how many records have no value in a class where nobody has one, and whether that is sensitive."""
     if not gaps.counted.records:
         return []
     among = "of them have" if gaps.missing_is_sensitive else "more have"
@@ -167,7 +167,7 @@ def _linkage(linkage: RecordLinkage) -> Table:
 
 
 def _linkage_row(way: Any) -> tuple[Any, ...]:
-    """Return a way's figures; interval disclosure links nothing, its share of values disclosed is in the same place."""
+    """Return the figures of a way; interval disclosure links nothing, so its share of disclosed values takes that place."""
     if isinstance(way, NoMatches):
         return (None, None, None, None, None, None)
     if isinstance(way, IntervalMatches):

@@ -2,7 +2,8 @@
 
 Noise makes values that the original lacks, nearly all of them different, so that value by value everything looks identified.
 Blocks make the two comparable. Blocks that are too fine measure the noise again: the rate that a random pairing of the same
-blocks would give, the *bias*, grows with their number. The finest partition whose rate is only a small part bias is proposed.
+blocks would give, the *bias*, grows with their number. The proposed partition is the finest one of whose rate only a small part
+is bias.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ _BEFORE, _AFTER = "original", "release"
 
 @dataclass(frozen=True, slots=True)
 class ComparablePartition:
-    """One partition, and what is measured with it.
+    """One partition, with its measurements.
 
     Attributes
     ----------
     partition, blocks
-        The partition, and how many of its blocks the original fills.
+        The partition, and the number of its blocks in which the original has values.
     rate, adjusted, bias
-        The semantic rate of the original given the release, the same adjusted for chance, and the rate that chance alone gives.
+        The semantic rate of the original given the release, the same adjusted for chance, and the rate by chance alone.
     same_block
-        The share of the records whose released value lies in the block of the original one.
+        The share of records whose released value lies in the block of the original one.
     """
 
     partition: Partition
@@ -89,7 +90,7 @@ class ComparablePartitions(Result):
     tolerance
         The share of a rate that may be bias.
     made
-        How the result was made.
+        The provenance of the result.
     """
 
     column: str
@@ -128,7 +129,7 @@ class ComparablePartitions(Result):
         return {**columns, "proposed": [one is self.proposed for one in self.candidates]}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed candidates."""
         figures = [Figure("rate, value by value", self.plain, "most of it is chance if all values are new")]
         if self.plain_adjusted is not None:
             figures.append(Figure("adjusted for chance", self.plain_adjusted))
@@ -155,7 +156,7 @@ class ComparablePartitions(Result):
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the proposed partition to a JSON file, from which `Partition.read` and projects read it."""
+        """Write the proposed partition to a JSON file, which `Partition.read` and projects can read."""
         if self.proposed is None:
             raise UndefinedMeasureError(f"no partition of {shown(self.column)} is proposed. {self._said()}")
         text = json.dumps(self.proposed.partition.to_dict(), ensure_ascii=False)
@@ -185,17 +186,19 @@ def propose_partitions(
     column, released
         The attribute of the original, and its name in the release; none: the same.
     id, link, same_order
-        How to know which record is which: a column of both, a correspondence file, or the row order. One is needed.
+        The correspondence of the records: a column of both, a correspondence file, or the row order. One is needed.
     hierarchy
-        For a categorical attribute: its levels are the candidates; none: that of a study or project. Numbers need none: their
-        blocks hold the same number of original records each, with open outer ones, so that every new value has its place.
+        For a categorical attribute, its levels are the candidates; none: that of a study or project. Numbers need no hierarchy:
+        their blocks hold equal numbers of original records, and the outer ones are open, so that every new value belongs to
+        one.
     tolerance
         The share of the rate that may be due to chance, above 0 and up to 1.
 
     Returns
     -------
     ComparablePartitions
-        The candidates with the semantic rate, the rate adjusted for chance, the bias and the share that kept its block.
+        The candidates with the semantic rate, the rate adjusted for chance, the bias, and the share of records that stayed in
+        their block.
 
     Examples
     --------
@@ -243,7 +246,7 @@ def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
 
 
 def _by_quantiles(table: CodedTable, values: NDArray[np.float64]) -> Iterator[Partition]:
-    """Yield partitions into blocks that hold about as many original records each, each partition once."""
+    """Yield partitions into blocks that hold about equal numbers of original records, each partition once."""
     records = np.sort(values[table.columns[0].codes])
     seen: set[tuple[float, ...]] = set()
     for size in _SIZES:

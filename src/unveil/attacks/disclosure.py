@@ -1,8 +1,9 @@
 """What do the protected key attributes disclose? Homogeneity, background knowledge, skewness and similarity.
 
-Homogeneity: the Discrimination Rate of each sensitive attribute given the key. Background knowledge: what is still missing,
-1 - DR, and which single piece of knowledge would disclose most. Skewness: what the protection changed in the rate, and how far
-belief shifts from the whole table to a class. Similarity: the rate when values that mean the same count as one.
+Homogeneity: the Discrimination Rate of each sensitive attribute given the key. Background knowledge: the distance from full
+disclosure, 1 - DR, and the single piece of knowledge that would disclose most. Skewness: the change of the rate by the
+protection, and the shift of belief from the whole table to a class. Similarity: the rate when values with the same meaning
+count as one.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _counted(classes: Equivalence, name: str, *, missing_is_sensitive: bool) -> 
 
 
 def background(rates: Homogeneity, classes: Equivalence) -> Background:
-    """Say how far it is from full disclosure, and which single piece of knowledge would disclose most."""
+    """Measure the distance from full disclosure, and find the single piece of knowledge that would disclose most."""
     answer = {}
     for name, entry in rates.by_sensitive.items():
         whole, *alone = _missing([entry.rate, *(row.rate for row in entry.by_attribute)])
@@ -106,7 +107,7 @@ def background(rates: Homogeneity, classes: Equivalence) -> Background:
 
 
 def _missing(rates: Sequence[RateFigures]) -> list[MissingShare]:
-    """Return what each rate lacks to full disclosure, and the rate of each of its values."""
+    """Return the distance of each rate from full disclosure, and the rate of each of its values."""
     figures = ("count", "dr", "posterior")
     tables = [
         [
@@ -125,20 +126,20 @@ def _missing(rates: Sequence[RateFigures]) -> list[MissingShare]:
 
 
 def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
-    """Rank the pieces of knowledge "not v": how many more records would be certain, and what would stay uncertain, in bits.
+    """Rank the pieces of knowledge "not v" by how many more records would be certain, with the uncertainty left in bits.
 
     Parameters
     ----------
     spread
-        How a sensitive attribute spreads over the classes.
+        The distribution of a sensitive attribute over the classes.
     missing_is_sensitive
-        Whether a missing value is itself sensitive; if not, nobody becomes certain by having none.
+        Whether a missing value is itself sensitive; if not, nobody becomes certain by having no value.
 
     Returns
     -------
     Rows
-        For each value v, most telling first: `not`, the records `newly_certain` once v is ruled out for everyone who does not
-        hold it, their `share` of these, and the `uncertainty_left` among them, in bits.
+        For each value v, most revealing first: `not`, the number of records `newly_certain` once v is ruled out for everyone
+        who does not hold it, their `share` of these, and the `uncertainty_left` among them, in bits.
     """
     values, logs = len(spread.values), spread.n * np.log2(spread.n)
     missing = np.array([value is None for value in spread.values], dtype=bool)[spread.value]
@@ -147,13 +148,13 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
     uncertain = size * np.log2(size) - logs_of_class
     rest = size[spread.of_class] - spread.n
     rest_uncertain = _m_log_m(rest) - (logs_of_class[spread.of_class] - logs)
-    settled = spread.distinct[spread.of_class] == 2  # noqa: PLR2004 - then one value is left
+    settled = spread.distinct[spread.of_class] == 2  # noqa: PLR2004 - then only one other value is possible
     if not missing_is_sensitive:
         settled &= missing | (missing_in_class == 0)[spread.of_class]
     left_uncertain = uncertain.sum() + summed(spread.value, rest_uncertain - uncertain[spread.of_class], values)
     left = spread.n.sum() - summed(spread.value, spread.n, values)
     newly = summed(spread.value, np.where(settled, rest, 0.0), values)
-    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # those who hold a value that no class gives away
+    others = summed(spread.value, np.where(given_away, 0.0, spread.n), values)  # those who hold a value that no class reveals
     share, bits = newly / np.maximum(left, 1.0), np.maximum(left_uncertain, 0.0) / np.maximum(left, 1.0)
     shown_values = jsonable(list(spread.values))
     order = np.lexsort((np.round(bits, 12), -newly)).tolist()
@@ -170,7 +171,7 @@ def knowledge(spread: Spread, *, missing_is_sensitive: bool = False) -> Rows:
 
 
 def skewness(pair: Pair, sections: Homogeneity, classes: Equivalence, news: Mapping[tuple[str, str], NewValues]) -> Skewness:
-    """Compare the rates before with those after, which homogeneity measured, and show the class in which belief shifts most."""
+    """Compare the rates before with those after, from homogeneity, and find the class in which belief shifts most."""
     answer = {}
     for name in pair.sensitive:
         hidden = pair.originals.get(name)
@@ -215,7 +216,7 @@ def _compared(
     before: Mapping[str, RateFigures],
     after: Mapping[str, RateFigures],
 ) -> list[dict[str, Any]]:
-    """Return, for each original value and the released one that stands for it, the rate of the one minus that of the other."""
+    """Return, for each original value, its rate minus that of the released value that stands for it."""
     old_rates = {row[column.original]: row["dr"] for row in before[column.original].by_value or ()}
     new_rates = {row[column.release]: row["dr"] for row in after[column.release].by_value or ()}
     return [
@@ -233,7 +234,7 @@ def _compared(
 
 
 def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair, list[tuple[Any, Any, int]] | None]:
-    """Return which released value stands for which original one, and for how many records; None if it is not known.
+    """Return the released value that stands for each original one, and for how many records; None if it is unknown.
 
     It is known if the records are aligned, or if the original itself holds the released column, as a generalisation table does.
     """
@@ -245,7 +246,7 @@ def _standing_for(pair: Pair, columns: Sequence[ColumnPair]) -> dict[ColumnPair,
 
 
 def _cells(tables: Sequence[Counts]) -> list[list[tuple[Any, Any, int]]]:
-    """Return the cells of tables of two columns: both values, and the records."""
+    """Return the cells of tables of two columns: both values, and the number of records."""
     shown = jsonable([[list(column.values) for column in counts.columns] for counts in tables])
     return [
         [
@@ -264,7 +265,7 @@ def _difference(one: RateFigures, other: RateFigures) -> Difference:
 
 
 def _shift(classes: Equivalence, spread: Spread) -> BeliefShift:
-    """Return how far belief moves from the whole table (B1) to a class (B2): the largest ratio and distance, and where."""
+    """Return how far belief shifts from the whole table (B1) to a class (B2): the largest ratio and distance, and where."""
     prior = spread.whole[spread.value]
     ratio = spread.share / prior
     distance = spread.total(np.maximum(spread.share - prior, 0.0))

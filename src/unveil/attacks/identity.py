@@ -1,10 +1,10 @@
-"""How far do the protected key attributes give the original ones away? The identity attack in its settings.
+"""How far do the protected key attributes reveal the original ones? The identity attack in its settings.
 
 White box: the intruder knows the original and the protected columns, but not which record is which; measured by the
 Discrimination Rate of each original attribute given the protected one. Black box: the intruder has only the release; its key is
 measured against the identity of its records. Grey box: the intruder has the release and other data with some columns in common;
-counted is how many of its records find their match. Without a column in common, it is linked by structure alone. Known records:
-the true key of a person, compared with the records of the release that cover it.
+the measure is the number of its records that find their match. Without a common column, it is linked by structure alone. Known
+records: the true key of a person is compared with the records of the release that cover it.
 """
 
 from __future__ import annotations
@@ -48,15 +48,16 @@ __all__ = ["black_box", "grey_box", "known_records", "new_values", "white_box"]
 
 _NEEDS_ALIGNMENT = str(ArgumentError.no_correspondence()).removesuffix(".")
 _ORIGINAL, _RELEASE = " of the original", " of the release"
-"""What follows the names of aligned columns."""
+"""The suffixes of the names of aligned columns."""
 _MOST_CELLS = 20_000_000
-"""Pairs of cells that are compared at once."""
+"""The number of pairs of cells that are compared at once."""
 
 
 def new_values(pair: Pair) -> dict[tuple[str, str], NewValues]:
     """Count, for every original column and the released one that stands for it, the values that are new in the release.
 
-    New are those that the original lacks and that generalise none of its values; counted are also the records that hold them.
+    Values are new if they are not in the original and generalise none of its values; the records that hold them are counted,
+    too.
     """
     sensitive = [(before, name) for name in pair.sensitive if (before := pair.originals.get(name)) is not None]
     columns = list(dict.fromkeys([*((one.original, one.release) for one in pair.whole), *sensitive]))
@@ -68,17 +69,17 @@ def new_values(pair: Pair) -> dict[tuple[str, str], NewValues]:
 
 
 def _held(counts: Counts, which: Sequence[bool]) -> NewValues:
-    """Count some values of a column, and the records that hold them."""
+    """Count the given values of a column, and the records that hold them."""
     return NewValues(sum(which), int(counts.n[np.array(which, dtype=bool)[counts.codes[0]]].sum()))
 
 
 def white_box(
     pair: Pair, news: Mapping[tuple[str, str], NewValues], models: Mapping[str, Mapping[str, Partition]] | None = None
 ) -> WhiteBox:
-    """Measure every original attribute given its protected one, and all of them together; under each attacker's model too.
+    """Measure every original attribute given its protected one, and all of them together; also under each attacker's model.
 
-    A protected column that the original table holds itself, as a generalisation table does, is measured within that table;
-    the others need the correspondence of the records. The values that are new in the release stand beside the rates.
+    A protected column that the original table itself holds, as a generalisation table does, is measured within that table; the
+    others need the correspondence of the records. The values that are new in the release are reported beside the rates.
     """
     columns = pair.columns
     measured, combined = _attributes(pair, columns, combined=True)
@@ -96,9 +97,10 @@ def _touched(pair: Pair, blocks: Mapping[str, Partition]) -> bool:
 
 
 def _by_meaning(pair: Pair, blocks: Mapping[str, Partition], plain: Mapping[tuple[str, str], float | None]) -> WhiteBoxMeaning:
-    """Measure original blocks given protected blocks: each column is read by its own partition, and as it is without one.
+    """Measure original blocks given protected blocks: each column is read by its own partition, or unchanged if it has none.
 
-    New values, such as noise makes, are placed by the partition; if it has no block for some, the rate is null and says so.
+    New values, such as those made by noise, are placed by the partition; if it has no block for some, the rate is None with a
+    reason.
     """
     rows = []
     for one in pair.columns:
@@ -121,9 +123,9 @@ def _misplaced(problem: PartitionError) -> RateFigures:
 def _attributes(
     pair: Pair, columns: Sequence[ColumnPair], blocks: Mapping[str, Partition] | None = None, *, combined: bool = False
 ) -> tuple[list[tuple[RateFigures, str]], RateFigures]:
-    """Measure original attributes, each given its protected one, and if wanted all of them together.
+    """Measure original attributes, each given its protected one, and on request all of them together.
 
-    One is measured within the original if that holds both, else by alignment; this is said beside its rate.
+    An attribute is measured within the original if that holds both columns, else by alignment; this is stated beside its rate.
     """
     by_pair: dict[ColumnPair, tuple[RateFigures, str]] = {}
     questions: dict[ColumnPair, RateQuestion] = {}
@@ -151,7 +153,7 @@ def _attributes(
 
 
 def _all_together(table: CodedTable) -> RateQuestion:
-    """Return the question how far all protected attributes give all original ones away."""
+    """Return the question of how far all protected attributes reveal all original ones."""
     names = [column.name for column in table.columns]
     hidden = [name for name in names if name.endswith(_ORIGINAL)]
     return RateQuestion(table, [name for name in names if name not in hidden], hidden, values=False)
@@ -179,11 +181,11 @@ def black_box(release: CodedTable, keys: tuple[str, ...], classes: Equivalence) 
 
 
 def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | StructureMatches:
-    """Link other data to the release on the columns they share: how many of its records may belong to one record, or several.
+    """Link other data to the release by their common columns: how many of its records may belong to one record, or to several.
 
-    The other data may name a column as the release does, or as the original does. A generalised value may belong to all that
-    it covers, a suppressed one to anybody; release records suppressed in every common column are left out. Data that shares no
-    key attribute but the column that says who is who is linked by structure.
+    The other data may name a column as the release does, or as the original does. A generalised value may belong to everything
+    that it covers, a suppressed one to anybody; released records suppressed in every common column are left out. Data that
+    shares no key attribute except the id column is linked by structure.
     """
     with studied(external, nulls=pair.nulls, project=beside(external, pair.original), partial=True, wildcards=True) as other:
         named = {one.release: one.release if one.release in other.names else one.original for one in pair.columns}
@@ -201,11 +203,11 @@ def grey_box(pair: Pair, external: Data, seed: int) -> ExternalMatches | Structu
 
 
 def known_records(pair: Pair) -> KnownRecords:
-    """Count the release records, or persons, that cover each original record: how many may be someone whose true key is known.
+    """Count the released records, or persons, that cover each original record: the candidates if the true key is known.
 
-    Unlike in the grey box, release records that are suppressed in every key attribute count, since nobody can rule them out, and
-    a null of the original is covered by a null. If records are aligned, only originals that have a release record are
-    looked at; records that nothing covers, such as perturbed ones, are left out of the least number.
+    Unlike in the grey box, released records that are suppressed in every key attribute count, because nobody can rule them out,
+    and a null of the original is covered by a null. If records are aligned, only originals that have a released record are
+    examined; records that nothing covers, such as perturbed ones, are left out of the minimum.
     """
     pairs = {one.release: one.original for one in pair.columns if one.original in pair.original.names}
     keys = [name for name in pair.keys if name in pairs]
@@ -228,7 +230,7 @@ def known_records(pair: Pair) -> KnownRecords:
 def _fits(known: Counts, shown: Counts, columns: Sequence[tuple[str, Hierarchy | None]], *, nulls: bool = False) -> list[_Fit]:
     """Compare columns of other data with the first columns of the release, in their order.
 
-    A null in the release covers everything, if `nulls` a null as well; a label covers what its hierarchy says.
+    A null in the release covers everything (a null only if `nulls` is set); the coverage of a label follows from its hierarchy.
     """
     places = [known.names.index(name) for name, _ in columns]
     pairs = zip(places, shown.columns, columns, strict=False)
@@ -238,7 +240,7 @@ def _fits(known: Counts, shown: Counts, columns: Sequence[tuple[str, Hierarchy |
 
 
 def _alike(fits: Sequence[_Fit], shown: Counts, person: str | None) -> NDArray[np.int64]:
-    """Count the release records, or persons, that each external cell may belong to."""
+    """Count the released records, or persons, that each external cell may belong to."""
     who = None if person is None else shown.codes[shown.names.index(person)].astype(np.int64)
     if all(fit.single is not None for fit in fits):
         return _joined(fits, shown.n, who)
@@ -250,18 +252,18 @@ def _alike(fits: Sequence[_Fit], shown: Counts, person: str | None) -> NDArray[n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fit:
-    """Which released values of a column the external cells may belong to.
+    """The released values of a column to which the external cells may belong.
 
     Attributes
     ----------
     released
-        The code of each release cell's value.
+        The code of each released cell's value.
     external, same
-        The code of each external cell's value; for each of these values the released code that equals it, -1 if none does.
+        The code of each external cell's value; for each of these values, the released code that equals it; -1 if there is none.
     covered, wide
         For each external value, which generalised values cover it, the last place for none; the place of each released code.
     single
-        For each external value, the one released code that it may belong to, -1 for none; None if there may be several.
+        For each external value, the only released code that it may belong to; -1 for none; None if there may be several.
     """
 
     released: NDArray[np.int64]
@@ -273,7 +275,7 @@ class _Fit:
 
     @classmethod
     def of(cls, column: ComparedColumn, external: Codes, released: Codes) -> _Fit:
-        """Return the fit of a column, given the codes of the external and of the release cells."""
+        """Return the fit of a column, given the codes of the external and of the released cells."""
         values, cells, covers = column.values, column.cells, column.covered
         place: dict[Any, int] = {cell.point: code for code, cell in enumerate(cells)}
         place |= {cell.text: code for code, cell in enumerate(cells)}
@@ -292,7 +294,7 @@ class _Fit:
         return cls(released.astype(np.int64), external.astype(np.int64), same, covered, wide, single)
 
     def nulls_covered(self, column: ComparedColumn) -> _Fit:
-        """Let what is suppressed cover a null as well."""
+        """Let suppressed values cover a null as well."""
         null = np.array([one.value is None for one in column.values])
         if not null.any():
             return self
@@ -303,13 +305,13 @@ class _Fit:
         return replace(self, covered=covered, single=None)
 
     def among(self, block: slice) -> NDArray[np.bool_]:
-        """Return which release cells some external cells may belong to, by this column."""
+        """Return the released cells that some external cells may belong to, by this column."""
         own = self.external[block]
         return np.asarray((self.same[own][:, None] == self.released) | self.covered[own][:, self.wide[self.released]])
 
 
 def _joined(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Count what each external cell may belong to, release records or persons, if that is one combination of values."""
+    """Count the released records, or persons, that each external cell may belong to, if that is one combination of values."""
     external = [fit.single[fit.external] for fit in fits if fit.single is not None]
     both = [np.concatenate([fit.released, codes]) + 1 for fit, codes in zip(fits, external, strict=True)]
     of_cell, _ = group(both, [int(codes.max()) + 1 for codes in both])
@@ -322,7 +324,7 @@ def _joined(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64] |
 
 
 def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Count the release records, or persons, that each external cell may belong to, cell by cell, a block at a time."""
+    """Count the released records, or persons, that each external cell may belong to, cell by cell, a block at a time."""
     order = None if who is None else np.argsort(who, kind="stable")
     starts = None if who is None or order is None else np.flatnonzero(np.diff(who[order], prepend=-1))
     alike = np.zeros(len(fits[0].external), dtype=np.int64)
@@ -340,7 +342,7 @@ def _compared(fits: Sequence[_Fit], n: NDArray[np.int64], who: NDArray[np.int64]
 
 
 def _matches(common: Sequence[str], known: Counts, alike: NDArray[np.int64]) -> ExternalMatches:
-    """Count the external records that find one record, or any; one that finds m is linked rightly 1 time in m at best."""
+    """Count the external records that match one record, or any; one with m matches is linked rightly 1 time in m at best."""
     matched = alike > 0
     expected = float((known.n[matched] / alike[matched]).sum())
     return ExternalMatches(

@@ -1,4 +1,4 @@
-"""Whom do a few known items single out? An intruder knows some purchases, places or illnesses of somebody."""
+"""Whom do a few known items single out? The intruder knows some purchases, places or illnesses of somebody."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["KnownItems", "known_items"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class KnownItems(Result):
-    """What an intruder who knows up to m items of a record gains.
+    """The gain of an intruder who knows up to m items of a record.
 
     Attributes
     ----------
     attribute, records, m
-        The column of sets, how many records it has, and the most items that are known.
+        The column of sets, its number of records, and the largest number of known items.
     worst
-        For 1 to m items the share of records that some set of that many of their items singles out.
+        For 1 to m items, the share of records that are singled out by some set of that many of their items.
     drawn
-        For 1 to m items the chance that this many items, drawn at random from a random record, single it out.
+        For 1 to m items, the chance that this many items, drawn at random from a random record, single it out.
     least
-        For 1 to m items the fewest records that hold some set of that many items: k of k^m-anonymity.
+        For 1 to m items, the smallest number of records that hold some set of that many items: k of k^m-anonymity.
     """
 
     attribute: str
@@ -65,12 +65,12 @@ class KnownItems(Result):
         }  # fmt: skip
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return a row for each number of items known."""
+        """Return a row for each number of known items."""
         known = list(range(1, self.m + 1))
         return {"known": known, "worst": list(self.worst), "drawn": list(self.drawn), "least": list(self.least)}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed shares."""
         rows = tuple(zip(range(1, self.m + 1), self.worst, self.drawn, self.least, strict=True))
         table = Table(("items known", "worst items", "items by chance", "fewest records"), rows)
         return View(f"Known items of {self.attribute}", (Figure("singled out", self.worst[-1]),), (table,), ())
@@ -78,7 +78,7 @@ class KnownItems(Result):
 
 @checked_arguments
 def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";") -> KnownItems:
-    """Say how many records are singled out by anyone who knows a few of their items.
+    """Measure how many records are singled out by anyone who knows a few of their items.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
     attribute
         The column of sets: lists, or texts with separators between items.
     m
-        The most items that are known.
+        The largest number of known items.
     separator
-        What separates the items of a text.
+        The separator between the items of a text.
 
     References
     ----------
@@ -119,7 +119,7 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
 
 
 def _rates(sets: Sequence[Items], support: Counter[Items], known: int) -> tuple[float, float]:
-    """Return the shares of records that their worst items, and items drawn at random, single out."""
+    """Return the shares of records that are singled out by their worst items, and by items drawn at random."""
     alone = np.array(
         [
             np.mean([support[some] == 1 for some in combinations(items, min(known, len(items)))]) if items else 0.0

@@ -44,25 +44,25 @@ __all__ = ["by_structure", "linkage"]
 
 _MOST_PAIRS = 2_000_000_000
 _MOST_PATTERNS = 12
-"""Probabilistic linkage looks at every subset of its attributes."""
+"""The largest number of attributes in probabilistic linkage, which examines every subset of them."""
 
 
 def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | None = None) -> RecordLinkage:
     """Link the release's records to the original ones in every way that the attributes allow.
 
     Attributes that are numbers in both tables, without nulls in the original, are compared by the standardised Euclidean
-    distance and, if there are several, by Mahalanobis'; any others by the mixed distance, in which numbers that the release
-    has labels for are compared as categories, and named. A way that is not possible is null, with the reason.
+    distance and, if there are several, by Mahalanobis'; any others by the mixed distance, in which numbers for which the
+    release has labels are compared as categories, and named. A way that is not possible is None, with the reason.
 
     Parameters
     ----------
     pair, seed
-        What is attacked, and the seed of the sample if there are too many pairs.
+        The attacked pair, and the seed of the sample if there are too many pairs.
     control
-        People who are not in the release, with the original's columns: each distance also says how often it takes one of
-        them for a release record's person.
+        People who are not in the release, with the original's columns: each distance also reports how often it mistakes one of
+        them for a released record's person.
     method
-        How the release was made, if the intruder knows it.
+        How the release was made, if the intruder knows.
     """
     if pair.alignment is None:
         return RecordLinkage(reason="rates of linkage need the correspondence of records")
@@ -90,9 +90,9 @@ def linkage(pair: Pair, seed: int, control: Data | None, method: KnownMethod | N
 
 
 def by_structure(pair: Pair, external: Source, seed: int) -> StructureMatches:
-    """Link data that shares no key attribute with the release by the structure of both, considering every column but the id.
+    """Link data that shares no key attribute with the release by the structure of both, using every column except the id.
 
-    The id only scores the links; numbers and dates have places, everything else is a category.
+    The id only scores the links; numbers and dates have positions, everything else is a category.
     """
     identity, release = pair.identity, pair.release.held()
     if identity is None or identity not in external.names:
@@ -134,7 +134,7 @@ def _tried(way: Callable[[Stages], Figures], stage: str) -> Figures:
 
 
 def _outsiders(control: Data, project: Project | None, names: list[str]) -> Any:
-    """Return the records of people who are not in the release, with the columns that are compared."""
+    """Return the records of people who are not in the release, with the compared columns."""
     source = open_beside(control, project)
     for name in names:
         if name not in source.names:
@@ -150,7 +150,7 @@ def _has_nulls(series: Any) -> bool:
 
 
 class _Linker:
-    """The columns to compare, and the release records to link: all of them, or a sample if there are too many pairs."""
+    """The columns to compare, and the released records to link: all of them, or a sample if there are too many pairs."""
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class _Linker:
         return [name for name in names if self.original[name].dtype.is_numeric() or self.original[name].dtype.is_temporal()]
 
     def by_interval(self, method: Method, progress: Stages) -> IntervalMatches:
-        """Count original values that fall into an interval around the released one, of the aligned records."""
+        """Count the original values that fall into an interval around the released one, over the aligned records."""
         kept = np.flatnonzero(self.alignment.truth >= 0)
         original, release = self.original[self.alignment.truth[kept].tolist()], self.release[kept.tolist()]
         begun: dict[str, int] = {}
@@ -232,7 +232,7 @@ class _Linker:
         )
 
     def by_method(self, method: KnownMethod) -> LikelihoodMatches:
-        """Link by the likelihood that the method gives, which the intruder knows."""
+        """Link by the likelihood under the method, which the intruder knows."""
         return linked_by_method(self.original, self.release, self.pairs, self.alignment.truth, method, self.whose)
 
     def by_agreement(self) -> PatternMatches:

@@ -1,4 +1,4 @@
-r"""What does it give away that a table was generalised no further than necessary? The minimality attack (Wong et al. 2007).
+r"""What does it reveal that a table was generalised no further than necessary? The minimality attack (Wong et al. 2007).
 
 Someone who has the keys of everybody in the table, and knows the hierarchies and the requirements, knows that each
 generalisation just below the release failed. Assignments of sensitive values to the people of a class under which one of them
@@ -8,9 +8,9 @@ value s is
 
 .. math::  P(s \mid x, E) = \frac{1}{m_x} \, \mathrm{E}\left[\, n_{xs} \mid E \,\right]
 
-with :math:`m_x` people in the cell and :math:`n_{xs}` of them with the value. A table of these counts stands for
-:math:`\prod_x m_x! / \prod_s n_{xs}!` assignments. What each released class makes fail is counted by itself; then all are put
-together.
+with :math:`m_x` people in the cell, of whom :math:`n_{xs}` have the value. A table of these counts represents :math:`\prod_x
+m_x! / \prod_s n_{xs}!` assignments. The failures due to each released class are counted separately; then all classes are
+combined.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TOO_RARE = (
     "required; it happens too rarely to be drawn. Attack a part of the table, or a release with smaller classes."
 )
 _MOST_ERROR = 0.05
-"""The largest standard error of a belief; cells with a larger one are left out, with the shares of their released class."""
+"""The largest standard error of a belief; cells with a larger one are left out and keep the shares of their released class."""
 
 
 @checked_arguments
@@ -73,31 +73,31 @@ def minimality(  # noqa: PLR0913 - what the intruder knows, one by one
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Minimality:
-    """Attack a full-domain generalisation, knowing that no lower one met the requirements.
+    """Attack a full-domain generalisation, given that no lower one met the requirements.
 
     Parameters
     ----------
     original, release
-        Paths, names of built-in data sets, data frames, studies or project files; or a `Pair` of both. Of the original, the
-        intruder uses the keys; its sensitive values, if it has them, tell how often the intruder is right.
+        Paths, names of built-in data sets, data frames, studies or project files; or a `Pair` of both. The intruder uses the
+        keys of the original; its sensitive values, if it has them, show how often the intruder is right.
     key, sensitive
         The key attributes, and the one sensitive attribute; none: those of the studies.
     mapping
-        Which protected column stands for which original one.
+        The protected column for an original one.
     hierarchies
-        The hierarchies of the key attributes, by the original's column; those of the studies unless given.
+        The hierarchies of the key attributes, by the original's column; by default those of the studies.
     k, l, alpha
-        The requirements: records in every class, distinct sensitive values in every class, and the largest share of one value
-        in a class.
+        The requirements: the number of records in every class, of distinct sensitive values in every class, and the largest
+        share of one value in a class.
     seed
         The seed of the assignments drawn for classes with more than 5,000 tables of counts.
     progress
-        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
+        A run, or a function called with the name of a stage, the number of steps done, and the number of all steps.
 
     Returns
     -------
     Minimality
-        The highest belief and the share of people inferred right, beside what the release alone gives.
+        The highest belief and the share of people whose value is inferred correctly, beside those by the release alone.
 
     References
     ----------
@@ -149,7 +149,7 @@ class _Level:
 
     @classmethod
     def of(cls, whole: Counts, released: Counts, at: int, hierarchy: Hierarchy) -> _Level:
-        """Find the lowest level at which the original has the labels of the release, each as often."""
+        """Find the lowest level at which the original has the labels of the release, with the same frequencies."""
         levels, codes = hierarchy.levels_for(whole.columns[at].values), whole.codes[at]
         seen = _tally([_text(value) for value in released.columns[at].values], released.codes[at], released.n)
         for level, (groups, labels) in enumerate(zip(levels.groups, levels.labels, strict=True)):
@@ -162,9 +162,9 @@ class _Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """What the intruder has: cells of people, the released class of each, and the class in every generalisation just below.
+    """The intruder's knowledge: cells of people, the released class of each, and the class in every generalisation just below.
 
-    What each class holds is read from the release; the truth alone, what each cell holds, from the original.
+    The values in each class are read from the release; only the truth, the values in each cell, is read from the original.
     """
 
     sizes: NDArray[np.int64]
@@ -176,7 +176,7 @@ class _Known:
 
     @classmethod
     def of(cls, pair: Pair) -> _Known:
-        """Find the level of every attribute, and sort people by what generalisations just below would show about them."""
+        """Find the level of every attribute, and group people by what generalisations just below would show about them."""
         columns = [one for one in pair.columns if one.release in pair.keys]
         hierarchies = {
             one.original: hierarchy for one in columns if (hierarchy := pair.hierarchies.get(one.original)) is not None
@@ -204,7 +204,7 @@ class _Known:
 
 
 def _held(released: Counts, names: Mapping[tuple[str | None, ...], int]) -> NDArray[np.int64]:
-    """Return how many records of each released class have each sensitive value."""
+    """Return the number of records of each released class with each sensitive value."""
     *keys, sensitive = released.columns
     held = np.zeros((len(set(names.values())), len(sensitive.values)), dtype=np.int64)
     texts = [[_text(value) for value in column.values] for column in keys]
@@ -219,7 +219,7 @@ def _held(released: Counts, names: Mapping[tuple[str | None, ...], int]) -> NDAr
 
 
 def _truth(whole: Counts, released: Counts, of_cell: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many people of each cell have each sensitive value of the release."""
+    """Return the number of people of each cell with each sensitive value of the release."""
     at = {_text(value): code for code, value in enumerate(released.columns[-1].values)}
     codes = np.array([at.get(_text(value), -1) for value in whole.columns[-1].values])[whole.codes[-1]]
     truth = np.zeros((int(of_cell.max()) + 1, len(at)), dtype=np.int64)

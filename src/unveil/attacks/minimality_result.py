@@ -1,4 +1,4 @@
-"""What someone gains by knowing that a table was generalised no further than necessary."""
+"""The gain of someone who knows that a table was generalised no further than necessary."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ __all__ = ["Minimality"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Minimality(Result):
-    """What someone believes who knows that no lower generalisation was enough, beside what the release alone says.
+    """The beliefs of someone who knows that no lower generalisation was enough, beside those by the release alone.
 
     Attributes
     ----------
     sensitive, levels, records
-        The sensitive attribute, the level at which each key attribute was released, and the people.
+        The sensitive attribute, the level at which each key attribute was released, and the number of people.
     belief, belief_baseline
         The highest probability of anybody's sensitive value, and the largest share of a value in a released class.
     certain, certain_baseline
-        The people whose value is certain.
+        The number of people whose value is certain.
     right, right_baseline
         The share of people whose likeliest value is the true one; None if the original does not hold the attribute.
     raised
-        The people for whom some value has become likelier than any was in their released class.
+        The number of people for whom some value has become likelier than any value was in their released class.
     below, by_size
-        The generalisations just below the release, and how many of them fail by the sizes of their classes: these say nothing.
+        The number of generalisations just below the release, and of those that fail by the sizes of their classes, which
+        reveals nothing.
     possible
         The share of assignments under which every generalisation below fails.
     drawn, error
-        The released classes for which assignments were drawn, and the largest standard error of a belief that comes from drawing.
+        The number of released classes whose assignments were drawn, and the largest resulting standard error of a belief.
     left_out
-        The people for whom that error would exceed 0.05: nothing beyond the release is taken to be known about them.
+        The number of people for whom that error would exceed 0.05: about them, nothing beyond the release is assumed to be
+        known.
     """
 
     sensitive: str
@@ -77,7 +79,7 @@ class Minimality(Result):
         return {"figure": list(names), "method_known": known, "release_alone": alone}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures."""
         shown = zip(("highest belief", "people certain", "share inferred right"), *list(self.columns().values())[1:], strict=True)
         rows = tuple(tuple("-" if cell is None else cell for cell in row) for row in shown)
         informing = self.below - self.by_size

@@ -1,25 +1,25 @@
 r"""Distances of original values from released ones, which may be intervals, sets or nothing.
 
-Each attribute's original values are put on a line, and each released value becomes the ranges of that line that it covers:
+Each attribute's original values are placed on a line, and each released value becomes the ranges of that line that it covers:
 
 - *continuous*: the line of numbers; a number is a point, ``[20, 30)`` a range, a null the whole line;
 - *ordinal*: the ranks of the categories;
 - *nominal*: the distinct values, numbered so that those of one prefix or of one label of a hierarchy are side by side.
 
-The **gap** between an original and a released value is the distance to the nearest point covered, so 0 for every value that is
-covered: an interval says that each value in it is possible, not that its middle is likelier, and the resulting tie is
-shared fairly. With ``intervals="midpoint"``, the middle of what is covered stands for the whole (a one-sided interval ends
-where the original's values end; what is suppressed stays suppressed). Otherwise an open end is drawn in by half a millionth
-of the original's range, or half the way to the next original value inside if that is less, so that a value on it is outside.
-On nominal attributes the gap is 0 or 1.
+The **gap** between an original and a released value is the distance to the nearest covered point, so 0 for every covered value:
+an interval means that each value in it is possible, not that its middle is more likely, and the resulting tie is shared fairly.
+With ``intervals="midpoint"``, the middle of the covered range represents it (a one-sided interval ends where the original's
+values end; suppressed values stay suppressed). Otherwise an open end is moved inwards by half a millionth of the original's
+range, or by half the distance to the next original value inside if that is less, so that a value on the end is outside. On
+nominal attributes the gap is 0 or 1.
 
 A null in the release is suppressed: it covers everything. A null in the original is a value of its own, covered only by
-what is suppressed, and a whole unit away from everything else.
+suppressed values, and a whole unit away from everything else.
 
-A released text that occurs as a value in the original is that value, whatever it looks like; then it is looked up as a label
-of the hierarchy, if there is one; only then is it read as a generalised value (see `partitions.generalised`). A masked number
-stands for its fractions too: ``2*`` is [20, 30) on the line of numbers. A masked text stands for the texts of its length that
-begin in the same way, or, if there are none, for all texts that do. A nominal value that is none of these covers nothing.
+A released text that occurs as a value in the original is that value, whatever it looks like; otherwise it is looked up as a
+label of the hierarchy, if there is one; only then is it read as a generalised value (see `partitions.generalised`). A masked
+number also covers fractions: ``2*`` is [20, 30) on the line of numbers. A masked text covers the texts of its length that begin
+in the same way, or, if there are none, all texts that do. A nominal value that is none of these covers nothing.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ __all__ = [
 ]
 
 Records: TypeAlias = Any
-"""A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or what any call takes as
-data: a data frame, eager or lazy, or a path."""
+"""A mapping from column name to values, a two-dimensional array (its columns are named "0", "1", ...), or any form
+of data that every call accepts: a data frame, eager or lazy, or a path."""
 
 
 Intervals: TypeAlias = Literal["nearest", "midpoint"]
-"""What stands for an interval: the point of it that is nearest, or its middle."""
+"""The representative of an interval: its nearest point, or its middle."""
 
 
 _DRAWN_IN = 5e-7
@@ -79,13 +79,13 @@ class AttributeCells:
     Attributes
     ----------
     attribute
-        The attribute, its kind known.
+        The attribute, with its kind known.
     position
-        Where each original record is; infinity for a null.
+        The position of each original record; infinity for a null.
     value
-        For each release record the number of its distinct value.
+        For each released record, the number of its distinct value.
     starts, low, high
-        The ranges that a distinct release value covers: entries ``starts[v]`` to ``starts[v + 1]`` of `low` and `high`.
+        The ranges covered by a distinct released value v: entries ``starts[v]`` to ``starts[v + 1]`` of `low` and `high`.
     spread, span
         The standard deviation (population) of the original's positions, and their range; nulls left out.
     """
@@ -101,34 +101,34 @@ class AttributeCells:
 
     @property
     def nominal(self) -> bool:
-        """Whether only covered or not covered counts."""
+        """Whether it only matters if a value is covered or not."""
         return self.attribute.kind == "nominal"
 
     @property
     def nulls(self) -> int:
-        """How many original records have a null."""
+        """The number of original records with a null."""
         return int(np.count_nonzero(np.isinf(self.position)))
 
     @property
     def generalised(self) -> bool:
-        """Whether some release value is not one point of the line."""
+        """Whether some released value is not a single point of the line."""
         return bool(np.any(np.diff(self.starts) != 1) or not np.array_equal(self.low, self.high))
 
     def points(self) -> NDArray[np.float64]:
-        """Return the one point that each release record stands for; NaN if it covers more, or nothing."""
+        """Return the only point that each released record covers; NaN if it covers more, or nothing."""
         single = np.diff(self.starts) == 1
         first = np.minimum(self.starts[:-1], max(len(self.low) - 1, 0))
         points = np.where(single & (self.low[first] == self.high[first]), self.low[first], np.nan)
         return np.asarray(points[self.value], dtype=np.float64)
 
     def factor(self, scale: str) -> float:
-        """Return what a gap is multiplied by; 0 if the original is constant.
+        """Return the factor by which a gap is multiplied; 0 if the original is constant.
 
         Parameters
         ----------
         scale
-            "unit": by the standard deviation. "deviation": by four standard deviations. "range": by the range. An ordinal
-            attribute is divided by its number of categories less one in the latter two.
+            "unit": one over the standard deviation. "deviation": one over four standard deviations. "range": one over the
+            range. In the latter two, an ordinal attribute is divided by its number of categories minus one.
         """
         ranks = len(self.attribute.order) - 1
         if scale != "unit" and self.attribute.kind == "ordinal":
@@ -139,23 +139,23 @@ class AttributeCells:
 
 
 def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, intervals: Intervals = "nearest") -> AttributeCells:
-    """Put one attribute's values in both tables on one line.
+    """Place one attribute's values in both tables on one line.
 
     Parameters
     ----------
     attribute
-        What is compared; a kind that is not given is inferred.
+        The attribute; if its kind is not given, it is inferred.
     original, released
         Its values in the original and in the release.
     intervals
-        "nearest": an interval is as far as its nearest point. "midpoint": its middle stands for it.
+        "nearest": the distance of an interval is that of its nearest point. "midpoint": that of its middle.
 
     Raises
     ------
     UnsupportedDataError
-        If a value of an attribute that is said to be continuous is not a finite number, interval or null.
+        If a value of an attribute declared as continuous is not a finite number, interval or null.
     ArgumentError
-        If an ordinal attribute of texts comes without an order, or with one that misses values.
+        If an ordinal attribute of texts has no order, or one that lacks values.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def cells_of(attribute: LinkedAttribute, original: Any, released: Any, *, interv
 def cells_of_each(
     columns: Sequence[tuple[LinkedAttribute, Any, Any]], *, intervals: Intervals = "nearest"
 ) -> list[AttributeCells]:
-    """Put the values of several attributes on lines, as `cells_of` does, given each with its values in both tables."""
+    """Place the values of several attributes on lines, as `cells_of` does, given each with its values in both tables."""
     if intervals not in {"nearest", "midpoint"}:
         raise ArgumentError.not_one_of("intervals", intervals, ("nearest", "midpoint"))
     read = read_columns([values for _, original, released in columns for values in (original, released)])
@@ -233,7 +233,7 @@ def _attribute_of(spec: AttributeSpec) -> LinkedAttribute:
 
 
 def opened(table: Records) -> Records:
-    """Return a table whose columns can be reached: a mapping, an array, or an eager frame."""
+    """Return a table whose columns can be accessed: a mapping, an array, or an eager frame."""
     if isinstance(table, Mapping):
         if not fits(table, Mapping[str, Sequence[Any]]):
             raise ArgumentError("a table of records maps column names to lists of values.")
@@ -249,7 +249,7 @@ def opened(table: Records) -> Records:
 def opened_both(
     original: Records, release: Records, specs: Iterable[AttributeSpec] | None
 ) -> tuple[Records, Records, list[tuple[LinkedAttribute, Any, Any]]]:
-    """Open two tables, and return the attributes to compare as well, read as the studies that the tables may be say."""
+    """Open two tables, and return them with the attributes to compare, read as their studies state if they are studies."""
     one, other = opened(original), opened(release)
     columns = attributes_of(specs, one, other)
     require_as_they_are(original, [attribute.name for attribute, _, _ in columns])

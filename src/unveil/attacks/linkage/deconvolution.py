@@ -1,8 +1,8 @@
-r"""How much noise can be removed again? True values estimated from released ones by an intruder who knows the variance.
+r"""How much of the noise can be removed? True values estimated from released ones by an intruder who knows the variance.
 
-Noise of variance :math:`a \sigma^2` makes released values spread by :math:`(1 + a) \sigma^2`, so both are known from the release.
-The distribution of true values is the one under which the released ones are most likely, found by expectation and maximisation;
-the average of what a released value may have been,
+Noise of variance :math:`a \sigma^2` makes released values spread by :math:`(1 + a) \sigma^2`, so both are known from the
+release. The distribution of true values is estimated as the one under which the released ones are most likely, by expectation
+maximisation; the average of the possible true values of a released value,
 
 .. math:: \hat x(y) = \frac{\sum_g p_g \, x_g \, \varphi((y - x_g) / s)}{\sum_g p_g \, \varphi((y - x_g) / s)},
           \qquad s^2 = a \sigma^2
@@ -66,7 +66,7 @@ def denoised(released: NDArray[np.float64], amount: float) -> NDArray[np.float64
 
 
 def noise_removed(true: NDArray[np.float64], released: NDArray[np.float64], amount: float) -> float:
-    """Return the share of the squared error of released values that an intruder removes; 0: none."""
+    """Return the share of the squared error of released values that an intruder can remove; 0: none."""
     error = float(np.mean((released - true) ** 2))
     left = float(np.mean((denoised(released, amount) - true) ** 2))
     return max(0.0, 1.0 - left / error) if error > 0.0 else 0.0

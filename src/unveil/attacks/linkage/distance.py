@@ -1,9 +1,9 @@
 r"""Is the nearest original record the right one? Distance-based record linkage.
 
-For every release record the original records are ordered by distance. It is *linked* if the nearest is the record it was
-made from, *linked to the second nearest* if the second is; ties are shared in expectation (see `rates`), nothing is
-drawn. With :math:`g_a` the gap between an original and a released value of attribute a (see `cells`), :math:`\sigma_a` the
-standard deviation of the original's values (population form, nulls left out) and :math:`p` attributes:
+For every released record the original records are sorted by distance. It is *linked* if the nearest is the record it was made
+from, *linked to the second nearest* if the second is; ties are shared in expectation (see `rates`), and nothing is drawn. With
+:math:`g_a` the gap between an original and a released value of attribute a (see `cells`), :math:`\sigma_a` the standard
+deviation of the original's values (population form, nulls left out) and :math:`p` attributes:
 
 - **euclidean**: :math:`\sqrt{\sum_a (g_a / \sigma_a)^2}`, for continuous and ordinal attributes;
 - **mahalanobis**: :math:`\sqrt{(x - y)^\top S^{+} (x - y)}` on attributes divided by :math:`\sigma_a`, :math:`S` being the
@@ -16,7 +16,7 @@ standard deviation of the original's values (population form, nulls left out) an
   deviations, or outside the original's range, which is not cut: otherwise outliers would all look alike, and they are the ones
   most easily linked.
 
-An attribute that is the same in all original records separates none of them and counts nothing. Higher is more risk.
+An attribute that is the same in all original records separates none of them and does not count. Higher is more risk.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ SCALES: tuple[Scale, ...] = get_args(Scale)
 
 _NO_EIGENVALUE = 1e-10
 _MOST_COORDINATES = 16
-"""With more coordinates a tree looks at nearly every point anyway."""
+"""With more coordinates, a tree examines nearly every point anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,53 +104,54 @@ def distance_linkage(  # noqa: PLR0913 - a public door
     confidence: float = 0.95,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> LinkageRates:
-    """Link every release record to the nearest original record, and count how often that is right.
+    """Link every released record to the nearest original record, and count how often that is right.
 
     Parameters
     ----------
     original, release
         Tables: a mapping from name to values, a two-dimensional array, or an eager data frame. Never changed.
     truth
-        For each release record, the row of the original that it was made from, -1 if it was made from none. Only the scoring
-        uses it. A record made from none stays in the denominator: anyone who links it is wrong.
+        For each released record, the row of the original that it was made from; -1 if it was made from none. Only the scoring
+        uses it. A record made from none stays in the denominator: any link of it is wrong.
     attributes
-        What the intruder compares: names, pairs (name in the original, name in the release), or `LinkedAttribute`.
-        By default every column that both tables have.
+        The attributes that the intruder compares: names, pairs (name in the original, name in the release), or
+        `LinkedAttribute`. By default every column that both tables have.
     distance
         "euclidean", "mahalanobis" or "mixed", as above.
     scale
-        What a continuous attribute is divided by in the mixed distance: four standard "deviation"s, or the "range".
+        The divisor of a continuous attribute in the mixed distance: four standard "deviation"s, or the "range".
     intervals
-        "nearest": a generalised value is as far as its nearest point. "midpoint": its middle stands for it.
+        "nearest": the distance of a generalised value is that of its nearest point. "midpoint": that of its middle.
     control
         People who are certainly not in the release: row numbers of the original, or a table of their own. They are searched
-        together with the original (and distances scaled on both together); how often they are taken for a release record's
-        person is the rate of chance. Row numbers stay among the candidates of the attack itself; a table does not join them.
+        together with the original (and distances are scaled on both together); the rate at which they are mistaken for a
+        released record's person is the rate of chance. Row numbers stay among the candidates of the attack itself; a table does
+        not join them.
     persons
-        Whose record each original one is, if a person has several: the result then has the rate of persons as well (`by_person`).
+        The person of each original record, if a person has several: the result then also has the rate of persons (`by_person`).
     confidence
         The confidence of the intervals (Clopper-Pearson, on the sum of fractions).
     progress
         A run, or a function called with the name of a stage ("questions", such as "how many are nearer to this record than its
-        own?"), the number answered, and of all questions; for a control again.
+        own?"), the number answered, and the number of all questions; with a control, once more.
 
     Returns
     -------
     LinkageRates
-        The shares linked, with what a random guess and the control give.
+        The shares linked, with those of a random guess and of the control.
 
     Raises
     ------
     ArgumentError
-        If a nominal attribute is to be compared by a distance of numbers, or generalised values by Mahalanobis' distance.
+        If a nominal attribute is compared by a distance of numbers, or generalised values by Mahalanobis' distance.
     NullsError
-        If the original has nulls, and the distance is not "mixed" (a null has no place among numbers); or the release has, and
-        the distance is Mahalanobis'. The Euclidean distance skips what the release suppresses.
+        If the original has nulls, and the distance is not "mixed" (a null has no place among numbers); or if the release has
+        nulls, and the distance is Mahalanobis'. The Euclidean distance skips cells that the release suppresses.
 
     Notes
     -----
-    Points go through a k-d tree; intervals, sets, nominal attributes and nulls through a scan of all distinct pairs, which
-    keeps nothing of them. Both are exact.
+    Points are searched with a k-d tree; intervals, sets, nominal attributes and nulls by a scan of all distinct pairs, none of
+    which is stored. Both are exact.
 
     References
     ----------
@@ -204,7 +205,7 @@ def distance_linkage(  # noqa: PLR0913 - a public door
 
 
 def _by_person(search: Search, targets: Targets, confidence: float) -> PersonRates:
-    """Link every release record to the nearest record, and count it as right if that belongs to the same person."""
+    """Link every released record to the nearest record, which is right if it belongs to the same person."""
     chances, starts = np.zeros(len(targets.person)), targets.starts
     if not len(starts):
         return targets.rates(chances, confidence)
@@ -217,7 +218,7 @@ def _by_person(search: Search, targets: Targets, confidence: float) -> PersonRat
 
 
 def _search_of(cells: Sequence[AttributeCells], settings: _Settings) -> Search:
-    """Return the search that the attributes need."""
+    """Return the kind of search that the attributes need."""
     if settings.distance != "mixed":
         _refuse_unplaced(cells, settings.distance)
     points = not any(cell.generalised or cell.nominal or cell.nulls for cell in cells)
@@ -250,7 +251,7 @@ def _placed(
 
 
 def _turned(points: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points in other axes, equal points as equal points: a matrix product may round rows differently."""
+    """Return points in other axes, with equal points staying equal: a matrix product may round rows differently."""
     out = np.zeros((len(points), turn.shape[1]))
     for at, row in enumerate(turn):
         out += points[:, at : at + 1] * row

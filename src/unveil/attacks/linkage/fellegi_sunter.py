@@ -1,4 +1,4 @@
-"""Fellegi and Sunter's model: its parameters by expectation-maximisation, and the decision rule that follows."""
+"""Fellegi and Sunter's model: its parameters by expectation maximisation, and the resulting decision rule."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEAST = 1e-15
-"""A probability is kept this far from 0 and 1, so that every weight is finite."""
+"""The distance that probabilities keep from 0 and 1, so that every weight is finite."""
 
 
 _LEAST_SHARE = 1e-300
 
 
 _START = 0.9
-"""Where the search for the m-probabilities begins (Jaro)."""
+"""The initial value of the m-probabilities (Jaro)."""
 
 
 _STEP = 1e-9
@@ -31,7 +31,7 @@ _STEP = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """The model of the two kinds of pairs, and how its fit ended."""
+    """The model of the two kinds of pairs, and the outcome of its fit."""
 
     m: NDArray[np.float64]
     u: NDArray[np.float64]
@@ -41,18 +41,18 @@ class Fit:
     iterations: int
 
     def agreement(self) -> NDArray[np.float64]:
-        """Return what agreement weighs, in bits."""
+        """Return the weight of agreement, in bits."""
         return np.asarray(np.log2(self.m / self.u))
 
     def disagreement(self) -> NDArray[np.float64]:
-        """Return what disagreement weighs, in bits."""
+        """Return the weight of disagreement, in bits."""
         return np.asarray(np.log2((1.0 - self.m) / (1.0 - self.u)))
 
     def effects(self) -> NDArray[np.int64]:
-        """Return by how much agreement outweighs disagreement, in whole steps, so that equal sums are equal.
+        """Return by how much agreement outweighs disagreement, in integer steps, so that equal sums are equal.
 
-        At least one step: an attribute that weighs nothing still decides between originals of equal weight, and if true pairs
-        agree less often than others, that is chance, on which no intruder acts.
+        At least one step: an attribute without weight still decides between originals of equal weight, and if true pairs agree
+        less often than others, that is chance, which no intruder relies on.
         """
         steps = np.rint((self.agreement() - self.disagreement()) / _STEP).astype(np.int64)
         return np.maximum(steps, 1)
@@ -66,17 +66,17 @@ def fitted(
     .. math:: P(\gamma) = p \prod_j m_j^{\gamma_j} (1 - m_j)^{1 - \gamma_j}
         + (1 - p) \prod_j u_j^{\gamma_j} (1 - u_j)^{1 - \gamma_j}
 
-    subject to :math:`p \le` `most` and :math:`m_j \ge u_j`. It starts from p at its bound, u at the share of all pairs that
-    agree, and m at 0.9, or half way from u to 1 if that is more; no chance is involved.
+    subject to :math:`p \le` `most` and :math:`m_j \ge u_j`. The fit starts with p at its bound, u at the share of all pairs
+    that agree, and m at 0.9, or half way from u to 1 if that is more; it involves no randomness.
 
     Parameters
     ----------
     counts
-        The pairs of each pattern, as `agreement_counts` gives them.
+        The pairs of each pattern, as returned by `agreement_counts`.
     most, fixed
         The largest share p of true pairs; the share itself if it is known.
     iterations, tolerance
-        The most steps, and the change below which the fit has ended: of any m or u, and of p relative to itself.
+        The largest number of steps, and the change below which the fit ends: of any m or u, and of p relative to itself.
     """
     seen = np.flatnonzero(counts)
     agrees = bits_of(seen, len(counts).bit_length() - 1)
@@ -101,7 +101,7 @@ def fitted(
 def _expected(
     agrees: NDArray[np.float64], m: NDArray[np.float64], u: NDArray[np.float64], share: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return for each pattern its log-probability, and the probability that a pair with it is a true one."""
+    """Return, for each pattern, its log-probability, and the probability that a pair with it is a true one."""
     differs = 1.0 - agrees
     as_match = math.log(share) + _log_probability(agrees, differs, m)
     as_other = math.log1p(-share) + _log_probability(agrees, differs, u)
@@ -112,7 +112,7 @@ def _expected(
 def _maximised(
     agrees: NDArray[np.float64], weight: NDArray[np.float64], posterior: NDArray[np.float64], overall: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the m, u and share that fit best; if m would fall below u, the best that does not is m = u = overall."""
+    """Return the m, u and share that fit best; if m would fall below u, the best fit without that is m = u = overall."""
     match, other = weight * posterior, weight * (1.0 - posterior)
     m = (match @ agrees) / max(float(match.sum()), _LEAST_SHARE)
     u = (other @ agrees) / max(float(other.sum()), _LEAST_SHARE)
@@ -121,7 +121,7 @@ def _maximised(
 
 
 def informed(counts: NDArray[np.int64], agreed: NDArray[np.bool_]) -> Fit:
-    """Return the probabilities as they are, counted on the true pairs and on all others."""
+    """Return the actual probabilities, counted on the true pairs and on all others."""
     pairs, true = int(counts.sum()), len(agreed)
     agreeing = counts @ bits_of(np.arange(len(counts)), agreed.shape[1])
     m = agreed.sum(axis=0) / max(true, 1)
@@ -145,7 +145,7 @@ def _bounded_share(share: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkageRule:
-    """Which patterns are matched and which unmatched, and the weights at the two borders."""
+    """The patterns that are matched and unmatched, and the weights at the two borders."""
 
     matched: NDArray[np.bool_]
     unmatched: NDArray[np.bool_]
@@ -154,9 +154,9 @@ class LinkageRule:
 
 
 def decided(model: Fit, mu: float, lam: float) -> LinkageRule:
-    """Apply the decision rule; a pattern that would pass a bound goes to the clerk, so both error rates are kept.
+    """Apply the decision rule; a pattern that would exceed a bound goes to the clerk, so both error rates are kept.
 
-    If the bounds are so generous that a pattern falls under both, no clerk is needed and the sign of its weight decides.
+    If the bounds are so generous that a pattern is within both, no clerk is needed and the sign of its weight decides.
     """
     agrees = bits_of(np.arange(1 << len(model.m)), len(model.m))
     as_match, as_other = _log_probability(agrees, 1.0 - agrees, model.m), _log_probability(agrees, 1.0 - agrees, model.u)
@@ -176,7 +176,7 @@ def decided(model: Fit, mu: float, lam: float) -> LinkageRule:
 
 
 def links(cells: RecordCells, model: Fit, rows: NDArray[np.int64], agreed: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the chance that release records are linked to the original records beside them, whose agreements are given."""
+    """Return the chance that released records are linked to the original records beside them, given their agreements."""
     effects = model.effects()
     best = BestOriginals(cells, effects)
     cell = best.cells.of_release[rows]
@@ -184,5 +184,5 @@ def links(cells: RecordCells, model: Fit, rows: NDArray[np.int64], agreed: NDArr
 
 
 def share_of(true_pairs: int, pairs: int) -> float:
-    """Return the share of true pairs that was given, checked."""
+    """Return the share of true pairs, given their number, which is checked."""
     return checked_count("true_pairs", true_pairs, least=1, most=pairs, of="pairs") / pairs

@@ -1,7 +1,7 @@
-r"""How closely does a released value give away the original one? Interval disclosure.
+r"""How closely does a released value reveal the original one? Interval disclosure.
 
-An interval is laid around each released value; the original value is *disclosed* if it falls inside. No record is linked:
-the intruder is taken to know which release record is the person's, so rows are aligned. With a width :math:`w` between 0 and 1:
+An interval is laid around each released value; the original value is *disclosed* if it falls inside. No record is linked: the
+intruder is assumed to know which released record is the person's, so rows are aligned. With a width :math:`w` between 0 and 1:
 
 - **rank**: the released values are ordered, and the interval reaches from the value :math:`\lfloor w n \rfloor` places before to
   the value as many places after, :math:`n` being the released values (at the ends it stops with the last value; equal values
@@ -11,8 +11,8 @@ the intruder is taken to know which release record is the person's, so rows are 
 
 Widths are usually 1 to 10 percent, and the shares averaged over them; both are given. Higher is more risk.
 
-A generalised value is taken by its middle. A suppressed one discloses nothing, but its record counts. A record whose original
-value is a null has nothing to disclose and is left out, of that attribute and of all attributes together.
+A generalised value is represented by its middle. A suppressed one discloses nothing, but its record counts. A record whose
+original value is a null has nothing to disclose and is left out, of that attribute and of all attributes together.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ WIDTHS: tuple[float, ...] = tuple(percent / 100 for percent in range(1, 11))
 
 _ROUNDING = 1e-9
 _PIECE = 1 << 18
-"""How many values are looked up between two looks at the run."""
+"""The number of values that are looked up between two checks of the run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ class AttributeDisclosure(Figures):
     value, baseline
         The means over the widths.
     records
-        The records counted.
+        The number of records counted.
     by_width
         The share at each width.
     """
@@ -96,12 +96,12 @@ class AttributeDisclosure(Figures):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IntervalDisclosure(Result):
-    """How much of the original values falls into intervals around the released ones.
+    """The share of the original values that fall into intervals around the released ones.
 
     Attributes
     ----------
     value, baseline
-        The means over attributes and widths, and what assigning the released values at random would give.
+        The means over attributes and widths, and those of assigning the released values at random.
     by_attribute
         The shares of each attribute.
     together
@@ -109,9 +109,9 @@ class IntervalDisclosure(Result):
     method
         "rank" or "deviation".
     records
-        The records of both tables.
+        The number of records of both tables.
     made
-        How the result was made.
+        The provenance of the result.
     """
 
     value: float
@@ -123,7 +123,7 @@ class IntervalDisclosure(Result):
     made: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Return one line: the share disclosed and what chance gives."""
+        """Return one line: the share disclosed, and the share by chance."""
         return (
             f"IntervalDisclosure({number(self.value)} disclosed, chance {number(self.baseline)}, by {self.method}, "
             f"{counted(len(self.by_attribute), 'attribute')}, {counted(self.records, 'record')})"
@@ -142,13 +142,13 @@ class IntervalDisclosure(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row per attribute and width; the attribute is a null for all together."""
+        """Return one row per attribute and width; the attribute is null for all together."""
         parts = [*self.by_attribute, *([] if self.together is None else [self.together])]
         rows = [(part.attribute, at.width, at.value, at.baseline) for part in parts for at in part.by_width]
         return {name: [row[place] for row in rows] for place, name in enumerate(("attribute", "width", "value", "baseline"))}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed shares."""
         parts = [*self.by_attribute, *([] if self.together is None else [self.together])]
         rows = tuple(("all together" if part.attribute is None else part.attribute, part.value, part.baseline) for part in parts)
         figures = (
@@ -182,7 +182,7 @@ def interval_disclosure(
     method
         "rank" or "deviation", as above.
     widths
-        One reach or several, as shares between 0 and 1.
+        One width or several, as shares between 0 and 1.
     confidence
         The confidence of the intervals (Clopper-Pearson).
 
@@ -199,7 +199,7 @@ def interval_disclosure(
     Notes
     -----
     sdcMicro's ``dRisk`` is the share of records with all attributes inside, `together` by "deviation" at the width 0.05, except
-    that it takes the standard deviation of the released values; here it is the original's, which protection cannot widen.
+    that it uses the standard deviation of the released values; here it is the original's, which protection cannot widen.
 
     References
     ----------
@@ -276,7 +276,7 @@ def _disclosed(cell: AttributeCells, method: Method, widths: Sequence[float]) ->
     for at, width in enumerate(active_run().each(f"intervals, {cell.attribute.name}", widths)):
         (low, high), original = _ends(cell, method, ordered, width, released[known]), cell.position[known]
         hits[at, known] = (low <= original) & (original <= high) & there[known]
-        # a released value dealt to any of the records, one as likely as another
+        # a released value is assigned to any of the records with equal probability
         reached = _reached(ordered_originals, *_ends(cell, method, ordered, width, ordered))
         chances.append(reached / len(ordered_originals) / len(released))
     return hits, chances
@@ -293,12 +293,12 @@ def _ends(
 
 
 def _reached(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
-    """Return how many values lie in each of some intervals, all added up; all are in order, which makes the search fast."""
+    """Return the total number of values that lie in each of some intervals; all are in order, which makes the search fast."""
     return int(_places(values, high, "right").sum() - _places(values, low, "left").sum())
 
 
 def _places(ordered: NDArray[np.float64], values: NDArray[np.float64], side: Literal["left", "right"]) -> NDArray[np.int64]:
-    """Return where values stand among ordered ones, a piece of them at a time."""
+    """Return the positions of values among sorted ones, computed piece by piece."""
     places = np.empty(len(values), dtype=np.int64)
     for start in range(0, len(values), _PIECE):
         active_run().check()
@@ -309,7 +309,7 @@ def _places(ordered: NDArray[np.float64], values: NDArray[np.float64], side: Lit
 def _rank_ends(
     ordered: NDArray[np.float64], values: NDArray[np.float64], width: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values this many places before and after each."""
+    """Return the values the given number of places before and after each."""
     places = int(np.floor(width * len(ordered) + _ROUNDING))
     first = _places(ordered, values, "left") - places
     last = _places(ordered, values, "right") - 1 + places

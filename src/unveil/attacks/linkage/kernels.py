@@ -1,9 +1,9 @@
-"""The comparison of every release record with the original records that may matter, compiled; no distance is kept.
+"""The compiled comparison of every released record with the original records that may matter; no distance is stored.
 
-A pair's distance is a sum over attributes (of gaps, or of their squares), and it is abandoned as soon as it exceeds what is
-still of interest. Nor is every pair looked at: a pair farther apart than that on one attribute alone cannot matter, so of the
-original rows, which are sorted by each attribute, only a stretch is searched: that of the attribute that leaves fewest. Of an
-attribute with few values, the part that each value adds to the distance is written down once per release row.
+A pair's distance is a sum over attributes (of gaps, or of their squares), and it is abandoned as soon as it exceeds the
+relevant bound. Not every pair is examined either: a pair farther apart than that on one attribute alone cannot matter, so of
+the original rows, which are sorted by each attribute, only a stretch is searched: that of the attribute that leaves the fewest.
+For an attribute with few values, the contribution of each value to the distance is computed once per released row.
 
 numba is imported with this module; import it where a search begins, not before.
 """
@@ -27,7 +27,7 @@ Starts: TypeAlias = "NDArray[np.int64]"
 
 _MARGIN = 1e-9
 _BLOCK = 4096
-"""Rows whose distances are taken at a time."""
+"""The number of rows whose distances are computed at a time."""
 
 
 class Originals(NamedTuple):
@@ -38,7 +38,7 @@ class Originals(NamedTuple):
     positions
         One row per record, one column per attribute, in the attribute's unit; infinity is a null.
     order, sorted
-        For each attribute the rows in its order, and their positions in that order.
+        For each attribute, the rows in its order, and their positions in that order.
     nulls
         Whether an attribute has nulls.
     step
@@ -46,8 +46,8 @@ class Originals(NamedTuple):
     squared
         Whether gaps are squared.
     codes, levels, sizes
-        Of an attribute with few values: the number of each row's value, the values' positions, and how many there are; an
-        attribute with many has the size 0.
+        For an attribute with few values: the number of each row's value, the values' positions, and the number of values; an
+        attribute with many values has the size 0.
     """
 
     positions: NDArray[np.float64]
@@ -62,7 +62,7 @@ class Originals(NamedTuple):
 
 
 class Releases(NamedTuple):
-    """The distinct release rows: the number of each one's value of every attribute, and the ranges that a value covers."""
+    """The distinct released rows: the number of each one's value of every attribute, and the ranges that a value covers."""
 
     values: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -75,7 +75,7 @@ class Releases(NamedTuple):
 
 @compiled_in_place
 def _part(x: float, value: int, step: bool, squared: bool, starts: Starts, low: Places, high: Places) -> float:  # noqa: FBT001
-    """Return what an attribute adds to a distance: the gap to the nearest of the ranges that the released value covers."""
+    """Return the contribution of an attribute to a distance: the gap to the nearest range that the released value covers."""
     gap = math.inf
     for at in range(starts[value], starts[value + 1]):
         if x < low[at]:
@@ -92,7 +92,7 @@ def _part(x: float, value: int, step: bool, squared: bool, starts: Starts, low: 
 
 @compiled
 def _note_parts(originals: Originals, releases: Releases, job: int, most: int, parts: Places) -> None:
-    """Write down what each value of the attributes with at most so many adds to the distance from a release row."""
+    """Store the contribution of each value of the attributes with at most `most` values to the distance from a released row."""
     starts, low, high = releases.starts, releases.low, releases.high
     for attribute in range(originals.positions.shape[1]):
         value, step, levels = releases.values[job, attribute], originals.step[attribute], originals.levels[attribute]
@@ -131,7 +131,7 @@ def _stretch(originals: Originals, releases: Releases, job: int, bound: float) -
 def pair_distances(
     originals: Originals, rows: NDArray[np.int64], releases: Releases, jobs: NDArray[np.int64], out: NDArray[np.float64]
 ) -> None:
-    """Write the distance of each original row named to the release row beside it."""
+    """Write the distance of each given original row to the released row beside it."""
     positions, steps, squared = originals.positions, originals.step, originals.squared
     values, starts, low, high = releases.values, releases.starts, releases.low, releases.high
     for at in range(len(rows)):
@@ -146,11 +146,11 @@ def pair_distances(
 def _distances(
     originals: Originals, releases: Releases, job: int, rows: NDArray[np.int32], bound: float, parts: Places, out: Places
 ) -> None:
-    """Write the distances of original rows to what a release row covers; a sum that exceeds the bound is given up."""
+    """Write the distances of original rows to what a released row covers; a sum that exceeds the bound is abandoned."""
     positions, codes, sizes = originals.positions, originals.codes, originals.sizes
     steps, squared = originals.step, originals.squared
     values, starts, low, high = releases.values[job], releases.starts, releases.low, releases.high
-    # what each value adds, of attributes with fewer values than rows
+    # the contribution of each value, of attributes with fewer values than rows
     most = len(rows)
     _note_parts(originals, releases, job, most, parts)
     # the sum over the attributes
@@ -170,9 +170,9 @@ def _distances(
 def least_distances(
     originals: Originals, releases: Releases, known: NDArray[np.float64], begin: int, end: int, out: NDArray[np.float64]
 ) -> None:
-    """Write the distance of each release row from `begin` to `end` to the original row nearest to it.
+    """Write the distance of each released row from `begin` to `end` to the original row nearest to it.
 
-    `known` is a distance that some original row is known to have, or infinity.
+    `known` is the known distance of some original row, or infinity.
     """
     parts, distances = np.empty(originals.levels.shape), np.empty(_BLOCK)
     for job in range(begin, end):
@@ -203,7 +203,7 @@ def count_around(
 ) -> None:
     """Count, by weight, the original rows nearer than a lower bound, and those from there to an upper bound, for each job.
 
-    A job is given up, with what was counted so far, once more than `most` are nearer.
+    A job is abandoned, with its counts so far, once more than `most` are nearer.
     """
     parts, distances = np.empty(originals.levels.shape), np.empty(_BLOCK)
     for at in range(begin, end):

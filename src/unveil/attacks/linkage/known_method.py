@@ -1,7 +1,7 @@
 r"""Who is it, for an intruder who knows how the release was made? Record linkage by likelihood.
 
-The original record i that most likely became the release record j is the one with the highest
-:math:`\sum_a \log p(y_{ja} \mid x_{ia})`, the probability of what is published given what was true, which the method fixes:
+The original record i that most likely became the released record j is the one with the highest :math:`\sum_a \log p(y_{ja} \mid
+x_{ia})`, the probability of the published values given the true ones, which depends on the method:
 
 - **rank_swap**: values move by at most the window; how far follows from exchanging ranks (drawn here on made-up ranks). A
   value that many share stands for all its ranks.
@@ -10,8 +10,8 @@ The original record i that most likely became the release record j is the one wi
 - **microaggregate**: of attributes averaged each alone, a released value stands for as many neighbours in rank as records have
   it; of attributes together, the nearest average, where each takes as many records as have it.
 
-A release holds each person once: no two records are the same person. If there are few enough records, all are assigned at
-once, so that the total likelihood is highest.
+A release holds each person once: no two records are the same person. If there are few enough records, all are assigned at once,
+so that the total likelihood is highest.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _SETTINGS = {
 }
 _GROUPINGS = ("mdav", "v-mdav", "optimal")
 _BEYOND = 10.0
-"""What the likelihood falls by for each group's width in ranks that a value lies beyond its group."""
+"""The fall of the likelihood for each group's width in ranks that a value lies beyond its group."""
 _NOISE = ("uncorrelated", "correlated", "linear")
 _IMPOSSIBLE = -1e6
 _MOST_PAIRS = 100_000_000
 _MOST_ASSIGNED = 3_000
-"""Records of either side that are assigned all at once."""
+"""The largest number of records on either side that are assigned all at once."""
 _CHUNK = 4_000_000
 _BINS, _RANKS, _REACH, _ROUNDS = 20, 1_000, 100, 20
-"""How the moves of rank swapping are drawn."""
+"""The settings for drawing the moves of rank swapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +87,16 @@ def linked_by_method(
     method: KnownMethod,
     whose: NDArray[np.int64] | None = None,
 ) -> LikelihoodMatches:
-    """Link every release record to the original record that it most likely was.
+    """Link every released record to the original record that it most likely was.
 
     Parameters
     ----------
     original, release, pairs
         The tables, and the columns of both that are compared.
     truth
-        For each release record the row of the original that it was made from, -1 for none; the scoring alone uses it.
+        For each released record, the row of the original that it was made from; -1 for none; only the scoring uses it.
     method
-        What the intruder knows.
+        The intruder's knowledge.
     whose
         The person of each original record, if persons are distinguished.
     """
@@ -125,7 +125,7 @@ def linked_by_method(
 
 
 def _strongest(rates: LinkageRates, assigned: float | None, one_by_one: float, removed: Mapping[str, float]) -> LikelihoodMatches:
-    """Return the better of linking one by one and all at once."""
+    """Return the better of linking one by one and linking all at once."""
     best, records = max(one_by_one, float(assigned or 0)), rates.records
     return LikelihoodMatches(
         linked=best / records,
@@ -147,7 +147,7 @@ def _strongest(rates: LinkageRates, assigned: float | None, one_by_one: float, r
 
 
 def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals: int) -> Iterator[tuple[slice, Any]]:
-    """Yield the log-likelihood of every original record for some release records at a time."""
+    """Yield the log-likelihood of every original record for some released records at a time."""
     size = max(_CHUNK // originals, 1)
     for start in range(0, len(rows), size):
         active_run().check()
@@ -156,7 +156,7 @@ def _likelihoods(terms: Sequence[Likelihood], rows: NDArray[np.int64], originals
 
 
 def _assigned(whole: NDArray[np.float64] | None, truth: NDArray[np.int64], alike: NDArray[np.int64]) -> float | None:
-    """Return how many are right, on average, if all are assigned at once; which of equal records is whose is a guess."""
+    """Return the average number of right links if all are assigned at once; among equal records, the assignment is a guess."""
     if whole is None:
         return None
     from scipy.optimize import linear_sum_assignment
@@ -168,13 +168,13 @@ def _assigned(whole: NDArray[np.float64] | None, truth: NDArray[np.int64], alike
 
 
 def _alike(columns: Sequence[pl.Series]) -> NDArray[np.int64]:
-    """Return the group of each release record: those that are equal in all compared attributes."""
+    """Return the group of each released record: the records that are equal in all compared attributes."""
     codes = np.column_stack([common_codes(column, column)[0] for column in columns])
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
 def _terms(original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], method: KnownMethod) -> list[Likelihood]:
-    """Return the parts of the log-likelihood: of the treated attributes by the method, of all others whether they are equal."""
+    """Return the parts of the log-likelihood: by the method for treated attributes, by equality for all others."""
     treated = [one for one in pairs if not method.attributes or one.original in method.attributes]
     kept = [_equal(original[one.original], release[one.release]) for one in pairs if one not in treated]
     if method.mechanism == "pram":
@@ -209,7 +209,7 @@ def _equal(one: pl.Series, other: pl.Series) -> Likelihood:
 
 
 def _by_matrix(one: pl.Series, other: pl.Series, method: KnownMethod) -> Likelihood:
-    """Return the likelihood of a released category by the row of the true one."""
+    """Return the likelihood of a released category, from the row of the true one."""
     before, after = common_codes(one, other)
     texts = {int(code): str(value) for codes, column in ((before, one), (after, other)) for code, value in _values(codes, column)}
     size = max(texts) + 1
@@ -229,7 +229,7 @@ def _by_matrix(one: pl.Series, other: pl.Series, method: KnownMethod) -> Likelih
 
 
 def _values(codes: NDArray[Any], column: pl.Series) -> Iterator[tuple[Any, Any]]:
-    """Yield each code with a value that has it."""
+    """Yield each code with its value."""
     values, first = np.unique(codes, return_index=True)
     return zip(values.tolist(), column.gather(first.tolist()).to_list(), strict=True)
 
@@ -255,7 +255,7 @@ def _by_noise(before: NDArray[np.float64], after: NDArray[np.float64], method: K
 def _removed(
     original: pl.DataFrame, release: pl.DataFrame, pairs: Sequence[ColumnPair], truth: NDArray[np.int64], method: KnownMethod
 ) -> dict[str, float]:
-    """Return for each attribute with noise the share of its squared error that deconvolution removes."""
+    """Return, for each attribute with noise, the share of its squared error that deconvolution removes."""
     if method.settings.get("method", "uncorrelated") == "linear":
         return {}
     rows, amount = np.flatnonzero(truth >= 0), float(method.settings["amount"])
@@ -282,7 +282,7 @@ def _by_groups(before: NDArray[np.float64], after: NDArray[np.float64], method: 
 
 
 def _by_neighbours(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
-    """Return the likelihood of an average: a value whose rank is among those that the average stands for has all of it."""
+    """Return the likelihood of an average, which is highest for values whose rank is among those that it stands for."""
     ordered, averages = np.sort(before), np.sort(after)
     low, high = (np.searchsorted(ordered, before, side=side) for side in ("left", "right"))
     first, last = (np.searchsorted(averages, after, side=side) for side in ("left", "right"))
@@ -303,9 +303,9 @@ def _window(method: KnownMethod, name: str) -> float:
 
 
 def _by_rank(before: NDArray[np.float64], after: NDArray[np.float64], window: float) -> Likelihood:
-    """Return the likelihood of a move between ranks; of values that several share, the mean over their ranks.
+    """Return the likelihood of a move between ranks; for values that several records share, the mean over their ranks.
 
-    The sum over a rectangle of ranks is a difference of the second sums of the probability of a move.
+    The sum over a rectangle of ranks is a difference of the second sums of the probabilities of moves.
     """
     n, ordered = len(before), np.sort(before)
     reach = max(int(window * n / 100.0), 1)
@@ -328,7 +328,7 @@ def _by_rank(before: NDArray[np.float64], after: NDArray[np.float64], window: fl
 
 
 def _moves() -> NDArray[np.float64]:
-    """Draw how far ranks move, as shares of the window: each that has not moved changes places with one ahead that has not."""
+    """Draw the moves of ranks, as shares of the window: each that has not moved changes places with another such one ahead."""
     random, counts = np.random.default_rng(0), np.zeros(_BINS)
     for _ in range(_ROUNDS):
         free = np.ones(_RANKS, dtype=bool)

@@ -28,7 +28,7 @@ _EVERYTHING: tuple[Range, ...] = ((-math.inf, math.inf),)
 
 
 _FARTHEST = float(np.finfo(np.float64).max)
-"""The end of a one-sided interval: short of infinity, which is where nulls of the original are."""
+"""The end of a one-sided interval: less than infinity, which is the position of the original's nulls."""
 
 
 _MOST_SQUARED = 1e140
@@ -36,7 +36,7 @@ _MOST_SQUARED = 1e140
 
 
 _PLAIN = {str, int, bool, dt.date, dt.datetime, dt.time, dt.timedelta}
-"""Types whose values are distinguished by themselves, and of which none marks a missing value."""
+"""Types whose values are distinguished by themselves, and none of which stands for a missing value."""
 
 
 @checked_arguments
@@ -49,12 +49,12 @@ class LinkedAttribute:
     name, released
         The column in the original and in the release; the same if only one is given.
     kind
-        "continuous", "ordinal" or "nominal". None: ordinal if an order is given, continuous if the original holds numbers
-        or dates and the release nothing else (generalised ones, nulls and labels of the hierarchy included), otherwise nominal.
+        "continuous", "ordinal" or "nominal". None: ordinal if an order is given, continuous if the original holds numbers or
+        dates and the release nothing else (including generalised ones, nulls and labels of the hierarchy), otherwise nominal.
     order
-        The categories of an ordinal attribute from low to high; those of numbers need none.
+        The categories of an ordinal attribute from low to high; numbers need none.
     hierarchy
-        What the labels of the release cover.
+        The hierarchy of the labels in the release.
     """
 
     name: str
@@ -64,7 +64,7 @@ class LinkedAttribute:
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
-        """Check the kind, and let one name stand for both columns."""
+        """Check the kind, and use one name for both columns if only one is given."""
         if self.kind is not None and self.kind not in KINDS:
             raise ArgumentError.not_one_of("kind", self.kind, KINDS)
         object.__setattr__(self, "released", self.released or self.name)
@@ -73,25 +73,25 @@ class LinkedAttribute:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnValues:
-    """A column as it is put on a line: an array of numbers, or the number of each value among the distinct ones, and these."""
+    """A column to be placed on a line: an array of numbers, or the distinct values and the number of each record's value."""
 
     column: Any
     read: tuple[NDArray[np.int64], list[ReadValue]] | None
 
     @property
     def numbers(self) -> NDArray[np.float64] | None:
-        """The numbers of an array; None if it is none."""
+        """The numbers of an array; None if it is not an array of numbers."""
         return None if self.read is not None or not _is_numbers(self.column) else self.column.astype(np.float64)
 
     def by_value(self) -> tuple[NDArray[np.int64], list[ReadValue]]:
-        """Return the number of each value among the distinct ones, and these, read."""
+        """Return the number of each record's distinct value, and the distinct values, read."""
         if self.read is not None:
             return self.read
         codes, distinct = coded(self.column)
         return codes, read_values(distinct)
 
     def kind(self) -> Kind:
-        """Return whether the values are numbers or dates, and nothing else: continuous; else nominal."""
+        """Return "continuous" if the values are only numbers or dates, else "nominal"."""
         if isinstance(self.column, np.ndarray) and self.column.dtype.kind in "iufM":
             return "continuous"
         present = [one for one in self.by_value()[1] if one.value is not None]
@@ -99,7 +99,7 @@ class ColumnValues:
 
 
 def read_columns(columns: Sequence[Any]) -> list[ColumnValues]:
-    """Read the distinct values of several columns; those of arrays of numbers are read only where they are needed."""
+    """Read the distinct values of several columns; those of arrays of numbers are read only if they are needed."""
     known = {at: coded(column) for at, column in enumerate(columns) if not _is_numbers(column)}
     read = read_each([distinct for _, distinct in known.values()])
     by_value = {at: (codes, values) for (at, (codes, _)), values in zip(known.items(), read, strict=True)}
@@ -115,7 +115,7 @@ def _is_point(read: ReadValue) -> bool:
 
 
 def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return the number of each value among the distinct ones, and these; lists and tables are distinguished by their text."""
+    """Return the number of each record's distinct value, and these values; lists and tables are distinguished by their text."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # finer ones would come out as integers
     items = values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -142,22 +142,22 @@ def coded(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """The original's distinct values in their order on the line, and what finds them.
+    """The original's distinct values in their order on the line, with the means of finding them.
 
     Attributes
     ----------
     attribute
-        The attribute, its kind known.
+        The attribute, with its kind known.
     at
         The position of each, increasing.
     place
-        From text to entry; empty if the line is that of numbers.
+        A mapping from text to entry; empty if the line is that of numbers.
     labels
-        From a hierarchy's label to the entries it covers.
+        A mapping from a hierarchy's label to the entries it covers.
     texts, entry_of_text
         The texts in their own order, and the entry of each.
     drawn_in
-        By which share of the range an open end is drawn in at most.
+        The largest share of the range by which an open end is moved inwards.
     """
 
     attribute: LinkedAttribute
@@ -174,7 +174,7 @@ class _Line:
         return np.array([math.nan if one.point is None else one.point for one in read_values(list(self.place))], dtype=np.float64)
 
     def covered(self, values: Sequence[ReadValue]) -> list[Sequence[Range] | None]:
-        """Return the ranges that each released value covers; None if it cannot be in such a column."""
+        """Return the ranges that each released value covers; None if the value cannot occur in such a column."""
         covered = [_EVERYTHING if value.suppressed else self._plain(value) for value in values]
         left = [at for at, ranges in enumerate(covered) if ranges is None]
         for at, cell in zip(left, generalised_each([values[at] for at in left]), strict=True):
@@ -182,7 +182,7 @@ class _Line:
         return covered
 
     def _plain(self, value: ReadValue) -> Sequence[Range] | None:
-        """Return what a value covers that is one of the line, or a label of the hierarchy."""
+        """Return the coverage of a value that is on the line, or is a label of the hierarchy."""
         if isinstance(value.value, list | tuple | set | frozenset):
             return None
         text = value.text
@@ -214,7 +214,7 @@ class _Line:
         return [self._closed(cell.low, cell.high + 1.0, with_high=False)]
 
     def _on_entries(self, cell: Generalised) -> Sequence[Range] | None:
-        """Return what a set, a masked text or an interval covers; a category that is not there has no place in an order."""
+        """Return the coverage of a set, a masked text or an interval; an unknown category has no place in an order."""
         strict = self.attribute.kind == "ordinal"
         if cell.values is not None:
             places = {self.place[member] for member in cell.values if member in self.place}
@@ -233,13 +233,13 @@ class _Line:
         return None if strict and not len(entries) else self._runs(entries)
 
     def _beginning(self, prefix: str, length: int | None) -> NDArray[np.int64]:
-        """Return the texts that begin in this way: those of one length, or, if there are none, all of them."""
+        """Return the texts that begin with a prefix: those of the given length, or, if there are none, all of them."""
         begin, end = bisect_left(self.texts, prefix), bisect_left(self.texts, prefix + chr(0x10FFFF))
         alike = [at for at in range(begin, end) if len(self.texts[at]) == length]
         return np.sort(self.entry_of_text[alike or list(range(begin, end))])
 
     def _runs(self, entries: NDArray[np.int64]) -> Sequence[Range]:
-        """Return entries as ranges of the line, neighbours in one range."""
+        """Return entries as ranges of the line, with neighbours in one range."""
         if not len(entries):
             return []
         cuts = np.flatnonzero(np.diff(entries) > 1)
@@ -248,7 +248,7 @@ class _Line:
         return list(zip(self.at[first].tolist(), self.at[last].tolist(), strict=True))
 
     def _closed(self, low: float, high: float, *, with_low: bool = True, with_high: bool = True) -> Range:
-        """Return an interval with its ends included, an open end drawn in."""
+        """Return an interval with its ends included, where an open end is moved inwards."""
         reach = self.drawn_in * (float(np.ptp(self.at)) if len(self.at) > 1 else 1.0)
         low, high = max(low, -_FARTHEST), min(high, _FARTHEST)
         if not with_low and low > -_FARTHEST:
@@ -261,7 +261,7 @@ class _Line:
 
 
 def line_of(attribute: LinkedAttribute, original: ColumnValues, drawn_in: float) -> tuple[_Line, NDArray[np.float64]]:
-    """Return the line of an attribute and where each original record is on it."""
+    """Return the line of an attribute, and the position of each original record on it."""
     if attribute.kind == "continuous":
         return _line_of_numbers(attribute, original, drawn_in)
     codes, read = original.by_value()
@@ -308,7 +308,7 @@ def within_reach(position: NDArray[np.float64], *others: NDArray[np.float64]) ->
 
 
 def _ordered_texts(attribute: LinkedAttribute, texts: Sequence[str]) -> list[str]:
-    """Return the distinct values as text in the order of the line."""
+    """Return the distinct values as texts in the order of the line."""
     if attribute.kind == "ordinal":
         if attribute.order:
             return list(dict.fromkeys(value.text for value in read_values(attribute.order)))
@@ -326,7 +326,7 @@ def _ordered_texts(attribute: LinkedAttribute, texts: Sequence[str]) -> list[str
 
 
 def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, NDArray[np.int64]]:
-    """Return which entries of the line each label covers; a label of several levels covers what any of them covers."""
+    """Return the entries of the line that each label covers; a label on several levels covers what any of them covers."""
     by_attribute: dict[str, NDArray[np.int64]] = {}
     if hierarchy is None or not values:
         return by_attribute
@@ -344,7 +344,7 @@ def _labels_of(hierarchy: Hierarchy | None, values: Sequence[Any]) -> dict[str, 
 def ranges_of(
     line: _Line, released: ColumnValues, *, words: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return each release record's distinct value, and the ranges these cover; None if words, where allowed, are not numbers."""
+    """Return each released record's distinct value, and the ranges covered; None if words, where allowed, are not numbers."""
     if line.attribute.kind == "continuous" and (numbers := released.numbers) is not None:
         distinct, value = np.unique(numbers, return_inverse=True)
         if np.any(np.isinf(distinct)):
@@ -373,7 +373,7 @@ def ranges_of(
 def middles(
     starts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64], least: float, most: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the middle of what each release value covers in place of its ranges."""
+    """Return the middle of what each released value covers, in place of its ranges."""
     first, last = starts[:-1], starts[1:] - 1
     whole = np.isinf(high[first])
     low, high = np.where(whole, least, low[first]), np.where(whole, most, high[last])

@@ -33,7 +33,7 @@ Way = TypeVar("Way", bound="LinkedMatches")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedShare(Figures):
-    """The share of records linked, what a random guess would link, and the confidence interval."""
+    """The share of records linked, the share that a random guess would link, and the confidence interval."""
 
     linked: float
     baseline: float
@@ -42,7 +42,7 @@ class LinkedShare(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoMatches(Figures):
-    """A way of linking that is not possible, and why."""
+    """A way of linking that is not possible, with the reason."""
 
     linked: None
     reason: str
@@ -50,15 +50,16 @@ class NoMatches(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LinkedMatches(Figures):
-    """What a way of linking finds.
+    """The matches of a way of linking.
 
     Attributes
     ----------
     linked, baseline, interval
-        The share linked, what a random guess would link, and the confidence interval; for persons if they are distinguished,
-        else for records.
+        The share linked, the share that a random guess would link, and the confidence interval; of persons if they are
+        distinguished, else of records.
     persons
-        Persons with a record in the release, and release records made from nobody; None if persons are not distinguished.
+        The number of persons with a record in the release plus released records made from nobody; None if persons are not
+        distinguished.
     of_records
         The rates of records, if the others are of persons.
     """
@@ -100,7 +101,7 @@ class LikelihoodMatches(RankedMatches):
     Attributes
     ----------
     one_by_one, all_at_once
-        The share linked record by record, and by one assignment of all; None if there are too many.
+        The share linked record by record, and by one assignment of all; None if there are too many records.
     noise_removed
         For each attribute with noise, the share of its squared error that can be removed; None for other methods.
     """
@@ -112,7 +113,7 @@ class LikelihoodMatches(RankedMatches):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgreementWeights(Figures):
-    """What the agreement and the disagreement of an attribute weigh, in bits."""
+    """The weights of agreement and of disagreement of an attribute, in bits."""
 
     agreement: float
     disagreement: float
@@ -167,13 +168,13 @@ class RecordLinkage(Figures):
     Attributes
     ----------
     attributes
-        The original and the released name of each attribute that is compared.
+        The original and the released name of each compared attribute.
     strongest
         The way that links most; None if none has a rate.
     euclidean, mahalanobis, mixed, interval_rank, interval_deviation, probabilistic, known_method
-        What each way finds; None for a way that the attributes do not allow, or that was not requested.
+        The matches of each way; None for a way that the attributes do not allow, or that was not requested.
     reason
-        Why nothing is linked.
+        The reason why nothing is linked.
     """
 
     attributes: Sequence[Sequence[str]] | None = None
@@ -189,7 +190,7 @@ class RecordLinkage(Figures):
 
 
 def of_persons(matches: Way, by_person: PersonRates | None) -> Way:
-    """Return matches with the rates of persons first, if they are distinguished; those of records stay within."""
+    """Return matches with the rates of persons first, if they are distinguished; those of records are kept inside."""
     if by_person is None:
         return matches
     return replace(

@@ -1,9 +1,9 @@
-r"""Which pairs of records show that they belong together? Probabilistic linkage after Fellegi and Sunter.
+r"""Which pairs of records appear to belong together? Probabilistic linkage after Fellegi and Sunter.
 
-A pair of an original and a release record shows an agreement pattern: on which attributes the two agree. Among true pairs
-an attribute agrees with probability m, among all others with probability u; attributes are taken as independent within each
-of the two kinds. The parameters are fitted, without the truth, by expectation maximisation to the number of pairs of each
-pattern. Agreement on an attribute then weighs log2(m / u) bits, disagreement log2((1 - m) / (1 - u)).
+A pair of an original and a released record shows an agreement pattern: the set of attributes on which the two agree. Among true
+pairs an attribute agrees with probability m, among all others with probability u; attributes are assumed to be independent
+within each of the two kinds. The parameters are fitted, without the truth, by expectation maximisation to the number of pairs
+of each pattern. Agreement on an attribute then weighs log2(m / u) bits, disagreement log2((1 - m) / (1 - u)).
 
 A missing value agrees with nothing, not even with another missing value: suppression is disagreement. Higher is more risk.
 """
@@ -34,40 +34,40 @@ __all__ = ["Fit", "ProbabilisticLinkage", "fitted", "probabilistic_linkage"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProbabilisticLinkage(Result):
-    """How many release records a probabilistic intruder links, and what the model says.
+    """The share of released records that a probabilistic intruder links, with the model.
 
     Attributes
     ----------
     linked
-        The share of release records linked to their true record. Of several originals with the same highest weight one is
+        The share of released records linked to their true record. Of several originals with the same highest weight one is
         drawn, so a tie counts as one over its size. A record made from nobody is never linked.
     baseline
-        What guessing links: one over the original records, times the share of release records made from one of them.
+        The share linked by guessing: one over the original records, times the share of released records made from one of them.
     interval
-        The 95 % interval of `linked` (Clopper-Pearson), which takes links as independent.
+        The 95 % interval of `linked` (Clopper-Pearson), which assumes that links are independent.
     informed
-        The share linked by an intruder who knows the true m and u. It shows what the fit misses: do not trust a low
-        `linked` beside a high `informed`.
+        The share linked by an intruder who knows the true m and u. It shows what the fit misses: do not trust a low `linked`
+        beside a high `informed`.
     originals, releases, true_pairs
-        The records of both tables, and how many release records have a true record.
+        The numbers of records of both tables, and of released records that have a true record.
     matched, clerical, unmatched
-        How many pairs the decision rule takes as belonging together, leaves to a clerk, and takes as not belonging together.
+        The number of pairs that the decision rule declares matched, leaves to a clerk, and declares unmatched.
     precision, recall
-        The share of true pairs among the matched, and of matched among the true pairs; None if there are none of these.
+        The share of true pairs among the matched, and of matched among the true pairs; None if there are no such pairs.
     upper, lower
         The lowest weight of a matched, and the highest of an unmatched pattern, in bits; None if there is no such pattern.
     m, u
-        For each attribute the probability of agreement among true pairs, and among all others, as fitted.
+        For each attribute, the fitted probabilities of agreement among true pairs, and among all others.
     agreement, disagreement
-        For each attribute what agreement and disagreement weigh, in bits.
+        For each attribute, the weights of agreement and disagreement, in bits.
     share_of_matches
         The fitted share of true pairs among all pairs.
     converged, iterations, log_likelihood
-        How the fit ended; the log-likelihood is in nats.
+        The outcome of the fit; the log-likelihood is in nats.
     made
-        How the result was made.
+        The provenance of the result.
     by_person
-        The rate of persons, if it is known whose the original records are.
+        The rate of persons, if the owners of the original records are known.
     """
 
     linked: float
@@ -96,7 +96,7 @@ class ProbabilisticLinkage(Result):
     by_person: PersonRates | None = None
 
     def __repr__(self) -> str:
-        """Return one line: what is linked, its interval, and what chance gives."""
+        """Return one line: the share linked, its interval, and the share by chance."""
         bounds = f"{number(self.interval.low)} to {number(self.interval.high)}"
         return (
             f"ProbabilisticLinkage({number(self.linked)} linked ({bounds}), chance {number(self.baseline)}, "
@@ -151,7 +151,7 @@ class ProbabilisticLinkage(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed rates."""
         percent = round(100 * self.interval.confidence, 3)
         bounds = f"{percent:g}% interval {number(self.interval.low)} to {number(self.interval.high)}"
         figures = (
@@ -181,36 +181,36 @@ def probabilistic_linkage(
     true_pairs: int | None = None,
     persons: ArrayLike | None = None,
 ) -> ProbabilisticLinkage:
-    r"""Link release records to original records by the weight of their agreements, and score the links.
+    r"""Link released records to original records by the weight of their agreements, and score the links.
 
     With :math:`\gamma` the pattern of a pair (:math:`\gamma_j = 1`: agreement on attribute j) its weight is
 
     .. math:: w(\gamma) = \log_2 \frac{m(\gamma)}{u(\gamma)}
         = \sum_j \gamma_j \log_2 \frac{m_j}{u_j} + (1 - \gamma_j) \log_2 \frac{1 - m_j}{1 - u_j} .
 
-    Every release record is linked to the original record of the highest weight; attributes without weight (m = u) only decide
-    between equals. Besides, the decision rule takes as matched the patterns of highest weight, as many as keep
-    :math:`\sum u(\gamma) \le \mu`, and as unmatched those of lowest weight, as many as keep
-    :math:`\sum m(\gamma) \le \lambda`; the rest is for a clerk.
+    Every released record is linked to the original record of the highest weight; attributes without weight (m = u) only decide
+    between equals. Besides, the decision rule declares as matched the patterns of highest weight, as many as keep :math:`\sum
+    u(\gamma) \le \mu`, and as unmatched those of lowest weight, as many as keep :math:`\sum m(\gamma) \le \lambda`; the rest is
+    left to a clerk.
 
     Parameters
     ----------
     original_codes, release_codes
-        The attributes that both tables share, one array of codes each, over common values; -1 is a missing value.
+        The attributes that both tables have, one array of codes each, over common values; -1 is a missing value.
     truth
-        For each release record the row of its original record, -1 if it has none. Used to score, not to link.
+        For each released record, the row of its original record; -1 if it has none. Used to score, not to link.
     false_matches
-        With how many wrong originals a release record may be matched, on average under the model. Fellegi and Sunter's
-        :math:`\mu` is this number over n - 1, n being the original records: a bound that is a share of all pairs would
-        allow ever more wrong matches per record as the tables grow.
+        The number of wrong originals that a released record may be matched with, on average under the model. Fellegi and
+        Sunter's :math:`\mu` is this number over n - 1, where n is the number of original records: a bound that is a share of
+        all pairs would allow ever more wrong matches per record as the tables grow.
     false_nonmatches
-        :math:`\lambda`: which share of the true pairs may be taken as unmatched, under the model.
+        :math:`\lambda`: the share of the true pairs that may be declared unmatched, under the model.
     iterations, tolerance
-        The most steps of the fit, and the change of the parameters below which it has ended.
+        The largest number of steps of the fit, and the change of the parameters below which it ends.
     true_pairs
-        How many pairs the intruder knows to belong together. None: fitted, at most one for each release record.
+        The number of pairs that the intruder knows to belong together. None: fitted, at most one for each released record.
     persons
-        Whose record each original one is, if a person has several: the result then has the rate of persons as well (`by_person`).
+        The person of each original record, if a person has several: the result then also has the rate of persons (`by_person`).
 
     Returns
     -------
@@ -219,12 +219,12 @@ def probabilistic_linkage(
 
     Notes
     -----
-    The share of true pairs is held to at most 1 / n, because a release record stems from at most one original, and m to at
-    least u, because agreement is never evidence against a pair. Both bounds are exact steps of the maximisation. Without the
-    first the fit finds, if attributes depend on each other, another kind of pairs: the many people who are merely alike.
+    The share of true pairs is bounded by 1 / n, because a released record stems from at most one original, and m is at least u,
+    because agreement is never evidence against a pair. Both bounds are exact steps of the maximisation. Without the first, if
+    attributes depend on each other, the fit finds another kind of pairs: the many people who merely resemble each other.
 
-    With a attributes there are up to 2^a groupings of the different records, fewer if they run out of partners; a is at
-    most 16. Pairs are never listed.
+    With a attributes there are up to 2^a groupings of the distinct records, fewer if they run out of partners; a is at most 16.
+    Pairs are never listed.
 
     References
     ----------
@@ -275,7 +275,7 @@ def _answer(
     made: Mapping[str, Any],
     by_person: PersonRates | None,
 ) -> ProbabilisticLinkage:
-    """Return the answer, given the records that the attack links, and an intruder who knows the weights."""
+    """Return the answer, given the share that the attack links, and that of an intruder who knows the weights."""
     originals, releases = len(cells.of_original), len(cells.of_release)
     return ProbabilisticLinkage(
         linked=linked / releases,
@@ -307,7 +307,7 @@ def _answer(
 
 @dataclass(frozen=True, slots=True)
 class _Decisions:
-    """What the rule decides about all pairs, and how often rightly."""
+    """The decisions of the rule about all pairs, and how many are right."""
 
     rule: LinkageRule
     true_pairs: int
@@ -319,7 +319,7 @@ class _Decisions:
 
     @classmethod
     def of(cls, counts: NDArray[np.int64], rule: LinkageRule, agreed: NDArray[np.bool_]) -> _Decisions:
-        """Decide about every pattern of agreement, given how often each occurs and those of the true pairs."""
+        """Decide about every agreement pattern, given the number of pairs of each and the patterns of the true pairs."""
         matched, unmatched = int(counts[rule.matched].sum()), int(counts[rule.unmatched].sum())
         matches = int(np.count_nonzero(rule.matched[patterns_of(agreed)]))
         return cls(
@@ -334,7 +334,7 @@ class _Decisions:
 
 
 def _person_rates(cells: RecordCells, model: Fit, targets: Targets) -> PersonRates:
-    """Return how many persons are linked, each by the best of their records."""
+    """Return the rate of linked persons, each linked by the best of their records."""
     chances = links(cells, model, targets.row, cells.agreements(targets.original, targets.row))
     return targets.rates(summed(targets.row, chances, len(cells.of_release)))
 

@@ -1,20 +1,20 @@
 r"""How often does linking find the right person? The answer of every linkage attack, beside that of chance.
 
-The steward knows which original record each release record was made from (`truth`); the attack does not use it, only the
-scoring does. An attack orders the original records, for each release record, from the likeliest match to the least likely.
-All that the scoring needs is how many records are before the true one (:math:`L`, closer) and how many share its place
-(:math:`T`, tied, including the true one). Tied records are put in random order, not by drawing but in expectation: the true
-record's rank is uniform over :math:`L + 1, \dots, L + T`, so
+The data steward knows which original record each released record was made from (`truth`); the attack does not use it, only the
+scoring does. For each released record, an attack sorts the original records from the likeliest match to the least likely. The
+scoring only needs the number of records before the true one (:math:`L`, closer) and the number that share its place (:math:`T`,
+tied, including the true one). Tied records are put in random order, not by drawing but in expectation: the true record's rank
+is uniform over :math:`L + 1, \dots, L + T`, so
 
 .. math:: P(\text{rank } 1) = \frac{[L = 0]}{T}, \qquad P(\text{rank } 2) = \frac{[L \le 1 \text{ and } L + T \ge 2]}{T} .
 
-A release record counts as *linked* by the first, as *linked to the second nearest* by the second, and for the rest as *not
-linked*. A record made from nobody (`truth` -1) is never linked. Higher is more risk.
+A released record counts as *linked* with the first probability, as *linked to the second nearest* with the second, and
+otherwise as *not linked*. A record made from nobody (`truth` -1) is never linked. Higher is more risk.
 
-If a person has several records, an intruder who takes any of them for the one behind a release record has found the person.
-With :math:`C_r` the chance of that for release record r (of the records at the top, the share that are the person's), the
-intruder is assumed to know one record of a person, whichever says most: a person is linked with :math:`\max_r C_r` over their
-release records, and the rate is the mean over the persons. A release record made from nobody counts as somebody who is never
+If a person has several records, an intruder who takes any of them for the one behind a released record has found the person.
+With :math:`C_r` the chance of that for released record r (of the records at the top, the share that are the person's), the
+intruder is assumed to know the most revealing record of a person: a person is linked with :math:`\max_r C_r` over their
+released records, and the rate is the mean over the persons. A released record made from nobody counts as somebody who is never
 linked. If everyone has one record, this is the rate of the records.
 """
 
@@ -52,19 +52,19 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Control(Figures):
-    """How often release records are linked to outsiders: people who are certainly not in the release.
+    """The rate at which released records are linked to outsiders: people who are certainly not in the release.
 
     Attributes
     ----------
     value
-        The chance that a release record is linked to one given outsider: `linked` over `records`. What `LinkageRates.value`
-        would be, were the release no more about its own people than about others.
+        The chance that a released record is linked to one given outsider: `linked` over `records`. `LinkageRates.value` would
+        have this value if the release revealed no more about its own people than about others.
     linked
-        The share of release records whose nearest record, among original records and outsiders together, is an outsider's;
+        The share of released records whose nearest record, among original records and outsiders together, is an outsider's;
         tied records share the link.
     expected
-        The outsiders' share of the records searched. A `linked` that falls short of it says that the release is nearer to its
-        own people than to others.
+        The outsiders' share of the records searched. A `linked` below it means that the release is nearer to its own people
+        than to others.
     records
         The number of outsiders.
     interval
@@ -80,33 +80,33 @@ class Control(Figures):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LinkageRates(Result):
-    """What linking a release to the original records gains.
+    """The success of linking a release to the original records.
 
     Attributes
     ----------
     value
-        The share of release records linked to their true record; tied records count as fractions.
+        The share of released records linked to their true record; tied records count as fractions.
     linked_second
         The share whose true record comes second.
     not_linked
         The rest.
     records
-        The number of release records, the denominator of all three.
+        The number of released records, the denominator of all three.
     baseline
-        The share that a random guess would link: one over the original records, times the share of release records that were
+        The share that a random guess would link: one over the original records, times the share of released records that were
         made from one of them.
     control
         The rate for people who are not in the release; None if none were given.
     interval
         The confidence interval of `value`.
     distance
-        How records were compared.
+        The distance by which records were compared.
     ties
-        Release records whose true record comes first or second together with others.
+        The number of released records whose true record comes first or second together with others.
     made
-        How the result was made.
+        The provenance of the result.
     by_person
-        The rate of persons, if it is known whose the original records are.
+        The rate of persons, if the owners of the original records are known.
     """
 
     value: float
@@ -123,12 +123,12 @@ class LinkageRates(Result):
 
     @property
     def excess(self) -> float | None:
-        """What the release adds to chance: (value - chance) / (1 - chance), chance being the control's rate or the baseline."""
+        """The gain over chance: (value - chance) / (1 - chance), where chance is the control's rate or the baseline."""
         chance = self.baseline if self.control is None else self.control.value
         return (self.value - chance) / (1.0 - chance) if chance < 1.0 else None
 
     def __repr__(self) -> str:
-        """Return one line: the linked share, its interval, and what chance gives."""
+        """Return one line: the share linked, its interval, and the share by chance."""
         bounds = f"{number(self.interval.low)} to {number(self.interval.high)}"
         return (
             f"LinkageRates({number(self.value)} linked ({bounds}), {number(self.linked_second)} second, "
@@ -160,7 +160,7 @@ class LinkageRates(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed rates."""
         bounds, percent = self.interval, round(100 * self.interval.confidence, 3)
         figures = [
             Figure("Linked", self.value, f"{percent:g}% interval {number(bounds.low)} to {number(bounds.high)}"),
@@ -188,13 +188,13 @@ def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> I
 
     .. math:: \left[ B(\tfrac{\alpha}{2};\, s,\, n - s + 1),\; B(1 - \tfrac{\alpha}{2};\, s + 1,\, n - s) \right]
 
-    It covers the true share at least as often as it says, even if only a handful of records are linked.
+    It covers the true share at least as often as the confidence states, even if only a handful of records are linked.
 
     Parameters
     ----------
     successes
-        May be a fraction if ties were shared: the interval is then a little too wide, because a record that counts
-        1/T varies less than one that is drawn with probability 1/T.
+        May be a fraction if ties were shared: the interval is then a little too wide, because a record that counts 1/T varies
+        less than one that is drawn with probability 1/T.
     trials
         The number of records, above zero.
     confidence
@@ -223,13 +223,13 @@ def share_bounds(successes: float, trials: float, confidence: float = 0.95) -> I
 def link_chances(
     closer: NDArray[np.float64], tied: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return, for each release record, the chance that its true record comes first, that it comes second, and whether it is tied.
+    """Return, for each released record, the chances that its true record comes first and second, and whether it is tied.
 
     Parameters
     ----------
     closer, tied
-        How many original records come before the true one, and how many share its place, itself included. Records without
-        a true one, and those that can be neither first nor second, may have 0 tied.
+        The number of original records before the true one, and the number that share its place, itself included. Records
+        without a true one, and those that can be neither first nor second, may have 0 tied.
 
     Examples
     --------
@@ -254,18 +254,18 @@ def rates_of(
     control: Control | None = None,
     confidence: float = 0.95,
 ) -> LinkageRates:
-    """Score an attack by the place of each release record's true record.
+    """Score an attack by the place of each released record's true record.
 
     Parameters
     ----------
     closer, tied
-        As `link_chances` takes them.
+        As for `link_chances`.
     matched
-        The number of release records that were made from an original one.
+        The number of released records that were made from an original one.
     originals
         The number of original records among which the attack chose.
     distance, made, control, confidence
-        What the result says about itself.
+        Fields of the result, and the confidence of its interval.
     """
     first, second, shared = link_chances(closer, tied)
     records = len(closer)
@@ -285,12 +285,12 @@ def rates_of(
 
 
 def control_of(chances: NDArray[np.float64], *, outsiders: int, searched: int, confidence: float = 0.95) -> Control:
-    """Sum up how often release records are linked to outsiders.
+    """Summarise how often released records are linked to outsiders.
 
     Parameters
     ----------
     chances
-        For each release record the chance that it is linked to an outsider: among the nearest records, the outsiders' share.
+        For each released record, the chance that it is linked to an outsider: the outsiders' share of the nearest records.
     outsiders, searched
         The number of outsiders, and of all records searched.
     confidence
@@ -303,7 +303,7 @@ def control_of(chances: NDArray[np.float64], *, outsiders: int, searched: int, c
 
 
 def checked_truth(truth: Any, *, originals: int, records: int) -> NDArray[np.int64]:
-    """Return the original row of each release record as an array, or say what is wrong with it."""
+    """Return the original row of each released record as an array; refuse invalid rows, with the reason."""
     rows = checked_array("truth", truth)
     if rows.shape != (records,):
         raise ArgumentError(
@@ -321,14 +321,14 @@ def checked_truth(truth: Any, *, originals: int, records: int) -> NDArray[np.int
 
 @dataclass(frozen=True, slots=True)
 class PersonRates:
-    """How many persons are linked.
+    """The rate of linked persons.
 
     Attributes
     ----------
     value
-        The share of persons who are linked by the best linked of their records.
+        The share of persons who are linked, each by the best linked of their records.
     persons
-        Persons with a record in the release, and release records made from nobody.
+        The number of persons with a record in the release plus released records made from nobody.
     baseline
         The share that a random guess would link.
     interval
@@ -352,16 +352,16 @@ class PersonRates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """The original records that are right for each release record: all of the person that it is about.
+    """The original records that are right for each released record: all records of its person.
 
     Attributes
     ----------
     person
-        For each release record a number of its person, in the order in which they appear; one of its own for a record of nobody.
+        For each released record, a number of its person, in order of appearance; a record of nobody has a number of its own.
     row, original
-        Every pair of a release record and an original record of its person, by release record.
+        Every pair of a released record and an original record of its person, by released record.
     of_person
-        For each person, their original records; 0 for nobody.
+        For each person, the number of their original records; 0 for nobody.
     originals
         The number of all original records.
     """
@@ -374,7 +374,7 @@ class Targets:
 
     @classmethod
     def of(cls, truth: NDArray[np.int64], whose: NDArray[np.int64]) -> Targets:
-        """Return the targets, given the original row of each release record and the person of each original record."""
+        """Return the targets, given the original row of each released record and the person of each original record."""
         nobody = truth < 0
         label = np.where(nobody, -1 - np.arange(len(truth)), whose[np.where(nobody, 0, truth)])
         _, first, number = np.unique(label, return_index=True, return_inverse=True)
@@ -392,11 +392,11 @@ class Targets:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where the pairs begin of each release record that has any."""
+        """The positions where the pairs of each released record that has any begin."""
         return np.flatnonzero(np.diff(self.row, prepend=-1))
 
     def rates(self, chances: NDArray[np.float64], confidence: float = 0.95) -> PersonRates:
-        """Return how many persons are linked, given for each release record the chance that a record of theirs is taken."""
+        """Return the rate of linked persons, given the chance of each released record that one of its person's is taken."""
         number = len(self.of_person)
         best = np.zeros(number)
         np.maximum.at(best, self.person, chances)
@@ -406,7 +406,7 @@ class Targets:
 
 
 def checked_persons(persons: ArrayLike | None, originals: int) -> NDArray[np.int64] | None:
-    """Return whose record each original one is, as numbers from 0; refuse another number of them."""
+    """Return the owner of each original record, as numbers from 0; refuse a wrong number of owners."""
     if persons is None:
         return None
     try:

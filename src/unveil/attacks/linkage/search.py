@@ -1,13 +1,13 @@
-r"""Searches for the original records nearest to a release record: two exact ones, with the same interface.
+r"""Searches for the original records nearest to a released record: two exact ones, with the same interface.
 
-`TreeSearch` is for points: a k-d tree over the distinct original points, each with the number of records on it.
-`ScanSearch` is for everything else (intervals, sets, nominal attributes, nulls): every distinct release row against every
-distinct original row that may matter, without storing distances.
+`TreeSearch` is for points: a k-d tree over the distinct original points, each with the number of records on it. `ScanSearch` is
+for everything else (intervals, sets, nominal attributes, nulls): it compares every distinct released row with every distinct
+original row that may matter, without storing distances.
 
-Neither looks for the nearest record. Both are given a distance :math:`D`, that of the true record, and count how many records
-are nearer and how many are at it, which is what decides; a search may stop once two are nearer. Distances count as equal if they
-differ by no more than :math:`10^{-9} D + 10^{-12}`, in units of the scaled attributes, because equal distances come out of
-floating-point sums a little apart.
+Neither looks for the nearest record. Both are given a distance :math:`D`, that of the true record, and count the records that
+are nearer and those that are at that distance, which decides the match; a search may stop once two are nearer. Distances count
+as equal if they differ by at most :math:`10^{-9} D + 10^{-12}`, in units of the scaled attributes, because equal distances
+differ slightly as floating-point sums.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ __all__ = ["ScanSearch", "Search", "TreeSearch", "distinct_rows", "slack"]
 
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 _QUESTIONS = "questions"
-"""What the stage of a search is called: how many are nearer to this record than its own?"""
+"""The name of a search's stage; its question: how many are nearer to this record than its own?"""
 _ROOM = 1 << 18
-"""Neighbours that a query may return at a time: a few tenths of a second."""
+"""The number of neighbours that a query may return at a time: a few tenths of a second."""
 _FEW = 256
 """The values of an attribute are numbered if there are at most this many."""
 _PIECE = 64
-"""Jobs that a thread takes at a time."""
+"""The number of jobs that a thread takes at a time."""
 _MOST_INTERLEAVED = 20
-"""Coordinates whose cells fit into one integer."""
+"""The largest number of coordinates whose cells fit into one integer."""
 
 
 class Search(Protocol):
-    """What both searches can do."""
+    """The interface of both searches."""
 
     def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances of release records to the original records beside them."""
+        """Return the distances of released records to the original records beside them."""
 
     def to_nearest(self) -> NDArray[np.float64]:
-        """Return the distance of each release record to the original record nearest to it."""
+        """Return the distance of each released record to the original record nearest to it."""
 
     def around(
         self,
@@ -58,20 +58,20 @@ class Search(Protocol):
         *,
         most: float = np.inf,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the original records nearer to release records than the distance beside them, and those at that distance.
+        """Count the original records nearer to released records than the distance beside them, and those at that distance.
 
-        Each original record counts with its weight. If more than `most` are nearer, both counts may stop short. The active run is
-        told the number of questions answered, and of all; records with the same question ask it once.
+        Each original record counts with its weight. If more than `most` are nearer, both counts may stop early. The active run
+        receives the number of questions answered, and of all questions; records with the same question share one.
         """
 
 
 def slack(distance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much a distance may differ from those given to count as equal."""
+    """Return the largest difference from the given distances that still counts as equal."""
     return _RELATIVE * distance + _ABSOLUTE
 
 
 def distinct_rows(rows: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of each row among the distinct ones, and a row that holds each of these."""
+    """Return the number of each row among the distinct ones, and the position of each distinct row."""
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # no negative zero
     key = np.zeros(len(rows), dtype=np.uint64)
     for column in range(rows.shape[1]):
@@ -109,7 +109,7 @@ class TreeSearch:
         self._nearest = self._ask(self._queries, 2)
 
     def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances of release records to the original records beside them."""
+        """Return the distances of released records to the original records beside them."""
         gaps = self._points[self._point[originals]]
         gaps -= self._queries[self._query[rows]]
         if self._power == 1:
@@ -117,7 +117,7 @@ class TreeSearch:
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", gaps, gaps)))
 
     def to_nearest(self) -> NDArray[np.float64]:
-        """Return the distance of each release record to the original record nearest to it."""
+        """Return the distance of each released record to the original record nearest to it."""
         return np.asarray(self._nearest[0][self._query, 0])
 
     def around(
@@ -128,7 +128,7 @@ class TreeSearch:
         *,
         most: float = np.inf,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the original records nearer to release records than the distance beside them, and those at that distance."""
+        """Count the original records nearer to released records than the distance beside them, and those at that distance."""
         # a padded neighbour is at infinity, with the weight behind the last point
         of_point = np.append(summed(self._point, weight, len(self._points)), 0.0)
         query = self._query[rows]
@@ -176,7 +176,7 @@ def _counted(
     above: NDArray[np.float64],
     most: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Count neighbours below a distance and at it; open: a neighbour further on may be at it too."""
+    """Count neighbours below a distance and at it, and return whether a further neighbour may also be at it."""
     nearer = distances < below[:, None]
     closer = np.where(nearer, weight, 0.0).sum(axis=1)
     tied = np.where(~nearer & (distances <= above[:, None]), weight, 0.0).sum(axis=1)
@@ -191,7 +191,7 @@ class ScanSearch:
     cells
         The attributes' values in both tables.
     factors
-        What the gap of each attribute is multiplied by; nominal attributes count 0 or 1 all the same, as does one with
+        The factor by which the gap of each attribute is multiplied; nominal attributes always count 0 or 1, as does one with
         factor 0, whose original values are all alike.
     power
         2: the distance is the root of the sum of squares. 1: the sum.
@@ -217,13 +217,13 @@ class ScanSearch:
         self._releases = kernels.Releases(values, starts, low, high)
 
     def to_records(self, rows: NDArray[np.int64], originals: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances of release records to the original records beside them."""
+        """Return the distances of released records to the original records beside them."""
         out = np.empty(len(rows))
         self._kernels.pair_distances(self._originals, self._row[originals], self._releases, self._job[rows], out)
         return self._root(out)
 
     def to_nearest(self) -> NDArray[np.float64]:
-        """Return the distance of each release record to the original record nearest to it."""
+        """Return the distance of each released record to the original record nearest to it."""
         number = len(self._releases.values)
         near = np.full(number, np.inf)
         for column in range(len(self._originals.order)):
@@ -244,7 +244,7 @@ class ScanSearch:
         *,
         most: float = np.inf,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the original records nearer to release records than the distance beside them, and those at that distance."""
+        """Count the original records nearer to released records than the distance beside them, and those at that distance."""
         of_row = summed(self._row, weight, len(self._originals.positions))
         # records of one release row whose true records are equally far have the same question
         question, first = distinct_rows(np.column_stack([self._job[rows].astype(np.float64), distance]))
@@ -261,7 +261,7 @@ class ScanSearch:
         return counts[question, 0], counts[question, 1]
 
     def _met(self, column: int) -> NDArray[np.float64]:
-        """Return the distance of each release row to some original row that is close to it on one attribute."""
+        """Return the distance of each released row to some original row that is close to it on one attribute."""
         releases, originals = self._releases, self._originals
         ends = releases.low if len(releases.low) else np.zeros(1)  # if no value of the release is one of the original
         first = np.minimum(releases.starts[releases.values[:, column]], len(ends) - 1)
@@ -278,7 +278,7 @@ class ScanSearch:
 def _few_valued(
     order: NDArray[np.int32], in_order: NDArray[np.float64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]:
-    """Return, for attributes with few values, the number of each row's value, the values' positions, and how many there are."""
+    """Return, for attributes with few values, the number of each row's value, the values' positions, and their number."""
     attributes, rows = in_order.shape
     codes, levels = np.zeros((rows, attributes), dtype=np.uint8), np.zeros((attributes, _FEW))
     sizes = np.zeros(attributes, dtype=np.int64)
@@ -292,7 +292,7 @@ def _few_valued(
 
 
 def _together(cells: Sequence[AttributeCells]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the release records' values numbered through all attributes, and where the ranges of each begin."""
+    """Return the released records' values, numbered through all attributes, and where the ranges of each begin."""
     values = np.column_stack([cell.value for cell in cells])
     starts, ranges = [np.zeros(1, dtype=np.int64)], 0
     for column, cell in enumerate(cells):
@@ -303,14 +303,14 @@ def _together(cells: Sequence[AttributeCells]) -> tuple[NDArray[np.int64], NDArr
 
 
 def _scaled(ends: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
-    """Return places on the line in units of the attribute; infinity stays what it is, and nothing else becomes it."""
+    """Return positions on the line in units of the attribute; infinity stays infinite, and nothing else becomes infinite."""
     farthest = np.finfo(np.float64).max
     with np.errstate(over="ignore"):
         return np.where(np.isinf(ends), ends, np.clip(ends * factor, -farthest, farthest))
 
 
 def _in_threads(work: Callable[[int, int], None], size: int, stage: str | None = None) -> None:
-    """Run a function over pieces of 0 to size, on every processor; an interrupt leaves out those that have not begun."""
+    """Run a function over pieces of 0 to size, on every processor; after an interrupt, no further pieces begin."""
     run = active_run()
     pieces = [(begin, min(begin + _PIECE, size)) for begin in range(0, size, _PIECE)]
     threads = min(run.limits.threads or os.cpu_count() or 1, len(pieces))

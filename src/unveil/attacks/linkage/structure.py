@@ -1,9 +1,9 @@
 r"""Can two tables about the same people be linked although they share no attribute? Linkage by common structure.
 
-What is assumed (Domingo-Ferrer and Torra): the tables are about largely the same people; their attributes, though
-different, depend on each other, so that people who are alike in one table are alike in the other; and this common structure
-can be expressed by partitions. The intruder partitions each table by itself, treats the two partitions as one, decides which
-block of the one stands for which block of the other, and takes the records of the matched block as candidates.
+The assumptions (Domingo-Ferrer and Torra): the tables are about largely the same people; their attributes, though different,
+depend on each other, so that people who are alike in one table are alike in the other; and this common structure can be
+expressed by partitions. The intruder partitions each table by itself, treats the two partitions as one, decides which block of
+one corresponds to which block of the other, and takes the records of the matched block as candidates.
 
 This version. Attributes are put on one scale: numbers as z-scores, a category's value v of share :math:`p_v` as
 :math:`(1_v - p_v) / \sqrt{p_v (k - 1)}` for each of its k values, so that every attribute has variance 1 in all. Records are
@@ -17,8 +17,8 @@ component, in standard deviations, the assignment minimises
 over assignments :math:`\pi`. A component's direction is arbitrary; :math:`\sigma = \pm 1` is the one in which the quantiles
 of the two first components are nearer to each other.
 
-How much common structure there is to exploit, however well the intruder matches, is the semantic Discrimination Rate of the
-original's partition given the release's: 1 if the release's cluster determines the original's. Higher is more risk.
+The amount of common structure that can be exploited, however well the intruder matches, is the semantic Discrimination Rate of
+the original's partition given the release's: 1 if the release's cluster determines the original's. Higher is more risk.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ __all__ = ["Columns", "StructureLinkage", "structure_linkage"]
 Columns: TypeAlias = "NDArray[Any] | Sequence[NDArray[Any]]"
 
 _MOST_VALUES = 50
-"""A category's values beyond the most common ones count as one."""
+"""A category's values beyond this many most common ones count as one."""
 _STARTS = 10
-"""k-means is begun this often; the tightest clusters are kept."""
+"""The number of starts of k-means, of which the tightest clusters are kept."""
 _MOST_ROUNDS = 200
 _QUANTILES = 100
 _SAME = 1e-9
@@ -60,33 +60,33 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StructureLinkage(Result):
-    """What an intruder gains from structure alone.
+    """The gain of an intruder from structure alone.
 
     Attributes
     ----------
     inside
-        The share of release records whose true record is in the matched cluster.
+        The share of released records whose true record is in the matched cluster.
     inside_baseline
-        The same for clusters of these sizes that have nothing to do with each other.
+        The same for unrelated clusters of these sizes.
     inside_interval
         The 95 % interval of `inside` (Clopper-Pearson).
     inside_at_best
-        `inside`, if the clusters were matched as well as the truth allows: what a luckier or better informed intruder gets.
+        `inside`, if the clusters were matched as well as the truth allows: the result of a luckier or better informed intruder.
     linked
-        The share of release records linked to their true record, one of the matched cluster being drawn: one over the cluster's
+        The share of released records linked to their true record if one of the matched cluster is drawn: one over the cluster's
         size if the true record is inside.
     baseline
-        What guessing links: one over the original records, times the share of release records made from one of them.
+        The share linked by guessing: one over the original records, times the share of released records made from one of them.
     interval
         The 95 % interval of `linked` (Clopper-Pearson).
     dr, adjusted, dr_reason
         The semantic Discrimination Rate of the original's partition given the release's, over the records of both; the same
-        adjusted for chance; and why there is no rate, if there is none.
+        adjusted for chance; and the reason if there is no rate.
     sizes
-        For each pair of matched clusters the records of the release's and of the original's, in the order of the release's
-        first component.
+        For each pair of matched clusters, the numbers of records of the release's and of the original's, in the order of the
+        release's first component.
     originals, releases, true_pairs
-        The records of both tables, and how many release records have a true record.
+        The numbers of records of both tables, and of released records that have a true record.
     made
         How the clusters were made and matched.
     """
@@ -108,7 +108,7 @@ class StructureLinkage(Result):
     made: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Return one line: how many true records are in the matched cluster, and what chance gives."""
+        """Return one line: the share of true records in the matched cluster, and the share by chance."""
         return (
             f"StructureLinkage({number(self.inside)} in the matched cluster, chance {number(self.inside_baseline)}, "
             f"{counted(len(self.sizes), 'cluster')}, {counted(self.releases, 'record')})"
@@ -139,7 +139,7 @@ class StructureLinkage(Result):
         return {"release": [size for size, _ in self.sizes], "original": [size for _, size in self.sizes]}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed shares."""
         low, high = number(self.inside_interval.low), number(self.inside_interval.high)
         percent = round(100 * self.inside_interval.confidence, 3)
         figures = (
@@ -162,25 +162,25 @@ def structure_linkage(
     Parameters
     ----------
     original, release
-        The attributes of each table, which need have nothing in common: a list of arrays, one per attribute, in which floating
-        point arrays are numbers (NaN: missing, put at the mean) and others are codes of categories (-1: missing, a value like
-        others), or one array of numbers with a column per attribute.
+        The attributes of each table, which need not have anything in common: a list of arrays, one per attribute, in which
+        floating point arrays are numbers (NaN: missing, placed at the mean) and others are codes of categories (-1: missing, a
+        value like any other), or one array of numbers with a column per attribute.
     truth
-        For each release record the row of its original record, -1 if it has none. Used to score, not to link.
+        For each released record, the row of its original record; -1 if it has none. Used to score, not to link.
     clusters
-        How many clusters to make of each table; fewer if a table has fewer different records.
+        The number of clusters of each table; fewer if a table has fewer distinct records.
     seed
         The seed of the generator that chooses where k-means begins.
 
     Returns
     -------
     StructureLinkage
-        How many true records are in the matched cluster, and linked, with baselines and intervals; the semantic DR.
+        The shares of true records in the matched cluster, and linked, with baselines and intervals; the semantic DR.
 
     Notes
     -----
-    Clusters of similar size on a symmetric component cannot be distinguished by what is compared: `inside` may then lie
-    below chance while `inside_at_best` and `dr` show what is there. Intervals take records as independent.
+    Clusters of similar size on a symmetric component cannot be distinguished by the compared figures: `inside` may then lie
+    below chance while `inside_at_best` and `dr` show the existing structure. Intervals assume that records are independent.
 
     References
     ----------
@@ -246,7 +246,7 @@ def structure_linkage(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Space:
-    """The records of one table as points: their principal components, the first of them first."""
+    """The records of one table as points: their principal components, with the first one first."""
 
     scores: NDArray[np.float64]
     kept: int
@@ -254,7 +254,7 @@ class _Space:
 
     @classmethod
     def of(cls, columns: Sequence[NDArray[Any]]) -> _Space:
-        """Standardise the attributes and keep the components that explain at least as much as an average one."""
+        """Standardise the attributes, and keep the components that explain at least as much as an average one."""
         parts = [_standardised(column) for column in columns]
         features = np.concatenate(parts, axis=1)
         if not features.shape[1]:
@@ -274,7 +274,7 @@ class _Space:
 
 
 def _standardised(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return an attribute as columns of mean 0 that have variance 1 together; none if it is constant."""
+    """Return an attribute as columns of mean 0 whose variances add up to 1; none if it is constant."""
     if column.dtype.kind == "f":
         held = ~np.isnan(column)
         known = column[held].astype(np.float64)
@@ -305,7 +305,7 @@ class _Clusters:
 
     @classmethod
     def of(cls, space: _Space, number_of: int, seed: int, made_one: Callable[[], None]) -> _Clusters:
-        """Cluster the records; the tightest of several starts is kept, and each is told."""
+        """Cluster the records; the tightest of several starts is kept, and the end of each start is reported."""
         generator, rounds = np.random.default_rng(seed), []
         for _ in range(_STARTS):
             rounds.append(_k_means(space.scores, number_of, generator))
@@ -320,7 +320,7 @@ class _Clusters:
 
 
 def _k_means(points: NDArray[np.float64], number_of: int, generator: np.random.Generator) -> tuple[NDArray[np.int64], float]:
-    """Return clusters of which none is empty, and the sum of squared distances from their centres."""
+    """Return clusters, none of them empty, and the sum of squared distances from their centres."""
     centres = _spread_centres(points, number_of, generator)
     labels = np.full(len(points), -1)
     for _ in range(_MOST_ROUNDS):
@@ -340,7 +340,7 @@ def _k_means(points: NDArray[np.float64], number_of: int, generator: np.random.G
 
 
 def _spread_centres(points: NDArray[np.float64], number_of: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Draw centres far from each other: a point is drawn in proportion to its squared distance from those drawn before."""
+    """Draw centres far from each other: each point in proportion to its squared distance from those drawn before."""
     drawn = [int(generator.integers(len(points)))]
     nearest = _squared_distances(points, points[drawn])[:, 0]
     while len(drawn) < number_of:
@@ -351,7 +351,7 @@ def _spread_centres(points: NDArray[np.float64], number_of: int, generator: np.r
 
 
 def _different(points: NDArray[np.float64], most: int) -> int:
-    """Return how many different points there are, up to a number: the farthest from those found is the next."""
+    """Return the number of distinct points, up to `most`: the next one is the farthest from those found."""
     number, nearest = 1, _squared_distances(points, points[:1])[:, 0]
     while number < most and float(nearest.max()) > _SAME**2:
         nearest = np.minimum(nearest, _squared_distances(points, points[[int(nearest.argmax())]])[:, 0])
@@ -366,7 +366,7 @@ def _squared_distances(points: NDArray[np.float64], centres: NDArray[np.float64]
 
 
 def _matched(one: _Clusters, other: _Clusters, direction: float) -> NDArray[np.int64]:
-    """Return for each cluster of the release that of the original taken for it."""
+    """Return, for each cluster of the release, the matched cluster of the original."""
     from scipy.optimize import linear_sum_assignment
 
     share, other_share = one.sizes / one.sizes.sum(), other.sizes / other.sizes.sum()
@@ -384,7 +384,7 @@ def _direction(one: _Space, other: _Space) -> float:
 
 
 def _most_inside(of_original: NDArray[np.int64], of_release: NDArray[np.int64], number_of: int) -> int:
-    """Return how many records the best one-to-one match of the clusters would put inside."""
+    """Return the number of records inside for the best one-to-one match of the clusters."""
     from scipy.optimize import linear_sum_assignment
 
     together = np.bincount(of_release * number_of + of_original, minlength=number_of**2).reshape(number_of, number_of)
@@ -394,7 +394,7 @@ def _most_inside(of_original: NDArray[np.int64], of_release: NDArray[np.int64], 
 def _semantic_rate(
     of_original: NDArray[np.int64], of_release: NDArray[np.int64], number_of: int
 ) -> tuple[float | None, float | None, str | None]:
-    """Return 1 - H(X|Y)/H(X), X the original's cluster and Y the release's, the adjusted rate, and why there is none."""
+    """Return 1 - H(X|Y)/H(X), X the original's cluster and Y the release's, the adjusted rate, or the reason for none."""
     if not len(of_original):
         return None, None, "no release record has a true record"
     hidden = np.bincount(of_original)
@@ -435,7 +435,7 @@ def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
 
 
 def _rows(truth: Any) -> NDArray[Any]:
-    """Return the rows of the truth as an array; refuse what cannot be one."""
+    """Return the rows of the truth as an array; refuse anything that cannot be one."""
     try:
         return np.asarray(truth)
     except ValueError:

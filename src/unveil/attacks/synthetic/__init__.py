@@ -1,1 +1,1 @@
-"""What does a file of people who do not exist say about those it was made from? Each attack is compared with a hold-out."""
+"""What does a file of people who do not exist reveal about those it was made from? Each attack is compared with a hold-out."""

@@ -26,11 +26,11 @@ SECTIONS = ("discrimination_rate", "singling_out", "linkability", "inference", "
 RISKS = ("singling_out", "linkability", "inference", "membership")
 """Those of them that have a risk."""
 _ATTACKS = 2_000
-"""The most people and predicates that are attacked: the interval of a share is then at most 0.045 wide."""
+"""The largest number of people and predicates that are attacked: the interval of a share is then at most 0.045 wide."""
 
 
 def audited(pair: Pair, control: Source, seed: int) -> SyntheticAudit:
-    """Make every attack on a synthetic release, beside people whose records were not used for it."""
+    """Make every attack on a synthetic release, compared with people whose records were not used for it."""
     trio = trio_of(pair, control)
     random = np.random.default_rng(seed)
     people, others = _some(trio.original, random), _some(trio.control, random)
@@ -55,6 +55,6 @@ def _some(side: Side, random: np.random.Generator) -> Side:
 
 
 def not_audited(reason: str) -> SyntheticAudit:
-    """Return the same sections with no figure, and why."""
+    """Return the same sections without figures, with the reason."""
     sections: dict[str, Any] = {name: NoRisk.because(reason) if name in RISKS else NoFigure(reason) for name in SECTIONS}
     return SyntheticAudit(**sections, control=None)

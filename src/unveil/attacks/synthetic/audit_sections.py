@@ -1,4 +1,4 @@
-"""The section `synthetic` of an `Attack`: what each attack on a synthetic release gains beside a hold-out."""
+"""The section `synthetic` of an `Attack`: the gains of each attack on a synthetic release beside a hold-out."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoFigure(Figures):
-    """Figures that were not computed, and why."""
+    """Figures that were not computed, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoRisk(Figures):
-    """An attack that was not made, and why."""
+    """An attack that was not made, with the reason."""
 
     risk: None
     low: None
@@ -57,20 +57,20 @@ class NoRisk(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RiskFigures(Figures):
-    """The risk of an attack beside the hold-out, or why there is none.
+    """The risk of an attack beside the hold-out, or the reason why there is none.
 
     Attributes
     ----------
     risk, low, high
-        Of the attacks that fail on the hold-out, the share that the release makes succeed, cut at 0, and its interval.
+        Of the attacks that fail on the hold-out, the share that succeed because of the release, not below 0, and its interval.
     residual, residual_low, residual_high
         The same with its sign.
     main, control, baseline
         The share of attacks that succeed on people of the original, on those of the hold-out, and by chance.
     attacks, confidence
-        How many attacks were made, and the confidence of the interval.
+        The number of attacks made, and the confidence of the interval.
     reason
-        Why there is no risk.
+        The reason why there is no risk.
     """
 
     risk: float | None
@@ -93,20 +93,20 @@ class RiskFigures(Figures):
 
 
 def beside(risk: RiskFigures) -> dict[str, Any]:
-    """Return the fields of a risk, to be given to a section that has more beside them."""
+    """Return the fields of a risk, for a section that has more fields beside them."""
     return {one.name: getattr(risk, one.name) for one in fields(risk)}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PredicateRisk(RiskFigures):
-    """The risk of predicates of one kind; `control_as_it_is` is the share on the hold-out before it is brought to size."""
+    """The risk of predicates of one kind; `control_as_it_is` is the share on the hold-out before it is adjusted for size."""
 
     control_as_it_is: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SinglingOut(PredicateRisk):
-    """The risk of being singled out: of the kind of predicates named as the `headline`, and of each kind.
+    """The risk of being singled out: by the kind of predicates named as the `headline`, and by each kind.
 
     `width` is the number of columns of a multivariate predicate.
     """
@@ -125,21 +125,21 @@ class Linkability(RiskFigures):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SensitiveRisk(RiskFigures):
-    """The risk that the value of one sensitive attribute is read off the release."""
+    """The risk that the value of one sensitive attribute is inferred from the release."""
 
     sensitive: str = field(metadata={"name": "secret"})
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SensitiveInference(RiskFigures):
-    """The risk that sensitive values are read off the release: the mean, and each.
+    """The risk that sensitive values are inferred from the release: the mean, and each.
 
     Attributes
     ----------
     tolerance
-        How far a guessed number may be from the true one, as a share of it.
+        The largest difference of a guessed number from the true one, as a share of it.
     worst
-        The sensitive attribute of the highest risk; None if none has one.
+        The sensitive attribute with the highest risk; None if none has one.
     by_sensitive
         The risk of each sensitive attribute.
     """
@@ -151,7 +151,7 @@ class SensitiveInference(RiskFigures):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MembershipRisk(RiskFigures):
-    """The risk that members are found by one score, at one false-positive rate."""
+    """The risk that members are identified by one score, at one false-positive rate."""
 
     true_positive_rate: float | None = None
     false_positive_rate: float | None = None
@@ -159,14 +159,14 @@ class MembershipRisk(RiskFigures):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Membership(MembershipRisk):
-    """The risk that members are found: by the strongest score, and by each.
+    """The risk that members are identified: by the strongest score, and by each.
 
     Attributes
     ----------
     strongest
-        The score that finds most.
+        The score that finds most members.
     members, strangers
-        The people of the original and of the hold-out.
+        The number of people of the original and of the hold-out.
     levels
         The strongest score at each false-positive rate.
     ways
@@ -191,7 +191,7 @@ class SensitiveGuessRate(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GuessRate(Figures):
-    """The Discrimination Rate of the sensitive values given what is read off the release, adjusted for chance.
+    """The Discrimination Rate of the sensitive values given the guesses from the release, adjusted for chance.
 
     Attributes
     ----------
@@ -200,11 +200,11 @@ class GuessRate(Figures):
     control, control_low, control_high
         The same on the hold-out.
     residual
-        What the release adds to it; None if nothing is left to add.
+        The share that the release adds; None if nothing is left to add.
     by_sensitive
         The rates of each sensitive attribute.
     reason
-        Why there is no rate.
+        The reason why there is no rate.
     """
 
     value: float | None
@@ -220,7 +220,7 @@ class GuessRate(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopiedPeople(Figures):
-    """The unique people of a table, those of them who are in the release, their share and its interval."""
+    """The number of unique people of a table, of those who are in the release, their share and its interval."""
 
     people: int
     copied: int
@@ -231,14 +231,14 @@ class CopiedPeople(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copies(Figures):
-    """What the release copies.
+    """The copies in the release.
 
     Attributes
     ----------
     records, share, control_share
-        The release records that equal an original one, their share, and the share that equals one of the hold-out.
+        The number of released records that equal an original one, their share, and the share that equal one of the hold-out.
     of_unique
-        Those that equal a unique person of the original.
+        The number that equal a unique person of the original.
     unique, control_unique
         The unique people of the original, and of the hold-out.
     """
@@ -253,7 +253,7 @@ class Copies(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceSummary(Figures):
-    """The distances of release records to the closest record of a table, per column."""
+    """The distances of released records to the closest record of a table, per column."""
 
     mean: float
     fifth_percentile: float
@@ -262,7 +262,7 @@ class DistanceSummary(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closeness(Figures):
-    """How near release records are to the original and to the hold-out, `compared_with` as many records of each.
+    """The distances of released records to the original and to the hold-out, `compared_with` equally many records of each.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class Closeness(Figures):
     ratio
         The mean distance to the original over that to the hold-out; None if the latter is 0.
     nearer_share, low, high
-        The share of release records nearer to the original, ties as halves, and its interval.
+        The share of released records nearer to the original, ties as halves, and its interval.
     """
 
     original: DistanceSummary
@@ -285,7 +285,7 @@ class Closeness(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HoldOut(Figures):
-    """The records of the hold-out, those that equal an original one, and how many would do so by chance."""
+    """The number of records of the hold-out, of those that equal an original one, and of those expected to do so by chance."""
 
     records: int
     equal_to_original: int

@@ -69,7 +69,7 @@ def _sensitive(audit: Mapping[str, Any]) -> Table:
 
 
 def synthetic_notes(audit: Mapping[str, Any]) -> list[str]:
-    """Return in words what was copied and how near the release is, or why the release was not audited as synthetic data."""
+    """Return, in words, what was copied and how near the release is, or why the release was not audited as synthetic data."""
     if audit["control"] is None:
         return [f"If the release is synthetic: {audit['membership']['reason']} (`control`)."]
     copied, near = audit["copies"], audit["closest"]

@@ -25,9 +25,9 @@ _PARTS = (0.05, 0.5)
 
 
 def copies(trio: Trio) -> Copies:
-    """Count release records that equal an original record, and people who are unique and nevertheless in the release.
+    """Count released records that equal an original record, and unique people who are nevertheless in the release.
 
-    A person who equals nobody else in the original and the hold-out together is unique. The share of such people who are found in
+    A person is unique if nobody else in the original and the hold-out together is equal. The shares of such people who occur in
     the release can be compared between original and hold-out, whatever their sizes: the excess of the original was copied.
     """
     sides = (trio.original, trio.release, trio.control)
@@ -57,7 +57,7 @@ def _unique(rows: NDArray[np.int64], alone: NDArray[np.bool_], made: NDArray[np.
 
 
 def closest(trio: Trio, random: np.random.Generator) -> Closeness:
-    """Compare the distances of release records to the nearest of the original with those to the nearest of the hold-out."""
+    """Compare the distances of released records to the nearest of the original with those to the nearest of the hold-out."""
     size = min(len(trio.original), len(trio.control))
     samples = [_sample(side, size, random) for side in (trio.original, trio.control)]
     one, other = (Nearest(side, range(len(trio.names)), trio.ordered).find(trio.release)[1] for side in samples)

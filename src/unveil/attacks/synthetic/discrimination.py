@@ -1,8 +1,9 @@
-r"""How far do guesses from the release give the true sensitive values away? The Discrimination Rate, adjusted for chance.
+r"""How far do guesses from the release reveal the true sensitive values? The Discrimination Rate, adjusted for chance.
 
-With X the true sensitive value of a person and Y the one read off the nearest synthetic record, :math:`DR_X(Y) = 1 - H(X|Y) /
-H(X)`, less what a random relabelling would give. 0: the guesses say nothing; 1: they determine the sensitive value. The same for
-the hold-out is what the release teaches about anybody. Numbers of many values are compared by tenths of the original.
+With X the true sensitive value of a person and Y the value of the nearest synthetic record, :math:`DR_X(Y) = 1 - H(X|Y) /
+H(X)`, minus the rate of a random relabelling. 0: the guesses reveal nothing; 1: they determine the sensitive value. The same
+figure for the hold-out is what the release reveals about anybody. Numbers of many values are compared by tenths of the
+original.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _error(moves: NDArray[np.float64]) -> float:
 
 
 def _rate(trio: Trio, sensitive: int, targets: Side, taken: NDArray[np.int64]) -> tuple[float | None, NDArray[np.float64]]:
-    """Return the adjusted rate, and how far each person moves it (the delta method)."""
+    """Return the adjusted rate, and the influence of each person on it (the delta method)."""
     x, y = _blocks(trio, sensitive, targets, np.arange(len(targets))), _blocks(trio, sensitive, trio.release, taken)
     pair = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True, return_counts=True)
     n_x, n_y = np.bincount(x), np.bincount(y)
@@ -75,7 +76,7 @@ def _rate(trio: Trio, sensitive: int, targets: Side, taken: NDArray[np.int64]) -
 
 
 def _blocks(trio: Trio, sensitive: int, side: Side, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the block of each value: numbers of many values by tenths of the original, all else by value; a null is one."""
+    """Return the block of each value: numbers of many values by tenths of the original, all others by value; nulls are one."""
     codes = side.codes[rows, sensitive].astype(np.int64)
     known = trio.original.codes[:, sensitive]
     if not trio.ordered[sensitive] or len(np.unique(known)) <= _BLOCKS:

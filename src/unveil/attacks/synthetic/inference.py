@@ -1,6 +1,6 @@
-"""Does the release give away a sensitive value of a person whose other columns are known? The inference attack.
+"""Does the release reveal a sensitive value of a person whose other columns are known? The inference attack.
 
-The intruder knows some columns of a person, takes the synthetic record nearest to them, and reads the sensitive value off it. A
+The intruder knows some columns of a person, takes the synthetic record nearest to them, and guesses its sensitive value. A
 guessed number is right within five per cent of the true one, anything else only if it is equal. If no sensitive column is
 named, each column is the sensitive one in turn, and all others are known.
 """
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["Guesses", "guessed", "inference"]
 
 _TOLERANCE = 0.05
-"""How far a guessed number may be from the true one, as a share of it."""
+"""The largest difference of a guessed number from the true one, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """What was guessed about one sensitive attribute.
+    """The guesses of one sensitive attribute.
 
     Attributes
     ----------
     sensitive
-        The place of its column.
+        The position of its column.
     people, others
-        For each person attacked, of the original and of the hold-out, the release record that the guess was read off.
+        For each attacked person, of the original and of the hold-out, the released record from which the guess was taken.
     """
 
     sensitive: int
@@ -45,7 +45,7 @@ class Guesses:
 
 
 def guessed(trio: Trio, people: Side, others: Side, random: np.random.Generator) -> list[Guesses]:
-    """Guess every sensitive attribute of those attacked."""
+    """Guess every sensitive attribute of the attacked people."""
     guesses = []
     sensitive = trio.sensitive or trio.known
     for attribute in active_run().each("sensitive attributes guessed", sensitive):
@@ -95,7 +95,7 @@ def _right(trio: Trio, sensitive: int, targets: Side, taken: NDArray[np.int64]) 
 
 
 def _by_chance(trio: Trio, sensitive: int, targets: Side) -> float:
-    """Return how often the sensitive value of a random synthetic record is right, in expectation."""
+    """Return the expected share of cases in which the sensitive value of a random synthetic record is right."""
     if not trio.numeric[sensitive]:
         sizes = np.bincount(trio.release.codes[:, sensitive] + 1, minlength=int(targets.codes[:, sensitive].max()) + 2)
         return float(sizes[targets.codes[:, sensitive] + 1].mean() / len(trio.release))

@@ -1,7 +1,7 @@
-"""Does the release tie together what two files know about one person? The linkability attack.
+"""Does the release join what two files know about one person? The linkability attack.
 
-Two intruders, or one with two files, know different columns of a person. Each takes the synthetic record nearest to what is
-known to them; if both take the same one, the release has joined the two files. Among equal records, each takes any.
+Two intruders, or one with two files, know different columns of a person. Each takes the synthetic record nearest to the known
+values; if both take the same one, the release has joined the two files. Among equal records, each takes any.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["linkability"]
 
 
 def linkability(trio: Trio, people: Side, others: Side, sides: tuple[Sequence[int], Sequence[int]] | None = None) -> Linkability:
-    """Link the two halves of what is known about people of the original, and of the hold-out.
+    """Link the two halves of the known columns of people of the original, and of the hold-out.
 
     Parameters
     ----------
     trio, people, others
-        The tables, and those of the original and of the hold-out who are attacked.
+        The tables, and the attacked people of the original and of the hold-out.
     sides
-        The places of the columns of either file; none: the columns in turn.
+        The positions of the columns of each file; none: the columns alternate.
     """
     columns = range(len(trio.names))
     one, other = sides or (columns[::2], columns[1::2])
@@ -43,7 +43,7 @@ def linkability(trio: Trio, people: Side, others: Side, sides: tuple[Sequence[in
 
 
 def _joined(indexes: tuple[Nearest, Nearest], targets: Side) -> NDArray[np.float64]:
-    """Return for each target the chance that both take the same record, of those at the combinations nearest to each."""
+    """Return, for each target, the chance that both take the same record, among those nearest to each."""
     one, other = indexes
     here, there = one.find(targets)[0], other.find(targets)[0]
     pairs, times = np.unique(one.group_of * len(other.sizes) + other.group_of, return_counts=True)

@@ -1,10 +1,10 @@
-r"""Can an intruder tell who was among the people that the release was made from? Membership inference, with a hold-out.
+r"""Can an intruder identify the people that the release was made from? Membership inference, with a hold-out.
 
-Three scores, high for those who are believed to be members: **exact* (1 if a synthetic record equals the person's), *distance*
+Three scores, high for those who are believed to be members: *exact* (1 if a synthetic record equals the person's), *distance*
 (minus the distance to the nearest synthetic record) and *density ratio* (the logarithm of the distance to the nearest of a
-reference group of strangers, less that to the nearest synthetic record: near the release, and far from what is common). The
-reference is half of the hold-out, the other half is judged by it, and the other way round. An attack is as good as the share
-of members it finds (the true-positive rate) while it suspects a small share of strangers (the false-positive rate).
+reference group of strangers, minus that of the distance to the nearest synthetic record: near the release, and far from what is
+common). The reference is half of the hold-out, the other half is judged by it, and the other way round. An attack is as good as
+the share of members it finds (the true-positive rate) while it suspects a small share of strangers (the false-positive rate).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["membership", "true_positive_rate"]
 
 _LEVELS = (0.1, 0.01)
 _FEWEST = 10
-"""The fewest suspected strangers for which a false-positive rate is known well enough."""
+"""The smallest number of suspected strangers for which a false-positive rate is known well enough."""
 _LARGEST_LEVEL = 0.5
 _DRAWS = 200
 
 
 def membership(trio: Trio, random: np.random.Generator, confidence: float = 0.95) -> Membership:
-    """Tell members from strangers by three scores; the headline is the best of them at a false-positive rate of 0.1."""
+    """Distinguish members from strangers by three scores; the headline is the best of them at a false-positive rate of 0.1."""
     controls = len(trio.control)
     levels = list(dict.fromkeys(max(level, _FEWEST / controls) for level in _LEVELS))
     if levels[0] > _LARGEST_LEVEL:
@@ -125,12 +125,12 @@ def _curve(members: NDArray[Any], strangers: NDArray[Any], levels: Sequence[floa
 
 
 def true_positive_rate(members: NDArray[np.float64], strangers: NDArray[np.float64], level: float) -> float:
-    """Return the share of members above the threshold that this many strangers pass; those at the threshold pass in part."""
+    """Return the share of members above the threshold that this share of strangers exceeds; those at it count in part."""
     counts = _counted(members, strangers)
     return float(_curve(counts[0], counts[1], [level])[0])
 
 
 def _counted(members: NDArray[np.float64], strangers: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Return how many of either group have each score, from low to high."""
+    """Return how many of each group have each score, from low to high."""
     values, place = np.unique(np.concatenate([members, strangers]), return_inverse=True)
     return [np.bincount(part, minlength=len(values)) for part in np.split(place, [len(members)])]

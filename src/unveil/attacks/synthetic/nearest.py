@@ -1,7 +1,7 @@
-"""Search for the synthetic record nearest to a person: a tree of boxes over records with numbers and categories.
+"""A search for the synthetic record nearest to a person: a tree of boxes over records with numbers and categories.
 
-The distance of two records is the sum over columns of the gap, at most 1: of numbers scaled to [0, 1] their difference, of
-categories 0 if they are equal, else 1 (Gower's distance, times the number of columns). The records are put into boxes,
+The distance of two records is the sum of the gaps over columns, each at most 1: for numbers scaled to [0, 1] their difference,
+for categories 0 if they are equal, else 1 (Gower's distance, times the number of columns). The records are divided into boxes,
 cut along one column at a time; a box is skipped if its nearest corner is farther than the best record so far.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Nearest"]
 
 _LEAF = 12
-"""Records in a box that is not cut further."""
+"""The number of records in a box that is not cut further."""
 
 
 class Nearest:
@@ -32,16 +32,16 @@ class Nearest:
     Parameters
     ----------
     records
-        The records that are searched.
+        The records to search.
     columns
-        The places of the columns that are compared.
+        The positions of the compared columns.
     ordered
-        For each column of the table whether it has an order.
+        For each column of the table, whether it has an order.
 
     Attributes
     ----------
     group_of, sizes
-        For each record the number of its combination, and how many records share each.
+        For each record, the number of its combination; and the number of records of each combination.
     """
 
     def __init__(self, records: Side, columns: Sequence[int], ordered: NDArray[np.bool_]) -> None:
@@ -63,7 +63,7 @@ class Nearest:
         return self._order[place], distance
 
     def drawn(self, combinations: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
-        """Return for each combination a random record that has it."""
+        """Return, for each combination, a random record that has it."""
         place = (random.random(len(combinations)) * self.sizes[combinations]).astype(np.int64)
         return np.asarray(self._by_group[self._starts[combinations] + place])
 
@@ -92,7 +92,7 @@ def _grown(points: NDArray[np.float64], leaf: int) -> tuple[NDArray[np.int64], A
 
 @compiled
 def _bounded(points: NDArray[np.float64], rows: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]) -> int:
-    """Write the corners of the box around some points, and return its widest column, -1 if all points are one."""
+    """Write the corners of the box around some points, and return its widest column, or -1 if all points coincide."""
     axis, widest = -1, 0.0
     for column in range(points.shape[1]):
         smallest, largest = np.inf, -np.inf
@@ -108,7 +108,7 @@ def _bounded(points: NDArray[np.float64], rows: NDArray[np.int64], low: NDArray[
 
 @compiled
 def _halved(values: NDArray[np.float64], rows: NDArray[np.int64]) -> int:
-    """Order rows by a value, and return where to cut them near the middle, equal values together."""
+    """Order rows by a value, and return where to cut them near the middle, keeping equal values together."""
     own = values[rows]
     ranks = np.argsort(own)
     rows[:] = rows[ranks].copy()
@@ -135,7 +135,7 @@ def _to_box(low: NDArray[np.float64], high: NDArray[np.float64], step: NDArray[n
 
 @compiled
 def _to_point(point: NDArray[np.float64], target: NDArray[np.float64], step: NDArray[np.bool_], best: float) -> float:
-    """Return the distance of two records, or any that is not below the best."""
+    """Return the distance of two records, or any distance that is not below the best."""
     total = 0.0
     for column in range(len(target)):
         total += _gap(point[column], target[column], step[column])
@@ -148,10 +148,10 @@ def _to_point(point: NDArray[np.float64], target: NDArray[np.float64], step: NDA
 def _nearest(
     points: NDArray[np.float64], boxes: Any, step: NDArray[np.bool_], queries: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return, for each requested record, the place of the nearest point and its distance."""
+    """Return, for each requested record, the position of the nearest point and its distance."""
     low, high, start, end, child = boxes
     nearest, distance = np.zeros(len(queries), np.int64), np.full(len(queries), np.inf)
-    deepest = 128 + 4 * points.shape[1]  # a column of mostly one value takes two cuts more than halving
+    deepest = 128 + 4 * points.shape[1]  # a column of mostly one value needs two cuts more than halving
     waiting, bounds = np.empty(deepest, np.int64), np.empty(deepest)
     for row in range(len(queries)):
         # depth first from the box of all points
@@ -175,7 +175,7 @@ def _nearest(
                 _to_box(low[one], high[one], step, queries[row]),
                 _to_box(low[other], high[other], step, queries[row]),
             )
-            if to_one < to_other:  # the nearer is looked at first
+            if to_one < to_other:  # the nearer one is searched first
                 one, other, to_one, to_other = other, one, to_other, to_one
             waiting[many], bounds[many], waiting[many + 1], bounds[many + 1] = one, to_one, other, to_other
             many += 2

@@ -1,9 +1,10 @@
-r"""How much of an attack's success is due to the release? What exceeds its success on people whose records were not used.
+r"""How much of an attack's success is due to the release? The excess over its success on people whose records were not used.
 
 .. math:: R = \frac{p - p_0}{1 - p_0}
 
-with :math:`p` the share of attacks on the original's people that succeed and :math:`p_0` that on the hold-out's: of the attacks
-that fail on strangers, the share that the release makes succeed. :math:`R` is given with its sign, and cut at 0 as a risk.
+with :math:`p` the share of attacks that succeed on the original's people and :math:`p_0` the share on the hold-out's: of the
+attacks that fail on strangers, the share that succeed because of the release. :math:`R` is reported with its sign, and cut at 0
+as a risk.
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ class SuccessRate:
     def mean(cls, shares: NDArray[np.float64], confidence: float = 0.95) -> SuccessRate:
         """Return the mean success of people, each with a share between 0 and 1.
 
-        Shares vary less than successes and failures of the same mean do; the interval is that of as many successes and failures
-        as vary like them.
+        Shares vary less than successes and failures with the same mean; the interval is that of the number of successes and
+        failures that would vary as much.
         """
         value, spread, people = float(np.mean(shares)), float(np.var(shares)), len(shares)
         like = people * value * (1.0 - value) / spread if spread > 0.0 and 0.0 < value < 1.0 else float(people)
         return cls.of(value * like, like, confidence)
 
     def moved(self, value: float) -> SuccessRate:
-        """Return the rate corrected to another value, with an interval as much wider or narrower."""
+        """Return the rate corrected to another value, with its interval scaled accordingly."""
         factor = value / self.value if self.value > 0.0 else 1.0
         return SuccessRate(value, min(self.low * factor, value), min(max(self.high * factor, value), 1.0))
 
 
 def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: int, confidence: float = 0.95) -> RiskFigures:
-    """Return an attack's risk with its interval, and what it was computed from.
+    """Return an attack's risk with its interval, and the figures it was computed from.
 
-    The interval joins those of the two shares as if each moved the risk alone (the square-and-add rule).
+    The interval combines those of the two shares as if each moved the risk alone (the square-and-add rule).
 
     References
     ----------
@@ -85,5 +86,5 @@ def compared(main: SuccessRate, control: SuccessRate, baseline: float, attacks: 
 
 
 def cut(residual: float) -> float:
-    """Return what a release adds as a risk: not below 0, nor above 1."""
+    """Return the share that a release adds as a risk: not below 0, nor above 1."""
     return min(max(residual, 0.0), 1.0)

@@ -3,8 +3,8 @@
 The intruder looks for predicates that hold for exactly one record of the release, such as "age at least 88" or "a nurse, under
 23, born in Peru", and hopes that each holds for exactly one person of the original. *Univariate*: a value that occurs once, the
 smallest and the largest number; this finds all values of a column that was copied as a whole, in whatever order.
-*Multivariate*, the headline: several values of one record, numbers as "at least" above the median, else as "at
-most". How often the same predicates fit exactly one person of the hold-out is what is true of everybody.
+*Multivariate*, the headline: several values of one record, numbers as "at least" above the median, else as "at most". The share
+of the same predicates that fit exactly one person of the hold-out is due to what is true of everybody.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["Predicates", "singling_out"]
 
 _AT_A_TIME = 1 << 24
-"""How often a predicate is compared with a record between two looks at the run."""
+"""The number of comparisons of predicates with records between two checks of the run."""
 _EQUAL, _AT_MOST, _AT_LEAST = 0, 1, 2
 _TRIES = 20
-"""Predicates drawn for each that is wanted."""
+"""The number of predicates drawn for each one wanted."""
 _LEAST_WIDTH = 3
 _GRID, _ROUNDS = 80, 300
-"""The grid of the mixture that brings a small hold-out to size."""
+"""The grid of the mixture that adjusts a small hold-out for size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicates:
-    """Conjunctions of conditions on columns, one per row: the columns, how the code is compared, and with what."""
+    """Conjunctions of conditions on columns, one per row: columns, comparison operators, and codes to compare with."""
 
     columns: NDArray[np.int64]
     operators: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Predicates:
         return len(self.columns)
 
     def counted(self, side: Side) -> NDArray[np.int64]:
-        """Return how many records each predicate holds for."""
+        """Return the number of records that each predicate holds for."""
         most, counts = max(_AT_A_TIME // max(len(side), 1), 1), [np.zeros(0, dtype=np.int64)]
         for start in range(0, len(self), most):
             active_run().check()
@@ -67,9 +67,9 @@ def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: i
     Parameters
     ----------
     trio, attacks, random
-        The tables, how many predicates of each kind at most, and where the draws come from.
+        The tables, the largest number of predicates of each kind, and the random generator.
     width
-        The columns of a multivariate predicate; none: half of all, at least three.
+        The number of columns of a multivariate predicate; none: half of all, at least three.
     """
     columns = len(trio.names)
     wide = min(width or max(_LEAST_WIDTH, columns // 2), columns)
@@ -81,7 +81,7 @@ def singling_out(trio: Trio, attacks: int, random: np.random.Generator, width: i
 
 
 def _way(trio: Trio, predicates: Predicates, width: int, random: np.random.Generator) -> PredicateRisk:
-    """Test predicates that single out a release record on the original and on the hold-out."""
+    """Test predicates that single out a released record on the original and on the hold-out."""
     number = len(predicates)
     if not number:
         return PredicateRisk.unmeasured("no predicate holds for exactly one record of the release")
@@ -111,7 +111,7 @@ def _univariate(trio: Trio, attacks: int, random: np.random.Generator) -> Predic
 
 
 def _multivariate(trio: Trio, attacks: int, width: int, random: np.random.Generator) -> Predicates:
-    """Return predicates on several columns of release records that hold for no other record."""
+    """Return predicates on several columns of released records that hold for no other record."""
     predicates = _conditions(trio, attacks, width, random)
     for _ in range(_TRIES - 1):
         if len(predicates) >= attacks:
@@ -153,12 +153,12 @@ def _random(trio: Trio, number: int, width: int, random: np.random.Generator) ->
 
 
 def _at_size(held: NDArray[np.int64], controls: int, originals: int) -> float:
-    r"""Return how often the predicates would single somebody out of the hold-out if it were as large as the original.
+    r"""Return the share of predicates that would single somebody out of the hold-out if it were as large as the original.
 
-    A smaller number of people is a sample, of which the share follows from the counts (hypergeometric). For a larger one, a
-    predicate that holds for each person with probability w holds for :math:`k \sim \mathrm{Poisson}(n w)` of n: how w is
-    spread over the predicates is estimated from their counts in the hold-out (the mixture of greatest likelihood on a grid, by
-    expectation maximisation), and gives the share that hold for exactly one.
+    A smaller number of people is a sample, whose share follows from the counts (hypergeometric). For a larger one, a predicate
+    that holds for each person with probability w holds for :math:`k \sim \mathrm{Poisson}(n w)` of n: the distribution of w
+    over the predicates is estimated from their counts in the hold-out (the mixture of greatest likelihood on a grid, by
+    expectation maximisation), and yields the share that hold for exactly one.
     """
     from scipy.stats import hypergeom, poisson
 

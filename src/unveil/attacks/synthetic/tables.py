@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Side", "Trio", "trio_of"]
 
 _NULL_PLACE = 2.0
-"""Where a null lies beside numbers between 0 and 1: as far from all of them as a gap can count, and at no distance from a
-null."""
+"""The place of a null beside numbers between 0 and 1: at the largest possible gap from all of them, and at none from a null."""
 _SURPRISE = 1e-6
-"""A hold-out that equals the original more often than chance would once in a million times holds people of the original."""
+"""A hold-out that chance would make equal the original as often less than once in a million times holds its people."""
 _KINDS = {"number": "numbers", "moment": "dates or times", "category": "texts or truth values"}
 
 
@@ -38,9 +37,9 @@ class Side:
     codes
         The rank of each value among those of all three tables, -1 for a null.
     values
-        Numbers and moments as they are, NaN for a null; of categories the codes.
+        Numbers and moments as they are, NaN for a null; for categories the codes.
     points
-        Numbers and moments between 0 and 1 over all three tables, a null at 2; of categories the codes.
+        Numbers and moments between 0 and 1 over all three tables, a null at 2; for categories the codes.
     """
 
     codes: NDArray[np.int32]
@@ -48,7 +47,7 @@ class Side:
     points: NDArray[np.float64]
 
     def __len__(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         return len(self.codes)
 
     def rows(self, chosen: NDArray[np.int64]) -> Side:
@@ -65,9 +64,10 @@ class Trio:
     names, ordered, numeric
         The columns by their name in the original, which of them have an order (numbers and moments), and which are numbers.
     known, sensitive
-        The places of the columns that an intruder may know, and of those that an intruder wants to know.
+        The positions of the columns that an intruder may know, and of those that an intruder wants to know.
     equal, expected
-        How many hold-out records equal an original record in every column both have, and how many would do so by chance.
+        The number of hold-out records that equal an original record in every column both have, and the number expected by
+        chance.
     """
 
     names: tuple[str, ...]
@@ -83,7 +83,7 @@ class Trio:
 
 
 def trio_of(pair: Pair, control: Source) -> Trio:
-    """Read and code the columns that original and release have in common, of all three tables.
+    """Read and code the columns that original and release have in common, in all three tables.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _kind(column: pl.Series) -> str:
 
 
 def _coded(name: str, tables: Sequence[pl.DataFrame], released: str) -> tuple[list[NDArray[Any]], ...]:
-    """Return the codes, values and points of a column, of each of the three tables."""
+    """Return the codes, values and points of a column, for each of the three tables."""
     columns = [table[label] for table, label in zip(tables, (name, released, name), strict=True)]
     kind, texts = _kind(columns[0]), {"the release": columns[1], "the control": columns[2]}
     for what, column in texts.items():
@@ -141,7 +141,7 @@ def _coded(name: str, tables: Sequence[pl.DataFrame], released: str) -> tuple[li
 
 
 def _together(columns: Sequence[pl.Series], kind: str) -> pl.Series:
-    """Return three columns as one: numbers in floating point, moments as their numbers, all else as texts."""
+    """Return three columns as one: numbers in floating point, moments as their numbers, all others as texts."""
     target: Any = str if kind == "category" else float
     if kind == "moment":
         columns = [column.cast(columns[0].dtype).to_physical() for column in columns]
@@ -164,7 +164,7 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _overlap(pair: Pair, control: Source, originals: int) -> tuple[int, float]:
-    """Count hold-out records that equal an original one, beside what chance gives; refuse a hold-out of the same people.
+    """Count hold-out records that equal an original one, and those expected by chance; refuse a hold-out of the same people.
 
     Chance: how often an original record equals another one, in every column that both tables have.
     """
