@@ -1,7 +1,7 @@
 """Which values count as the same? One answer is a partition; a chain of ever coarser answers is a hierarchy.
 
 A *semantic partition* splits the values of one column into disjoint, non-empty blocks that cover every value present. A
-*hierarchy* is a chain of partitions, each coarser than the one before. Both recode a column; neither touches a record.
+*hierarchy* is a chain of partitions, each coarser than the one before. Both recode a column; neither changes a record.
 """
 
 from __future__ import annotations
@@ -24,4 +24,4 @@ OPEN_MODULES = (
     "moments",
     "rules",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

@@ -1,6 +1,6 @@
-"""Small text files that people keep beside their data, read and written.
+"""Small text files that people keep beside their data: reading and writing them.
 
-Reading says in one line what is wrong with a file; a file is written whole or not at all.
+Errors state in one line what is wrong with a file; a file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAMES_A_KEY = re.compile(r"^(Duplicate inline table key) .*$", re.DOTALL)
 
 
 class DocumentError(ValueError):
-    """Text that is not the JSON or TOML it should be, and its line if known. The caller says in which file."""
+    """Text that is not valid JSON or TOML, with the line of the problem if known. The caller adds the file."""
 
     def __init__(self, problem: str, line: int | None = None) -> None:
         super().__init__(problem)
@@ -35,7 +35,7 @@ class DocumentError(ValueError):
 
 
 def not_there(path: Path) -> str:
-    """Say that a file is missing, and which file in its folder has a similar name."""
+    """Return the message that a file is missing, with any file in its folder that has a similar name."""
     names: list[str] = []
     with contextlib.suppress(OSError, ValueError):
         names = [entry.name for entry in path.parent.iterdir()]
@@ -43,13 +43,13 @@ def not_there(path: Path) -> str:
 
 
 def hierarchy_file(folder: PathLike, column: str) -> Path:
-    """Return the file of a column's hierarchy: `<column>.csv` or `<anything>_hierarchy_<column>.csv`, and only one of them."""
+    """Return the file of a column's hierarchy, `<column>.csv` or `<anything>_hierarchy_<column>.csv`; there may be only one."""
     place = Path(folder)
     try:
         files = sorted(entry for entry in place.iterdir() if entry.suffix.casefold() == ".csv")
     except FileNotFoundError:
         raise DataNotFoundError(f"the folder '{place}' is not there.") from None
-    except (OSError, ValueError) as problem:  # a name with a null byte is not a folder's name
+    except (OSError, ValueError) as problem:  # a name with a null byte cannot be a folder's name
         raise DataNotFoundError(f"{shown(place)} cannot be read as a folder: {reason_of(problem)}.") from None
     matching = [file for file in files if file.stem == column or file.stem.endswith(f"_hierarchy_{column}")]
     if len(matching) > 1:
@@ -67,7 +67,7 @@ def hierarchy_file(folder: PathLike, column: str) -> Path:
 
 
 def read_text(path: PathLike, error: type[UnveilError]) -> str:
-    """Return a file's text, read as UTF-8 with its line ends kept; problems are raised as `error`."""
+    """Return a file's text, read as UTF-8 with its line endings kept; problems are raised as `error`."""
     place = Path(path)
     try:
         return place.read_bytes().decode("utf-8-sig")
@@ -93,7 +93,7 @@ def write_whole(path: PathLike, text: str) -> None:
 
 
 def parse_json(text: str) -> Any:
-    """Return what a JSON text holds, refusing an object that names a key twice: the second would silently win."""
+    """Return the content of a JSON text; refuse an object that repeats a key, because the second would silently win."""
     try:
         return json.loads(text, object_pairs_hook=_without_twins)
     except json.JSONDecodeError as problem:
@@ -103,7 +103,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text holds."""
+    """Return the content of a TOML text."""
     try:
         return tomllib.loads(text)
     except RecursionError:

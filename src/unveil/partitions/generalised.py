@@ -79,7 +79,7 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Generalised:
-    """What a generalised value covers: an interval, a masked code, a set of values, or, if it is none of these, anything.
+    """The coverage of a generalised value: an interval, a masked code, a set of values, or, if it is none of these, anything.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Generalised:
 
     @property
     def is_anything(self) -> bool:
-        """Whether it covers anything, and so says nothing."""
+        """Whether it covers anything, and so carries no information."""
         return self.low is None and self.prefix is None and self.values is None
 
     def covers(self, value: Any) -> bool:
@@ -151,14 +151,14 @@ def parse_generalised(value: Any) -> Generalised | None:
 
 @dataclass(frozen=True, slots=True)
 class ReadValue:
-    """A value that was read once: what it is matched by, and what it covers.
+    """A value that was read once: the forms by which it is matched, and its coverage.
 
     Attributes
     ----------
     value
-        The value as it stands.
+        The original value.
     text, point
-        The text by which it is matched, and the number or day that it reads as.
+        The text by which it is matched, and the number or day that the text represents.
     suppressed
         Whether it is missing, or a text of stars only.
     """
@@ -170,12 +170,12 @@ class ReadValue:
 
     @property
     def generalised(self) -> Generalised | None:
-        """What it covers; None if it is a plain value."""
+        """Its coverage; None if it is a plain value."""
         return parse_generalised(self.value)
 
     @property
     def forms(self) -> set[str | float]:
-        """What the value is matched by: its text, and its number if it has one."""
+        """The forms by which the value is matched: its text, and its number if it has one."""
         return {self.text} if self.point is None else {self.text, self.point}
 
 
@@ -190,12 +190,12 @@ def read_each(columns: Sequence[Sequence[Any]]) -> list[list[ReadValue]]:
 
 
 def generalised_each(values: Sequence[ReadValue]) -> list[Generalised | None]:
-    """Return what each of several values covers; None for a plain one."""
+    """Return the coverage of each of several values; None for a plain one."""
     return [one.generalised for one in values]
 
 
 def is_null(value: Any) -> bool:
-    """Whether a value is missing: None, NaN, or another library's mark of a missing value."""
+    """Whether a value is missing: None, NaN, or another library's missing value."""
     if value is None or isinstance(value, str):
         return value is None
     if isinstance(value, (float, np.floating)):
@@ -212,7 +212,7 @@ def is_suppressed(value: Any) -> bool:
 
 
 def text_form(value: Any) -> str:
-    """Return the text by which values are matched; a float that is a whole number is written as one."""
+    """Return the text by which values are matched; a float without a fraction is written as an integer."""
     value = plain(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -220,7 +220,7 @@ def text_form(value: Any) -> str:
 
 
 def point_of(value: Any) -> float | None:
-    """Return the number that a value is, or that its text reads as; a date in days since 1970. None if there is none."""
+    """Return the number that a value or its text represents; for a date, the days since 1970. None if there is none."""
     value = plain(value)
     if isinstance(value, str):
         text = value.strip()
@@ -256,7 +256,7 @@ def _interval(text: str) -> Generalised | None:  # noqa: PLR0911 - one return pe
 
 
 def _ordered(low: float, high: float, *, with_low: bool = True, with_high: bool = True) -> Generalised | None:
-    """Return the interval, unless it would be empty: such a text means something else."""
+    """Return the interval, unless it would be empty: such a text has another meaning."""
     empty = not low <= high or (low == high and not (with_low and with_high)) or low == math.inf or high == -math.inf
     return None if empty else Generalised(low, high, with_low=with_low, with_high=with_high)
 
@@ -269,7 +269,7 @@ def _end(text: str) -> float:
 
 
 def _masked(text: str) -> Generalised | None:
-    """Read a masked code; one of digits is also the interval of the whole numbers that begin with them."""
+    """Read a masked code; one of digits is also the interval of the integers that begin with them."""
     match = _MASKED.fullmatch(text)
     if not match:
         return None
@@ -285,7 +285,7 @@ def _masked(text: str) -> Generalised | None:
 
 
 def _listed(text: str) -> Generalised | None:
-    """Read a set; one whose list was cut may hold anything."""
+    """Read a set; a list that was truncated may contain anything."""
     if text.startswith("{") and text.endswith("}"):
         members = [member.strip() for member in text[1:-1].split(",")]
     elif "|" in text:
@@ -299,15 +299,15 @@ def _listed(text: str) -> Generalised | None:
 
 
 def fitted(partition: Partition, values: Sequence[Any], column: str) -> tuple[Partition, int]:
-    """Fit a partition to values of which some are generalised.
+    """Fit a partition to values, some of which are generalised.
 
-    A generalised value goes to the block that holds everything it covers. One that straddles two blocks gets a block of its own,
-    under its own name.
+    A generalised value belongs to the block that holds everything it covers. One that straddles two blocks gets a block of its
+    own, under its own name.
 
     Returns
     -------
     tuple
-        A partition that covers the values, and how many of them straddle two blocks.
+        A partition that covers the values, and the number of values that straddle two blocks.
     """
     known = [value for value in values if value is not None]
     read = {value: parse_generalised(value) for value in known}
@@ -322,7 +322,7 @@ def fitted(partition: Partition, values: Sequence[Any], column: str) -> tuple[Pa
             straddling += label is None
             label = str(value) if label is None else label
         if label is None:
-            partition.apply(values, column)  # says what is wrong
+            partition.apply(values, column)  # raises the error
         labels[value] = label
     return Partition.from_mapping({value: label for value, label in labels.items() if label is not None}), straddling
 
@@ -337,7 +337,7 @@ def _label(partition: Partition, value: Any, column: str) -> str | None:
 
 
 def _block_of(rule: PartitionRule, covered: Generalised) -> str | None:
-    """Return the one block that holds everything covered; None if there are several, or none."""
+    """Return the only block that holds everything covered; None if there are several, or none."""
     if isinstance(rule, IntervalBlocks):
         return _between_edges(rule, covered)
     if not isinstance(rule, Blocks):
@@ -367,7 +367,7 @@ def _between_edges(rule: IntervalBlocks, covered: Generalised) -> str | None:
 
 
 Comparison: TypeAlias = "tuple[Sequence[Any], Sequence[Any], Hierarchy | None]"
-"""The distinct plain values of a column, the released ones that stand for them, and what the labels among these cover."""
+"""The distinct plain values of a column, the released ones that stand for them, and the hierarchy of their labels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -379,7 +379,7 @@ class ComparedColumn:
     values, cells
         The plain values, and the released ones.
     covered
-        For each released value that covers more than itself, by its place, which of the plain values it covers.
+        For each released value that covers more than itself, by its position, which of the plain values it covers.
     """
 
     values: Sequence[ReadValue]
@@ -388,7 +388,7 @@ class ComparedColumn:
 
 
 def compared(columns: Sequence[Comparison]) -> list[ComparedColumn]:
-    """Return what the released values of several columns cover of the plain ones."""
+    """Return which plain values the released values of several columns cover."""
     return [_compared(*column) for column in columns]
 
 
@@ -405,7 +405,7 @@ def _compared(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: H
 
 
 def novel(columns: Sequence[Comparison]) -> list[list[bool]]:
-    """Return for several columns which released values are neither plain values nor labels, and generalise none."""
+    """Return, for several columns, which released values are neither plain values nor labels, and generalise none."""
     return [_novel(*column) for column in columns]
 
 
@@ -417,7 +417,7 @@ def _novel(plain_values: Sequence[Any], released: Sequence[Any], hierarchy: Hier
 
 
 def _labels_of(hierarchy: Hierarchy | None) -> dict[str, set[Any]]:
-    """Return what each label above the values covers: texts, and the numbers that they read as."""
+    """Return the coverage of each label above the values: texts, and the numbers that they represent."""
     covered: dict[str, set[Any]] = {}
     paths = () if hierarchy is None else hierarchy.labels
     for leaf, labels in zip(read_values(path[0] for path in paths), (path[1:] for path in paths), strict=True):

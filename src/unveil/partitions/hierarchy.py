@@ -1,7 +1,7 @@
-"""How the values of a column can be made coarser, step by step.
+"""Hierarchies: step by step, the values of a column become coarser.
 
-A hierarchy gives every value a label at each level: level 0 is the value itself, each level above is coarser or equal.
-The file form is that of ARX: one row per value, `value;level 1;level 2;...`, without a header.
+A hierarchy gives every value a label at each level: level 0 is the value itself, each level above is coarser or equal. The file
+format is that of ARX: one row per value, `value;level 1;level 2;...`, without a header.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Hierarchy:
     Parameters
     ----------
     column
-        The column it is for, or None.
+        The column of the hierarchy, or None.
     labels
-        One row per leaf: the value, then its label at each level. Kept as text.
+        One row per leaf: the value, then its label at each level. Stored as text.
 
     Raises
     ------
@@ -88,9 +88,10 @@ class Hierarchy:
         path
             The file.
         column
-            The column it is for. By default the file's name without its ending; if it has ``_hierarchy_``, what follows that.
+            The column of the hierarchy. By default the file's name without its extension; if it contains ``_hierarchy_``, the
+            part after that.
         separator
-            What is between labels; by default found among semicolon, comma and tab, in this order.
+            The separator between labels; by default detected among semicolon, comma and tab, in this order.
 
         Returns
         -------
@@ -100,9 +101,9 @@ class Hierarchy:
         Raises
         ------
         DataNotFoundError
-            If the file is not there.
+            If the file does not exist.
         HierarchyError
-            If the file holds no hierarchy, with the line if one line is to blame.
+            If the file does not hold a hierarchy, with the line if a single line is the cause.
         """
         place = Path(path)
         text = read_text(place, HierarchyError)
@@ -123,7 +124,7 @@ class Hierarchy:
         Parameters
         ----------
         folder
-            It holds ``<column>.csv`` or ``<anything>_hierarchy_<column>.csv`` for each column, in ARX's form.
+            It contains ``<column>.csv`` or ``<anything>_hierarchy_<column>.csv`` for each column, in ARX's format.
         columns
             The columns.
 
@@ -135,9 +136,9 @@ class Hierarchy:
         Raises
         ------
         DataNotFoundError
-            If the folder or a column's file is not there.
+            If the folder or a column's file does not exist.
         HierarchyError
-            If two files could be a column's, or a file holds no hierarchy.
+            If two files could belong to a column, or a file does not hold a hierarchy.
         """
         return {name: cls.read(hierarchy_file(folder, name), column=name).with_root() for name in columns}
 
@@ -153,12 +154,12 @@ class Hierarchy:
         *levels
             For each level above the values, one label per value.
         column
-            The column it is for.
+            The column of the hierarchy.
 
         Returns
         -------
         Hierarchy
-            As high as there are levels.
+            With one level for each list of labels, above the values.
 
         Raises
         ------
@@ -183,21 +184,21 @@ class Hierarchy:
     def from_partitions(
         cls, values: Sequence[Any], partitions: Iterable[PartitionSpec], *, column: str | None = None
     ) -> Hierarchy:
-        """Return the hierarchy that ever coarser partitions of the values form.
+        """Return the hierarchy formed by ever coarser partitions of the values.
 
         Parameters
         ----------
         values
             The leaves. A null among them is left out.
         partitions
-            For each level above the values, a partition or what `Partition.of` understands.
+            For each level above the values, a partition or anything that `Partition.of` accepts.
         column
-            The column it is for.
+            The column of the hierarchy.
 
         Returns
         -------
         Hierarchy
-            As high as there are partitions.
+            With one level for each partition, above the values.
 
         Raises
         ------
@@ -244,7 +245,7 @@ class Hierarchy:
         Returns
         -------
         Partition
-            From each value to its label at that level.
+            A partition of the values by their labels at that level.
 
         Raises
         ------
@@ -267,7 +268,7 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If values are missing, or in two rows; it says how many, not which.
+            If values are missing, or in two rows; the message states how many, not which.
         """
         rows_of(self, values)
 
@@ -303,7 +304,7 @@ class Hierarchy:
         return levels_of(self, values)
 
     def with_root(self) -> Hierarchy:
-        """Return a hierarchy whose top level is one label: itself if it is so already, else with a level `*` above.
+        """Return a hierarchy whose top level is a single label: itself if that is already so, else with a level `*` above.
 
         Returns
         -------
@@ -312,7 +313,7 @@ class Hierarchy:
         """
         if len({row[-1] for row in self.labels}) == 1:
             return self
-        rooted = object.__new__(Hierarchy)  # it needs no check: only the same label follows each row
+        rooted = object.__new__(Hierarchy)  # it needs no check: the same label is added to each row
         object.__setattr__(rooted, "column", self.column)
         object.__setattr__(rooted, "labels", tuple((*row, ROOT) for row in self.labels))
         return rooted
@@ -326,12 +327,12 @@ class Hierarchy:
         path
             The file, replaced if it exists.
         separator
-            What is between labels: semicolon, comma or tab, so that `read` finds it.
+            The separator between labels: semicolon, comma or tab, so that `read` detects it.
 
         Raises
         ------
         HierarchyError
-            If the separator is none of these.
+            If the separator is not one of these.
         OutputError
             If the file cannot be written.
         """
@@ -386,7 +387,7 @@ def _quoted(label: str) -> str:
 
 
 def _parsed(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Give each row that is not blank, with the line on which it begins."""
+    """Yield each row that is not blank, with the line on which it begins."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:

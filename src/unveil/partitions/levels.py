@@ -30,12 +30,12 @@ _TWINS = -3
 class Levels:
     r"""A hierarchy, for the distinct values of one column: one entry per level, from 0 (the values) to `height`.
 
-    Groups are those that hold a value present, numbered by the first value that each holds. Level 0 has one group per value. Two
+    Only groups that hold a value present count; they are numbered by the first such value. Level 0 has one group per value. Two
     values that share a group share one at every level above.
 
     A null is a group of its own at level 0, labelled None. Above, it has the labels of the empty leaf, if there is one and the
-    empty text is not itself a value present. Else it is fully generalised: its label is the root's and its share is 1, and at the
-    top it joins the root's group.
+    empty text is not itself a value present. Else it is fully generalised: its label is the root's and its share is 1, and at
+    the top it joins the root's group.
 
     Attributes
     ----------
@@ -44,10 +44,10 @@ class Levels:
     labels
         For each level, the label of each group.
     shares
-        For each level, the share of the hierarchy's leaves (all of them, not only those present) that each group holds,
-        :math:`|\{\text{leaves of the group}\}| / |\{\text{leaves}\}|`: what a value there loses.
+        For each level, the share of the hierarchy's leaves (all of them, not only those present) in each group,
+        :math:`|\{\text{leaves of the group}\}| / |\{\text{leaves}\}|`: the loss of a value there.
     leaves
-        How many leaves the hierarchy has.
+        The number of leaves of the hierarchy.
     height
         The number of levels above the values.
     """
@@ -64,7 +64,7 @@ class Levels:
 
 
 def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
-    """Return the row of each value in the hierarchy, -1 for a null without one; other values without one are refused."""
+    """Return the row of each value in the hierarchy, -1 for a null without one; refuse other values without one."""
     present, leaves = list(values), hierarchy.leaves
     read = str if _read_alike(present, leaves) else reading_for(present)
     row_of = _rows_by_key(leaves, read)
@@ -76,7 +76,7 @@ def rows_of(hierarchy: Hierarchy, values: Iterable[Any]) -> NDArray[np.int64]:
 
 
 def _read_alike(values: Sequence[Any], leaves: Sequence[str]) -> bool:
-    """Whether values are texts, or whole numbers that all leaves write in the usual way, so that texts can be compared."""
+    """Whether values are texts, or integers that all leaves write in the usual way, so that texts can be compared."""
     types = set(map(type, values))
     return types <= {str} or (
         types == {int} and all(leaf.isdecimal() and leaf.isascii() and str(int(leaf)) == leaf for leaf in leaves)
@@ -84,7 +84,7 @@ def _read_alike(values: Sequence[Any], leaves: Sequence[str]) -> bool:
 
 
 def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
-    """Return the row of each leaf, by everything that the leaf is compared by."""
+    """Return the row of each leaf, under each key by which the leaf is compared."""
     if read in (str, text_of):  # leaves are texts, and no two of them are equal
         return {leaf: row for row, leaf in enumerate(leaves)}
     rows: dict[Hashable, int] = {}
@@ -95,7 +95,7 @@ def _rows_by_key(leaves: Sequence[str], read: Reading) -> dict[Hashable, int]:
 
 
 def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
-    """Return the groups of the values at every level; `Hierarchy.levels_for` says more."""
+    """Return the groups of the values at every level; see `Hierarchy.levels_for`."""
     places = rows_of(hierarchy, values).tolist()
     columns: list[tuple[str | None, ...]] = [*zip(*hierarchy.labels, strict=True)]
     nulls = {row for row, value in zip(places, values, strict=True) if value is None}
@@ -107,7 +107,7 @@ def levels_of(hierarchy: Hierarchy, values: Sequence[Any]) -> Levels:
 
 
 def rooted_levels(hierarchies: Mapping[str, Hierarchy], values: Mapping[str, Sequence[Any]]) -> dict[str, Levels]:
-    """Return the groups of the values of several key attributes, each up to a common root, which a hierarchy without one gets."""
+    """Return the groups of the values of several key attributes, each up to a common root, which is added if missing."""
     levels = {}
     for name, hierarchy in hierarchies.items():
         try:

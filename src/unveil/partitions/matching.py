@@ -1,8 +1,7 @@
-"""Matching of values that someone wrote down with the values of a column.
+"""The matching of values that someone wrote down with the values of a column.
 
-People write partitions by hand, in JSON, TOML or Python, and a column may hold text while they think of numbers. So
-both sides are read the way the column needs: as numbers if all its values are numbers, as dates if all are dates,
-else as text.
+People write partitions by hand, in JSON, TOML or Python, and a column may hold text while they think of numbers. So both sides
+are read in the way the column needs: as numbers if all its values are numbers, as dates if all are dates, else as text.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ __all__ = [
 ]
 
 Reading: TypeAlias = Callable[[Any], Hashable | None]
-"""A function from a value, or a text for it, to what is compared; None: it cannot be in such a column."""
+"""A function from a value, or a text for it, to the key that is compared; None: it cannot be in such a column."""
 
 _LARGEST_EXACT = 2**53
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
 
 
 def plain(value: Any) -> Any:
-    """Return a numpy scalar as the Python value it stands for, and anything else as it is."""
+    """Return a numpy scalar as the Python value it stands for, and anything else unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -61,7 +60,7 @@ def forms_of(member: Any) -> tuple[str, ...]:
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return the number that a value is, or that its text reads as; None if there is none (NaN is none)."""
+    """Return the number that a value or its text represents; None if there is none (NaN is none)."""
     value = plain(value)
     if isinstance(value, bool):
         return None
@@ -74,12 +73,12 @@ def number_of(value: Any) -> Decimal | None:
         return None
     try:
         return Decimal(value.strip())
-    except InvalidOperation:  # an exponent beyond what a decimal holds
+    except InvalidOperation:  # an exponent beyond the range of decimals
         return None
 
 
 def moment_of(value: Any) -> datetime | None:
-    """Return the moment that a value is, or that its text reads as, by the wall clock; a date is its midnight."""
+    """Return the moment that a value or its text represents, by the wall clock; a date is its midnight."""
     value = plain(value)
     if isinstance(value, str):
         try:
@@ -92,14 +91,14 @@ def moment_of(value: Any) -> datetime | None:
 
 
 def edge_text(edge: Decimal | datetime) -> str:
-    """Return the end of an interval as text: a whole number without a point, midnight as its date."""
+    """Return the end of an interval as text: an integer without a point, midnight as its date."""
     if isinstance(edge, datetime):
         return edge.date().isoformat() if edge.time() == time() else edge.isoformat(sep=" ")
     return str(edge_json(edge))
 
 
 def edge_json(edge: Decimal | datetime) -> int | float | str:
-    """Return the end of an interval as JSON holds it: a number if it is exact, else its text."""
+    """Return the end of an interval for JSON: a number if it is exact, else its text."""
     if isinstance(edge, datetime):
         return edge_text(edge)
     if -_LARGEST_EXACT <= edge <= _LARGEST_EXACT and edge == edge.to_integral_value():
@@ -109,13 +108,13 @@ def edge_json(edge: Decimal | datetime) -> int | float | str:
 
 
 def reading_for(values: Sequence[Any]) -> Reading:
-    """Return how the values of a column, and the members of blocks meant for it, are to be read."""
+    """Return the reading for the values of a column, and for the members of blocks meant for it."""
     kinds = {_kind(value) for value in values if value is not None}
     return _READINGS[kinds.pop()] if len(kinds) == 1 else text_of
 
 
 def keys_of(member: Any, read: Reading) -> set[Hashable]:
-    """Return what a member of a block is compared by in such a column; empty if it cannot be in the column."""
+    """Return the keys by which a member of a block is compared in such a column; empty if it cannot be in the column."""
     return {key for form in forms_of(member) if (key := read(form)) is not None}
 
 

@@ -1,4 +1,4 @@
-"""Which day, month, quarter or year does a text name? Dates in the forms that people write them, read by the column.
+"""Which day, month, quarter or year does a text name? Dates in the forms that people write, read according to their column.
 
 ======================================================  ==================================================================
 Form                                                    Read as
@@ -11,8 +11,8 @@ Form                                                    Read as
 ``1985``                                                a year, where other values of the column are longer
 ======================================================  ==================================================================
 
-A day may carry a time of day. A year of two digits is the latest that is not in the future. Whether the day or the month is first
-is decided for each separator on all values: where both orders read every value, it is the day.
+A day may have a time of day. A year of two digits is the latest that is not in the future. Whether the day or the month comes
+first is decided for each separator on all values: if every value can be read in both orders, the day comes first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from unveil.partitions.matching import plain
 __all__ = ["DateReading", "Moment", "Precision", "read_moments"]
 
 Precision: TypeAlias = Literal["time", "day", "month", "quarter", "year"]
-"""What a text names."""
+"""The precision of a text: the shortest unit that it names."""
 
 _TIME = (
     r"(?:(?:T|,? +)(?P<h>\d{1,2}):(?P<mi>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)? ?(?P<half>[AP]M)?(?: ?Z| ?[+-]\d{2}:?\d{2}| UTC)?)?"
@@ -80,29 +80,29 @@ _MONTH_NAMES = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Moment:
-    """Where a period begins, by the wall clock, and how long it is."""
+    """The start of a period, by the wall clock, and its length."""
 
     start: datetime
     precision: Precision = "day"
 
     @property
     def has_time(self) -> bool:
-        """Whether a time of day other than midnight is given."""
+        """Whether it has a time of day other than midnight."""
         return self.precision == "time"
 
 
 @dataclass(frozen=True, slots=True)
 class DateReading:
-    """How the dates of a column are read.
+    """The way in which the dates of a column are read.
 
     Attributes
     ----------
     day_first
-        For each separator, whether the day is before the month.
+        For each separator, whether the day comes before the month.
     undecided
-        The separators between which all values can be read in both orders.
+        The separators for which all values can be read in both orders.
     today
-        Years of two digits do not lie behind it.
+        The latest date for years of two digits.
     """
 
     day_first: dict[str, bool]
@@ -112,7 +112,7 @@ class DateReading:
 
     @classmethod
     def of(cls, values: Iterable[Any], today: date | None = None) -> DateReading:
-        """Decide from all values of a column in which order the parts of its dates stand.
+        """Decide from all values of a column in which order the parts of its dates are written.
 
         Examples
         --------
@@ -133,7 +133,7 @@ class DateReading:
         return cls({sep: day >= month for sep, (day, month, _) in first.items()}, undecided, today or datetime.now(tz=UTC).date())
 
     def read(self, value: Any) -> Moment | None:
-        """Return the period that a value names; None where it names none."""
+        """Return the period that a value names; None if it names none."""
         value = plain(value)
         if isinstance(value, datetime):
             moment = value.replace(tzinfo=None)
@@ -148,7 +148,7 @@ class DateReading:
         return self._known[text]
 
     def share(self, values: Sequence[Any]) -> float:
-        """Return the share of values that name a period and not only a year; from the first few hundred if hardly any does."""
+        """Return the share of values that name a period other than a year; from the first few hundred if hardly any does."""
         first = values[:_SCREEN]
         passed = sum(map(self._dated, first))
         if passed < len(first) / 2:
@@ -156,7 +156,7 @@ class DateReading:
         return (passed + sum(map(self._dated, values[_SCREEN:]))) / len(values)
 
     def in_words(self) -> str:
-        """Say which order was chosen where the values leave it open; nothing where they do not."""
+        """Return a sentence on the order that was chosen if the values leave it open; empty if they do not."""
         if not self.undecided:
             return ""
         return f"between {' and '.join(map(repr, self.undecided))} every value can be read in two orders; the day is taken first"
@@ -206,7 +206,7 @@ class DateReading:
 
 
 def read_moments(values: Sequence[Any], today: date | None = None, *, least: float = 0.0) -> list[Moment]:
-    """Return the periods that the values of a column name, in their order; none where less than a share `least` names one.
+    """Return the periods that the values of a column name, in order; none if less than a share `least` of them name one.
 
     Examples
     --------

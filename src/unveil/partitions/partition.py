@@ -1,4 +1,4 @@
-"""The blocks into which the values of a column fall if some of them mean the same."""
+"""Partitions: blocks of a column's values that mean the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unveil.partitions.rules import Blocks, Function, IntervalBlocks, PartitionR
 __all__ = ["Partition", "PartitionSpec"]
 
 PartitionSpec: TypeAlias = Union["Partition", Sequence[Any], npt.NDArray[Any], Mapping[Any, Any], Callable[[Any], Any]]
-"""Anything that `Partition.of` understands."""
+"""Anything that `Partition.of` accepts."""
 
 _FORMS = ("blocks", "edges", "mapping")
 
@@ -28,16 +28,16 @@ _FORMS = ("blocks", "edges", "mapping")
 class Partition:
     """A semantic partition of one column: disjoint, non-empty blocks that cover every value present.
 
-    Values are matched by value. If a column holds numbers, members given as text that reads as a number match too;
-    if it holds text, a number matches by its text form (22 matches ``"22"``); booleans and dates match their text
-    (``true``, ISO 8601). A null keeps a block of its own, labelled None, unless a block names None.
+    Values are matched by value. If a column holds numbers, members given as text that represents a number match too; if it
+    holds text, a number matches by its text form (22 matches ``"22"``); booleans and dates match their text (``true``, ISO
+    8601). A null keeps a block of its own, labelled None, unless a block names None.
 
     Two partitions are equal when they have the same labels in the same order, over the same members, edges or function.
 
     Parameters
     ----------
     rule
-        How blocks are found. Use one of the constructors instead; `of` takes any description.
+        The rule by which blocks are found. Use one of the constructors instead; `of` accepts any description.
 
     See Also
     --------
@@ -65,16 +65,16 @@ class Partition:
         Parameters
         ----------
         spec
-            A partition; a list of blocks (each a list of values); a flat list of numbers or dates, taken as edges; a
-            function from value to label; ``{"blocks": [...], "labels": [...]}``, ``{"edges": [...]}`` or
-            ``{"mapping": {...}}``; any other mapping, from value to label.
+            A partition; a list of blocks (each a list of values); a flat list of numbers or dates, treated as edges; a function
+            from value to label; ``{"blocks": [...], "labels": [...]}``, ``{"edges": [...]}`` or ``{"mapping": {...}}``; any
+            other mapping, from value to label.
         column
-            The column it is for, to be named if the partition is refused.
+            The column of the partition, named if the partition is refused.
 
         Returns
         -------
         Partition
-            What `from_blocks`, `from_edges`, `from_mapping` or `from_function` gives.
+            The result of `from_blocks`, `from_edges`, `from_mapping` or `from_function`.
 
         Raises
         ------
@@ -113,11 +113,11 @@ class Partition:
         Parameters
         ----------
         blocks
-            The values of each block. A value may be in one block only; None is the null.
+            The values of each block. A value may be in only one block; None is the null.
         labels
-            A label for each block, all different. By default the values in braces, the first few of many.
+            A label for each block, all different. By default the values in braces, truncated if there are many.
         column
-            The column it is for, to be named if the partition is refused.
+            The column of the partition, named if the partition is refused.
 
         Returns
         -------
@@ -157,14 +157,14 @@ class Partition:
         Parameters
         ----------
         mapping
-            From each value to the label of its block. Labels are compared and shown as text.
+            A mapping from each value to the label of its block. Labels are compared and shown as text.
         column
-            The column it is for, to be named if the partition is refused.
+            The column of the partition, named if the partition is refused.
 
         Returns
         -------
         Partition
-            Its blocks are in the order in which the mapping first names their labels.
+            With its blocks in the order in which the mapping first names their labels.
 
         Raises
         ------
@@ -195,15 +195,15 @@ class Partition:
         Parameters
         ----------
         edges
-            Two or more numbers, or dates (ISO 8601 text will do), strictly increasing. The first may be -inf, the last
-            inf, also as text. Moments with a time zone are compared by their local time.
+            Two or more numbers, or dates (also as ISO 8601 text), strictly increasing. The first may be -inf, the last inf,
+            also as text. Moments with a time zone are compared by their local time.
         column
-            The column it is for, to be named if the partition is refused.
+            The column of the partition, named if the partition is refused.
 
         Returns
         -------
         Partition
-            For columns of numbers or dates, or of text that reads as such.
+            For columns of numbers or dates, or of text that represents them.
 
         Raises
         ------
@@ -227,12 +227,13 @@ class Partition:
         Parameters
         ----------
         function
-            From a value to the label of its block; None says that the value is in no block. It never sees a null.
+            A function from a value to the label of its block; None means that the value is in no block. It is not called for a
+            null.
 
         Returns
         -------
         Partition
-            Its blocks are in the order of their labels' text.
+            With its blocks in the order of their labels' text.
 
         Examples
         --------
@@ -246,20 +247,20 @@ class Partition:
     @classmethod
     @checked_arguments
     def from_document(cls, document: Any, *, column: str | None = None) -> Partition:
-        """Return the partition that a JSON or TOML document holds.
+        """Return the partition that a JSON or TOML document describes.
 
         Parameters
         ----------
         document
-            A list of blocks, a flat list of edges, or a table with exactly one of ``blocks`` (and then perhaps
-            ``labels``), ``edges`` and ``mapping``.
+            A list of blocks, a flat list of edges, or a table with exactly one of ``blocks`` (optionally with ``labels``),
+            ``edges`` and ``mapping``.
         column
-            The column it is for, to be named if the partition is refused.
+            The column of the partition, named if the partition is refused.
 
         Returns
         -------
         Partition
-            What `of` gives, but a table never stands for a mapping from value to label by itself.
+            As returned by `of`, except that a table by itself is never a mapping from value to label.
 
         Raises
         ------
@@ -288,19 +289,19 @@ class Partition:
             A JSON list of blocks, or a JSON object or TOML file with one of ``blocks`` (and ``labels``), ``edges``,
             ``mapping``.
         column
-            The column it is for, to be named if the partition is refused.
+            The column of the partition, named if the partition is refused.
 
         Returns
         -------
         Partition
-            What `from_document` gives.
+            As returned by `from_document`.
 
         Raises
         ------
         DataNotFoundError
-            If the file is not there.
+            If the file does not exist.
         PartitionError
-            If it cannot be read (with the line), or holds no partition.
+            If it cannot be read (with the line), or does not hold a partition.
         """
         place = Path(path)
         parsers: dict[str, Callable[[str], Any]] = {".json": parse_json, ".toml": parse_toml}
@@ -326,7 +327,7 @@ class Partition:
         values
             The values present, None for the null.
         column
-            Their column, to be named if the partition does not fit them.
+            Their column, named if the partition does not fit them.
 
         Returns
         -------
@@ -353,12 +354,12 @@ class Partition:
         return codes.astype(np.int64, copy=False), [all_labels[block] for block in used.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the partition as JSON can hold it; a function only by its name.
+        """Return the partition in a form that JSON can represent; a function only by its name.
 
         Returns
         -------
         dict
-            What `from_document` reads back to an equal partition, unless it was made from a function.
+            A document from which `from_document` reads an equal partition, unless it was made from a function.
 
         Examples
         --------
@@ -392,7 +393,7 @@ class Partition:
 
 
 def _is_spec(spec: Mapping[Any, Any]) -> bool:
-    """Tell `{"edges": [...]}` from a mapping of values that happen to be called so."""
+    """Distinguish `{"edges": [...]}` from a mapping of values that happen to have such names."""
     lists = all(isinstance(spec[key], (list, tuple)) for key in ("blocks", "edges", "labels") if key in spec)
     table = isinstance(spec.get("mapping", {}), Mapping)
     return bool(spec) and set(spec) <= {*_FORMS, "labels"} and lists and table

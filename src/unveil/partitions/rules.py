@@ -1,7 +1,7 @@
 """The rules by which a partition finds the block of a value: a list of blocks, intervals, or a function.
 
-A rule places values: it gives each the number of its block, and the labels of all blocks. A null that no block names
-gets the number after the last block. What cannot be placed is counted and refused; the message never shows a value.
+A rule places values: it returns the number of each value's block, and the labels of all blocks. A null that no block names gets
+the number after the last block. Values that cannot be placed are counted and refused; the message never shows a value.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _Point = TypeVar("_Point", Decimal, datetime)
 
 
 class PartitionRule(Protocol):
-    """What every rule can do."""
+    """The interface of every rule."""
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
         """Return the number of each value's block, and the labels of the blocks."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule as JSON can hold it."""
+        """Return the rule in a form that JSON can represent."""
 
     def __str__(self) -> str:
         """Return the rule in a few words."""
 
 
 def at(column: str | None) -> str:
-    """Begin a message with the column, if it is known."""
+    """Return the beginning of a message, which names the column if it is known."""
     return f"column {shown(column)}: " if column is not None else ""
 
 
@@ -88,7 +88,7 @@ class Blocks:
         return cls(members, names, labelled=labels is not None, mapping=mapping)
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
-        """Look each value up among the members, read the way the column's values are."""
+        """Look each value up among the members, read in the same way as the column's values."""
         read = reading_for(values)
         block_of: dict[Hashable, int] = {}
         clashing: set[Hashable] = set()
@@ -109,7 +109,7 @@ class Blocks:
         return codes, list(self.labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the mapping or the blocks, with the labels that were given."""
+        """Return the mapping or the blocks, with the given labels."""
         odd = any(member is None or isinstance(plain(member), bool) for block in self.members for member in block)
         if self.mapping and not odd:  # a JSON key is always text, from which neither a null nor a boolean can be read back
             pairs = zip(self.members, self.labels, strict=True)
@@ -124,11 +124,11 @@ class Blocks:
         return self._essence() == other._essence()
 
     def __hash__(self) -> int:
-        """Equal blocks hash alike."""
+        """Equal blocks have equal hashes."""
         return hash(self._essence())
 
     def __str__(self) -> str:
-        """Return how many blocks there are."""
+        """Return the number of blocks, in words."""
         return f"{len(self.members)} {'block' if len(self.members) == 1 else 'blocks'}"
 
     def _essence(self) -> tuple[Any, ...]:
@@ -138,7 +138,7 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class IntervalBlocks:
-    """Half-open intervals [a, b) between edges, of numbers or of moments; open-ended if `below` or `above` says so."""
+    """Half-open intervals [a, b) between edges, of numbers or of moments; open-ended if `below` or `above` is set."""
 
     edges: tuple[Decimal, ...] | tuple[datetime, ...]
     below: bool
@@ -187,12 +187,12 @@ class IntervalBlocks:
         return [f"< {texts[0]}"] * self.below + inner + [f">= {texts[-1]}"] * self.above
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the edges; the infinite ones as text, because JSON has no infinity."""
+        """Return the edges, infinite ones as text, because JSON has no infinity."""
         inner = [edge_json(edge) for edge in self.edges]
         return {"edges": ["-inf"] * self.below + inner + ["inf"] * self.above}
 
     def __str__(self) -> str:
-        """Return how many intervals there are."""
+        """Return the number of intervals, in words."""
         return f"{len(self.labels)} {'interval' if len(self.labels) == 1 else 'intervals'}"
 
     def _position(self, point: Decimal | datetime) -> int:
@@ -209,7 +209,7 @@ class IntervalBlocks:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function from a value to the label of its block; nulls are not shown to it."""
+    """A function from a value to the label of its block; it is not called for nulls."""
 
     function: Callable[[Any], Any]
 
@@ -239,7 +239,7 @@ class Function:
         return codes, labels
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the function's name: it shows where a figure came from, but cannot be read back."""
+        """Return the function's name, which shows the origin of a figure but cannot be read back."""
         return {"function": self._name()}
 
     def __str__(self) -> str:
@@ -251,7 +251,7 @@ class Function:
 
 
 def joined(members: Sequence[Any]) -> str:
-    """Return a block's label made of its members, the first few of many.
+    """Return a block's label made of its members, truncated if there are many.
 
     >>> joined(["flu", "cold"])
     '{flu, cold}'

@@ -1,4 +1,4 @@
-"""Builders of hierarchies: intervals, neighbours, masked codes, periods, rare values; or the one that fits."""
+"""Builders of hierarchies: intervals, neighbours, masked codes, periods, rare values; or the one that suits the column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rule fits a column? Chosen from the kind of its values and how they are distributed, with the reason in words."""
+"""Which rule suits a column? Chosen by the kind and the distribution of its values, with the reason in words."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["HierarchyProposal", "propose", "propose_each"]
 _FEW = 4
 """Up to this many values need no level between them and the root."""
 _FINEST = 16
-"""About how many intervals the finest level of numbers has."""
+"""The approximate number of intervals at the finest level of numbers."""
 _COARSEST = 3
-"""The fewest groups that make a level below the root worth having."""
+"""The smallest number of groups that makes a level below the root worthwhile."""
 _MOST_LEVELS = 5
 _TAIL = 0.01
-"""The share of records that an open end takes in."""
+"""The share of records that an open end covers."""
 _RARE_SHARES = (0.005, 0.02, 0.1)
 _SHORTEST_CODE = 3
 _MOSTLY = 0.9
@@ -49,7 +49,7 @@ _CODE = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9./-]*")
 
 @dataclass(frozen=True, slots=True)
 class HierarchyProposal:
-    """A hierarchy that was chosen for a column, the rule that made it, and why that rule."""
+    """The hierarchy chosen for a column, the rule that made it, and the reason for that rule."""
 
     hierarchy: Hierarchy
     rule: Builder
@@ -59,20 +59,19 @@ class HierarchyProposal:
 def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None = None) -> HierarchyProposal:
     """Choose a rule by the kind and the distribution of a column's values, and build its hierarchy.
 
-    Dates, in whatever form, get periods; numbers nested intervals of round widths, open at an end if few records lie far out;
-    postal codes and codes of one length are shortened from the right. If the column's name says that it holds an identifier or a
-    code, its values are not taken as numbers. For all other values nothing says which belong together, so only rare ones are
-    merged. Levels that merge nothing are
-    left out. A column of nulls alone has no level above them.
+    Dates, in any form, get periods; numbers nested intervals of round widths, open at an end if few records lie far out; postal
+    codes and codes of one length are shortened from the right. If the column's name suggests an identifier or a code, its
+    values are not treated as numbers. For all other values nothing indicates which belong together, so only rare ones are
+    merged. Levels that merge nothing are left out. A column of nulls alone has no level above them.
 
     Parameters
     ----------
     values
         The distinct values of the column, None for the null.
     counts
-        How many records hold each.
+        The number of records of each.
     column
-        The column's name, which may say what its values are.
+        The column's name, which may indicate the kind of its values.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
 
 
 def propose_each(columns: Mapping[str, tuple[Sequence[Any], Sequence[int]]]) -> dict[str, HierarchyProposal]:
-    """Propose a hierarchy for each of several columns, given by its distinct values and how many records hold each."""
+    """Propose a hierarchy for each of several columns, given by its distinct values and the number of records of each."""
     return {name: propose(values, counts, column=name) for name, (values, counts) in columns.items()}
 
 
@@ -127,7 +126,7 @@ def _by_count(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozen
 
 
 def _reading(values: Sequence[Any]) -> DateReading | None:
-    """Return how the values are read as dates; None if more than a few are not dates (years alone are numbers)."""
+    """Return the reading of the values as dates; None if more than a few are not dates (years alone are numbers)."""
     if all(isinstance(value, int | float | Decimal) for value in values) and not all(
         _EIGHT_DIGITS.fullmatch(str(v)) for v in values
     ):
@@ -137,7 +136,7 @@ def _reading(values: Sequence[Any]) -> DateReading | None:
 
 
 def _are_codes(values: Sequence[Any]) -> bool:
-    """Whether all are texts of one length with a digit in each; plain numbers only if one begins with a zero."""
+    """Whether all values are texts of one length with a digit in each; for plain numbers, one must begin with a zero."""
     texts = [value for value in values if isinstance(value, str) and _CODE.fullmatch(value)]
     alike = len(texts) == len(values) and len({*map(len, texts)}) == 1 and len(texts[0]) >= _SHORTEST_CODE
     numeric = alike and all(number_of(text) is not None for text in texts)
@@ -172,7 +171,7 @@ def _codes(values: Sequence[str]) -> tuple[Builder, str]:
 
 
 def _postal(values: Sequence[Any]) -> tuple[Builder, str] | None:
-    """Choose beginnings of postal codes; None if most values are not postal codes."""
+    """Choose prefixes of postal codes; None if most values are not postal codes."""
     texts = [text_of(value).strip() for value in values]
     digits = [digits_of for text in texts if (digits_of := postal_digits(text))]
     width = max(map(len, digits), default=0)
@@ -213,7 +212,7 @@ def _intervals(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tupl
 
 
 def _core(numbers: Sequence[Decimal], counts: np.ndarray[Any, Any]) -> tuple[Decimal, Decimal]:
-    """Return the numbers between which all but the tails lie; the extremes if these are one number."""
+    """Return the numbers between which all values except the tails lie; the extremes if these are equal."""
     order = sorted(range(len(numbers)), key=lambda at: numbers[at])
     cumulated = np.cumsum(counts[order]) / counts.sum()
     low = numbers[order[int(np.searchsorted(cumulated, _TAIL))]]
@@ -229,7 +228,7 @@ def _round_width(width: Decimal, least: Decimal | None) -> Decimal:
 
 
 def _round_steps(width: Decimal) -> Iterator[Decimal]:
-    """Give the width and ever larger round ones, each the next that is a multiple: 5, 10, 20, 40; 500, 1000, 2000, 10000."""
+    """Yield the width and ever larger round ones, each the next that is a multiple: 5, 10, 20, 40; 500, 1000, 2000, 10000."""
     while True:
         yield width
         unit = Decimal(1).scaleb(width.adjusted())
@@ -253,14 +252,14 @@ def _rare(values: Sequence[Any], counts: np.ndarray[Any, Any]) -> tuple[Builder,
 
 
 def _free(values: Sequence[Any], label: str) -> str:
-    """Return the label, or one like it that is not a value."""
+    """Return the label, or a similar one that is not a value."""
     texts = {text_of(value).casefold() for value in values}
     labels = chain((label, f"({label})"), (f"({label} {number})" for number in count(2)))
     return next(free for free in labels if free not in texts)
 
 
 def _useful(hierarchy: Hierarchy, *, least: int) -> list[int]:
-    """Return the levels between values and root that merge more than the one before and leave some groups."""
+    """Return the levels between values and root that merge more than the one before and leave at least `least` groups."""
     groups = [len(set(labels)) for labels in zip(*hierarchy.labels, strict=True)]
     return [level for level in range(1, len(groups)) if least <= groups[level] < groups[level - 1]]
 

@@ -1,4 +1,4 @@
-"""What all builders of hierarchies have in common."""
+"""The common interface of all builders of hierarchies."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _Read = TypeVar("_Read")
 class Builder:
     """A rule from the distinct values of a column to a hierarchy with a common root.
 
-    A null gets no leaf, unless `RootOnly` finds nothing else. A rule that cannot place some values raises an error that counts
-    them.
+    A null gets no leaf, unless it is the only value of `RootOnly`. A rule that cannot place some values raises an error that
+    counts them.
     """
 
     name: ClassVar[str] = ""
@@ -36,14 +36,14 @@ class Builder:
         values
             The distinct values of the column, None for the null.
         counts
-            How many records hold each; only a rule about frequency needs them.
+            The number of records of each; only a rule about frequency needs it.
         column
             The column's name, for the hierarchy and for messages.
         """
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule's name and settings, as JSON can hold them."""
+        """Return the rule's name and settings, in a form that JSON can represent."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: [*map(_json, value)] if isinstance(value, tuple) else _json(value) for name, value in settings.items()}
         return {"rule": self.name} | {name: value for name, value in plain.items() if value is not None}
@@ -53,7 +53,7 @@ class Builder:
 class RootOnly(Builder):
     """Keep every value, or none: one level, ``*``, above the values.
 
-    One value alone has no level above it, and neither has a null alone, whose leaf is the empty text.
+    A single value has no level above it, and neither has a null alone, whose leaf is the empty text.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class RootOnly(Builder):
 
 
 def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
-    """Refuse steps that are not positive and growing or, if they must nest, not multiples of the step before."""
+    """Refuse steps that are not positive and increasing or, if they must nest, not multiples of the step before."""
     numbers = [number_of(step) for step in steps]
     if not numbers or any(step is None or not step.is_finite() or step <= 0 for step in numbers):
         raise ArgumentError(f"{name} takes one or more positive numbers.")
@@ -86,7 +86,7 @@ def growing(name: str, steps: Sequence[Any], *, nested: bool = False) -> None:
 
 
 def read_all(values: Sequence[Any], read: Callable[[Any], _Read | None], noun: str, column: str | None) -> dict[Any, _Read]:
-    """Return what each value except the null reads as; count and refuse those that cannot be read."""
+    """Return the reading of each value except the null; count and refuse values that cannot be read."""
     present = [value for value in values if value is not None]
     points = {value: point for value in present if (point := read(value)) is not None}
     if missing := len(present) - len(points):

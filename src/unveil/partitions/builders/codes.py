@@ -1,4 +1,4 @@
-"""Codes that begin, or end, alike: characters masked from one end, more at each level."""
+"""Codes with equal beginnings, or ends: characters are masked from one end, more at each level."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Redaction(Builder):
     side
         The end at which masking begins.
     characters
-        How many characters are masked at each level, growing; none: one more at each level, up to all but one.
+        The number of characters masked at each level, increasing; none: one more at each level, up to all but one.
     mask
         The character that replaces those that are masked.
     pad

@@ -18,7 +18,7 @@ __all__ = ["UNITS", "Dates", "Unit"]
 Unit = Literal["day", "week", "month", "quarter", "year", "5-years", "decade"]
 UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year", "5-years", "decade")
 _LENGTH = {"time": 0, "day": 0, "month": 2, "quarter": 3, "year": 4}
-"""The unit that a text names, by its place among the units; for a moment, the day."""
+"""The unit that a text names, by its position among the units; for a moment, the day."""
 _THURSDAY = 4
 
 
@@ -27,19 +27,20 @@ _THURSDAY = 4
 class Dates(Builder):
     """Dates by ever longer periods: ``2024-03-05``, ``2024-W10``, ``2024-03``, ``2024-Q1``, ``2024``, ``2020-2024``, ``2020s``.
 
-    Dates are read in the forms that people write them (see `unveil.partitions.moments`): ``2024-03-05``, ``05.03.2024``,
+    Dates are read in the forms in which people write them (see `unveil.partitions.moments`): ``2024-03-05``, ``05.03.2024``,
     ``03/05/24``, ``5 March 2024``, with or without a time of day; months (``03/2024``) and quarters (``Q1 2024``) too. A value
     that names a longer period than a level does keeps it up to the level where it fits.
 
     Weeks are those of ISO 8601. They cross months and years, so if ``week`` is a level, each week belongs as a whole to the
-    month, quarter, year and decade of its Thursday, as ISO 8601 counts years of weeks. Without ``week`` the calendar is plain.
+    month, quarter, year and decade of its Thursday, as in the week-numbering year of ISO 8601. Without ``week``, the plain
+    calendar is used.
 
     Parameters
     ----------
     units
         The period at each level, from short to long.
     day_first
-        Whether the day is before the month in a date such as ``05.03.2024``; none: as the column's values allow.
+        Whether the day comes before the month in a date such as ``05.03.2024``; none: as the column's values allow.
     rest
         The label, at every level, of values that are not dates; none: they are refused.
 
@@ -68,7 +69,7 @@ class Dates(Builder):
             raise ArgumentError(f"periods go from short to long, each once: {', '.join(UNITS)}.")
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
-        """Return the dates, in their order, with a period at each level; values that are not dates come last."""
+        """Return the dates, in order, with a period at each level; values that are not dates come last."""
         reading = DateReading.of(values)
         if self.day_first is not None:
             reading = replace(reading, day_first=dict.fromkeys(reading.day_first, self.day_first), undecided=())
@@ -84,7 +85,7 @@ class Dates(Builder):
         return {value: reading.read(value) for value in values if value is not None}
 
     def _label(self, moment: Moment | None, unit: Unit) -> Any:
-        """Return the label at a level: of the unit's period, or of the period that the value names if that is longer."""
+        """Return the label at a level: of the unit's period, or of the value's own period if that is longer."""
         if moment is None:
             return self.rest
         shortest = _LENGTH[moment.precision]

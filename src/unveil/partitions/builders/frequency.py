@@ -19,16 +19,16 @@ __all__ = ["Rare"]
 @checked_arguments
 @dataclass(frozen=True)
 class Rare(Builder):
-    r"""Values of fewer records than a threshold become one group, ``other``; thresholds grow from level to level.
+    r"""Values with fewer records than a threshold become one group, ``other``; thresholds grow from level to level.
 
-    With :math:`n_{(1)} \le n_{(2)} \le \dots` the records of the values, those merged at threshold :math:`t` are the rarest
-    values, as few as possible, that include every :math:`n_{(i)} < t` and, if there is one, hold :math:`t` records together. So
-    each group holds :math:`t` records, unless all values together do not.
+    With :math:`n_{(1)} \le n_{(2)} \le \dots` the numbers of records of the values, those merged at threshold :math:`t` are the
+    rarest values, as few as possible, that include every :math:`n_{(i)} < t` and, if there is one, hold :math:`t` records
+    together. So each group holds :math:`t` records, unless all values together do not.
 
     Parameters
     ----------
     thresholds
-        The least number of records at each level, growing.
+        The smallest number of records at each level, increasing.
     other
         The label of the merged values.
 

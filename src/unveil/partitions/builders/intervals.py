@@ -1,4 +1,4 @@
-"""Numbers by intervals of growing width, one inside the other, with open ends if wanted."""
+"""Numbers by nested intervals of growing width, with optional open ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Intervals"]
 
 _Exact: TypeAlias = int | Fraction
 _MOST_BITS = 1 << 12
-"""If the numbers have no common unit of fewer bits, each is a fraction of its own."""
+"""If the numbers have no common unit of at most this many bits, each is stored as a fraction of its own."""
 
 
 @checked_arguments
@@ -36,11 +36,11 @@ class Intervals(Builder):
     Parameters
     ----------
     widths
-        The width at each level, growing.
+        The width at each level, increasing.
     origin
         A number at which an interval begins.
     bottom, top
-        Open ends: at every level all numbers below `bottom` are one group, and all from `top` on are one.
+        Open ends: at every level, all numbers below `bottom` are one group, and all from `top` on are another.
 
     Examples
     --------
@@ -65,14 +65,14 @@ class Intervals(Builder):
             raise ArgumentError("the bottom of intervals must lie below their top.")
 
     def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
-        """Return the numbers, in their order, with an interval at each level."""
+        """Return the numbers, in order, with an interval at each level."""
         numbers: dict[Any, _Exact] = dict(read_all(values, _exact, "finite number", column))
         stated = (self.origin, self.bottom, self.top, *self.widths)
         edges: list[_Exact | None] = [None if x is None else _fraction(x) for x in stated]
         unit = lcm(*{x.denominator for x in (*numbers.values(), *edges) if x is not None})
         if unit.bit_length() > _MOST_BITS:
             unit = 1
-        else:  # whole numbers of this part of one do, and take a tenth of the time
+        else:  # integer multiples of a common unit suffice, and take a tenth of the time
             numbers = {value: _times(unit, x) for value, x in numbers.items()}
             edges = [None if x is None else _times(unit, x) for x in edges]
         ordered = sorted(numbers, key=numbers.__getitem__)
@@ -82,14 +82,14 @@ class Intervals(Builder):
 
 
 def _times(unit: int, x: _Exact) -> int:
-    """Return a number as a multiple of a part of one."""
+    """Return a number as a multiple of a fraction of one."""
     return x.numerator * (unit // x.denominator)
 
 
 def _labels(
     points: Sequence[_Exact], step: _Exact, origin: _Exact, ends: tuple[_Exact | None, _Exact | None], unit: int
 ) -> list[str]:
-    """Return the interval of each point, in parts of one; the points increase, so those in one interval follow each other."""
+    """Return the interval of each point, in fractions of one; the points increase, so those in one interval are adjacent."""
     low, high = ends
     below, above = ("" if x is None else _text(Fraction(x, unit)) for x in ends)
     labels: list[str] = []
@@ -119,7 +119,7 @@ def _fraction(value: Any) -> Fraction:
 
 
 def _text(edge: Fraction) -> str:
-    """Return an edge, a sum of decimals, as the decimal it is."""
+    """Return an edge, a sum of decimals, as an exact decimal."""
     digits = 0
     while edge.denominator != 1:
         edge, digits = edge * 10, digits + 1

@@ -26,8 +26,8 @@ class Groups(Builder):
     Parameters
     ----------
     sizes
-        How many neighbours a group holds at each level, growing; each a multiple of the one before, so that groups nest. The
-        last group may be smaller.
+        The number of neighbours in a group at each level, increasing; each a multiple of the one before, so that groups nest.
+        The last group may be smaller.
     order
         All values from first to last; none: numbers and dates in their own order, other values by their text.
 

@@ -1,4 +1,4 @@
-"""Postal codes that begin alike: ever shorter beginnings, by digits or by the parts that letters mark."""
+"""Postal codes with equal beginnings: ever shorter prefixes, by digits or by the parts that letters mark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PostalCodes", "postal_digits"]
 _EXTENDED = re.compile(r"(\d+)[ -]\d{3,4}")
 """A code of digits with a suffix, such as ZIP+4."""
 _LETTERED = re.compile(r"([A-Z]{1,2}\d[A-Z\d]?) ?(?:\d[A-Z]{2})|([A-Z]\d[A-Z]) ?(?:\d[A-Z]\d)|(\d{4}) ?(?:[A-Z]{2})")
-"""British, Canadian and Dutch codes; what is kept first is the part that names the district."""
+"""British, Canadian and Dutch codes; the first part, which names the district, is kept."""
 _AREA = re.compile(r"[A-Z]+|\d{2}")
 _LONGEST = 10
 
@@ -26,18 +26,18 @@ _LONGEST = 10
 @checked_arguments
 @dataclass(frozen=True)
 class PostalCodes(Builder):
-    """Postal codes by their beginnings: ``02139``, ``0213*``, ``021**``; ``SW1A 1AA``, ``SW1A *``, ``SW*``.
+    """Postal codes by their prefixes: ``02139``, ``0213*``, ``021**``; ``SW1A 1AA``, ``SW1A *``, ``SW*``.
 
-    Leading zeros that a spreadsheet lost are put back, so 2139 and 02139 are one place. A suffix, as in
-    ``02139-4307``, is left out from the first level on.
+    Leading zeros that a spreadsheet lost are restored, so 2139 and 02139 are the same place. A suffix, as in ``02139-4307``, is
+    left out from the first level on.
 
     Parameters
     ----------
     hidden
-        How many digits are left out at each level, growing; none: one more at each level. Codes with letters have two levels:
-        the district, and the area.
+        The number of digits left out at each level, increasing; none: one more at each level. Codes with letters have two
+        levels: the district, and the area.
     digits
-        How many digits a code has; none: as many as the longest.
+        The number of digits of a code; none: that of the longest.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def postal_digits(text: str) -> str:
 
 
 def _shortened(text: str, width: int, hidden: int, place: int) -> str:
-    """Return what a code shows with this many digits hidden, or, with letters, at the place of the level."""
+    """Return the visible part of a code with this many digits hidden, or, with letters, at the position of the level."""
     if digits := postal_digits(text):
         kept = digits.zfill(width)[: max(width - hidden, 0)]
         return kept + "*" * (width - len(kept))
