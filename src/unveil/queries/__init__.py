@@ -1,7 +1,7 @@
-"""Gates: protected access to a table. Questions are answered exactly, with noise or by an interval, or refused, and recorded.
+"""Gates: protected access to a table. Questions are answered exactly, with noise or by intervals, or refused, and recorded.
 
-A `Gate` takes questions in SQL, or as built by `count`, `total` and `average` from conditions on `col`. A policy decides:
-`Restriction`, `Differential`, `Sticky`, `PerturbedRecords` or `Camouflage`; `Open` protects nobody.
+A `Gate` accepts questions in SQL, or as built by `count`, `total` and `average` from conditions on `col`. A policy decides
+about them: `Restriction`, `Differential`, `Sticky`, `PerturbedRecords` or `Camouflage`; `Open` protects nobody.
 """
 
 from __future__ import annotations
@@ -59,4 +59,4 @@ OPEN_MODULES = (
     "predicates",
     "problems",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

@@ -1,4 +1,4 @@
-"""Answers of a gate, and estimates of what one would cost."""
+"""Answers of a gate, and estimates of their cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Answer", "BudgetUse", "Explanation", "Number"]
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number of an answer: the statistic, and what was decided about it."""
+    """One number of an answer: the statistic, and the decision about it."""
 
     statistic: Statistic
     decision: Decision
@@ -30,7 +30,7 @@ class Number:
 
     @property
     def label(self) -> str:
-        """Its label in a table."""
+        """The label of the number in a table."""
         group = ", ".join(f"{name} = {value}" for name, value in self.statistic.group)
         return f"{self.statistic.aggregate} | {group}" if group else str(self.statistic.aggregate)
 
@@ -48,11 +48,11 @@ class Answer(Result):
     Attributes
     ----------
     numbers
-        The requested numbers; refused groups are left out, as their existence may itself be protected.
+        The requested numbers; refused groups are left out, because their existence may itself be protected.
     cost, spent, unit
-        What the question cost, what the analyst has spent so far, and the unit of both.
+        The cost of the question, the analyst's spending so far, and the unit of both.
     analyst, policy
-        Who asked, and which policies decided.
+        The analyst, and the policies that decided.
     head
         The head of the ledger's chain after this answer.
     """
@@ -72,7 +72,7 @@ class Answer(Result):
 
     @property
     def reason(self) -> str | None:
-        """Why nothing was answered; None if something was."""
+        """The reason why nothing was answered; None if any number was answered."""
         return None if self.answered else self.numbers[0].decision.reason
 
     @property
@@ -100,7 +100,7 @@ class Answer(Result):
         return None if self._only is None else self._only.decision.error
 
     def __repr__(self) -> str:
-        """Return one line: the answer, or why there is none, and the cost."""
+        """Return one line: the answer, or the reason why there is none, and the cost."""
         if not self.answered:
             return f"Answer(refused: {self.reason}; spent {self.spent:g} {self.unit})"
         shown = _shown(self._only.decision) if self._only is not None else f"{len(self.numbers):,} numbers"
@@ -128,7 +128,7 @@ class Answer(Result):
         return columns
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures."""
         price = Figure(f"cost ({self.unit})", self.cost, f"{number(self.spent)} spent so far")
         if not self.answered:
             return View(f"refused: {self.reason}", (price,), notes=(f"Refused: {REASONS[str(self.reason)]}.",))
@@ -151,7 +151,7 @@ def _shown(decision: Decision) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetUse(Figures):
-    """What an analyst and all together have spent by one policy, the limits, and what these guarantee, in its own terms."""
+    """The spending of an analyst and of all together under one policy, the limits, and the guarantee in its own terms."""
 
     flat: ClassVar[tuple[str, ...]] = ("guarantee",)
     unit: str
@@ -164,16 +164,16 @@ class BudgetUse(Figures):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Explanation(Result):
-    """What a question would cost, before anything is spent. It reveals nothing about the data.
+    """The cost of a question before anything is spent. It reveals nothing about the data.
 
     Attributes
     ----------
     rows
-        For each number its policy, its cost, its unit, and how far off the answer is at most, in 95 of 100 cases.
+        For each number its policy, its cost, its unit, and the largest error of the answer in 95 of 100 cases.
     budget
-        For each policy, what the analyst and all together have spent, and the limits.
+        For each policy, the spending of the analyst and of all together, and the limits.
     notes
-        What is protected, against whom, and what is not.
+        Notes on what is protected, against whom, and what is not.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -199,6 +199,6 @@ class Explanation(Result):
         return {name: [row[name] for row in self.rows] for name in self.rows[0]}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures."""
         table = Table(tuple(self.rows[0]), tuple(tuple(row.values()) for row in self.rows))
         return View("what it would cost", (Figure("cost", self.cost),), (table,), self.notes)

@@ -1,14 +1,15 @@
 r"""Which sums together determine a person's value? The audit of exact answers, by random null vectors.
 
-The answers so far are the system Q x = b, with one row of zeros and ones per answered sum and one unknown per atom (the records
-that no question can tell apart). Atom i is determined if and only if the unit vector e_i lies in the row space of Q, that is, if
-every v with Q v = 0 has v_i = 0. Two atoms i and j are tied, so that anyone who knows one value knows the other, if and only if
-all such v have v_i and v_j in the same proportion. So two *random* null vectors decide: a determined atom always has zeros in
-both; any other has a zero only with probability 1/p each, and that merely refuses a question that could have been answered.
+The answers so far are the system Q x = b, with one row of zeros and ones per answered sum and one unknown per atom (records
+that no question can distinguish). Atom i is determined if and only if the unit vector e_i lies in the row space of Q, that is,
+if every v with Q v = 0 has v_i = 0. Two atoms i and j are tied, so that anyone who knows one value knows the other, if and only
+if all such v have v_i and v_j in the same proportion. So two *random* null vectors decide: a determined atom always has zeros
+in both; any other has a zero only with probability 1/p each, which merely causes the refusal of a question that could have been
+answered.
 
-Everything is computed modulo two secret primes of 50 bits, drawn for each process, and a question is refused if either says so. A
-determined atom is overlooked only if both primes divide one particular minor of Q; a minor of 1,000 questions is below 2^4000,
-and so divisible by fewer than 82 of the 10^13 primes: the chance is below 10^-22 per atom.
+Everything is computed modulo two secret primes of 50 bits, drawn for each process, and a question is refused if it discloses
+modulo either. A determined atom is overlooked only if both primes divide one particular minor of Q; a minor of 1,000 questions
+is below 2^4000, and so divisible by fewer than 82 of the 10^13 primes: the chance is below 10^-22 per atom.
 
 Only two vectors of the null space are stored and, for the k pivot atoms C, the inverse of Q_C. A new row costs O(k^2 + n).
 """
@@ -46,7 +47,7 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What adding a row would change in one field: the pivot, and the new entries of the null vectors at the pivots."""
+    """The change of one field by a new row: the pivot, and the new entries of the null vectors at the pivots."""
 
     pivot: int
     down: NDArray[np.int64]
@@ -56,7 +57,7 @@ class _Step:
 
 
 class Audit:
-    """The sums that were answered, and whether one more would give someone away.
+    """The answered sums, with a check of whether one more would disclose someone's value.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class Audit:
 
     @property
     def rank(self) -> int:
-        """The number of independent sums that were answered."""
+        """The number of independent answered sums."""
         return len(self._pivots)
 
     def add(self, members: NDArray[np.bool_]) -> bool:
@@ -97,11 +98,11 @@ class Audit:
         return True
 
     def follows(self, members: NDArray[np.bool_]) -> bool:
-        """Return whether a sum follows from those that were answered."""
+        """Return whether a sum follows from the answered sums."""
         return not self._independent(np.asarray(members, dtype=bool))
 
     def _independent(self, members: NDArray[np.bool_]) -> bool:
-        """Whether a sum does not follow from earlier ones: a random null vector is then orthogonal to it only by rare chance."""
+        """Whether a sum does not follow from earlier ones; a random null vector is then hardly ever orthogonal to it."""
         return any(sum_over(vector, members, one.prime) for one in self._fields for vector in one.vectors)
 
     def _steps(self, members: NDArray[np.bool_]) -> list[_Step]:
@@ -208,7 +209,7 @@ def _step(
     pivots: list[int],
     members: NDArray[np.bool_],
 ) -> _Step:
-    """Return what the row changes: the null vectors move along the one direction that changes only the new pivot."""
+    """Return the change by a row: the null vectors move along the one direction that keeps all earlier equations."""
     prime, size = state.prime, len(pivots)
     down = column_sums(state.inverse, size, column, prime)
     direction = np.append((prime - down) % prime, 1)

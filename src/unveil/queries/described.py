@@ -1,4 +1,4 @@
-"""What a gate is made of: the arguments of a call, else what the study or project says that it was given as data."""
+"""The description of a gate: the arguments of a call, else those of the study or project that is given as data."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NOBODY_LEFT = (
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The table behind a gate, the roles of its columns, and how answers are protected.
+    """The table behind a gate, the roles of its columns, and the protection of answers.
 
     Attributes
     ----------
     key, sensitive
-        The columns that conditions may use, and those to protect; no key: all that are not sensitive.
+        The columns that conditions may use, and those to protect; without a key, all that are not sensitive.
     policy
         A policy or its name, or policies by column.
     bounds, values
@@ -61,9 +61,9 @@ def described(
     values: Mapping[str, Sequence[Any]] | None,
     **named: Any,
 ) -> Described:
-    """Complete what a call says about a gate by the study or project that its data is; None for what the call leaves open.
+    """Complete the arguments of a call by the study or project given as data; arguments that the call leaves open are None.
 
-    `named` has `nulls`, `person`, `contribution` and `dialect`.
+    `named` contains `nulls`, `person`, `contribution` and `dialect`.
     """
     study = study_of(data)
     project = None if study is None else study.project
@@ -91,7 +91,7 @@ def described(
 
 
 def _key(study: Study, sensitive: tuple[str, ...], person: str | None) -> tuple[str, ...]:
-    """Return the key of a study; without one, every column that neither is to be protected nor says who somebody is."""
+    """Return the key of a study; without one, every column that is neither to be protected nor identifies somebody."""
     apart = {*sensitive, *study.identifiers, study.person, study.household, person}
     key = tuple(name for name in study.key or study.names if name not in apart)
     if not key:

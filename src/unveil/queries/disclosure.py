@@ -1,17 +1,17 @@
-r"""What do all answers together disclose? For every atom, the interval that they leave, and its Discrimination Rate.
+r"""How much do all answers together disclose? For every atom, the remaining interval, and its Discrimination Rate.
 
 The intruder knows everyone's keys, and therefore which atoms each answered number was about, and a range of the values: the
 declared bounds or, if there are none, the range of the data. Exact answers are equations, intervals and bounded noise are
 inequalities, and a least or greatest value of a set bounds the values of everyone in it; the least and the greatest value that
 are consistent with all of them follow by linear programming. Atoms in the same answers are interchangeable, so there is one
-program per class of them.
+program per class of atoms.
 
 If m of M initially equally likely values are left, the Discrimination Rate of the answers for that atom is
 
 .. math:: DR = 1 - \log_2 m / \log_2 M
 
-It is 1 if the value is determined. Differentially private noise has no bound, so it rules out no value; the budget says how much
-it lets an intruder learn. Intruders who also know values, such as their own or a neighbour's, learn more.
+It is 1 if the value is determined. Differentially private noise has no bound, so it rules out no value; the budget limits how
+much an intruder can learn from it. Intruders who also know values, such as their own or a neighbour's, learn more.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ _ANY = (-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnDisclosure:
-    """What the answers disclose about one column, or about one condition on a sensitive column.
+    """The disclosure by answers about one column, or about one condition on a sensitive column.
 
     Attributes
     ----------
     about
         The column, or the condition.
     numbers
-        How many answers concern it.
+        The number of answers that concern it.
     low, high
         For each atom, the least and the greatest mean value of its records that is consistent with all answers.
     prior
-        The range of values that was known before.
+        The range of values that was known beforehand.
     records
         The number of records of each atom.
     """
@@ -83,7 +83,7 @@ class ColumnDisclosure:
 
     @property
     def determined(self) -> int:
-        """How many single records have a determined value."""
+        """The number of single records with a determined value."""
         return int(np.count_nonzero((self.rates >= 1.0) & (self.records == 1)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,16 +102,16 @@ class ColumnDisclosure:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class LedgerDisclosure(Result):
-    """What all answers of a ledger together disclose; for the steward, not for analysts.
+    """The disclosure by all answers of a ledger together; for the data steward, not for analysts.
 
     Attributes
     ----------
     columns_
-        For each column, or condition, what the answers disclose about it.
+        The disclosure about each column or condition.
     budget
         For differentially private answers, the most that they may have disclosed.
     notes
-        What an intruder is assumed to know.
+        The assumptions on the intruder's knowledge.
     """
 
     columns_: tuple[ColumnDisclosure, ...]
@@ -120,7 +120,7 @@ class LedgerDisclosure(Result):
 
     @property
     def determined(self) -> int:
-        """How many values of records are determined, summed over columns."""
+        """The number of determined values of records, summed over columns."""
         return sum(one.determined for one in self.columns_)
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ class LedgerDisclosure(Result):
         return {"columns": columns, "determined": self.determined, "budget": jsonable(self.budget), "notes": list(self.notes)}
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return every atom with its interval, for the steward."""
+        """Return every atom with its interval, for the data steward."""
         return {
             "about": [one.about for one in self.columns_ for _ in one.records],
             "records": [int(n) for one in self.columns_ for n in one.records],
@@ -143,7 +143,7 @@ class LedgerDisclosure(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures, by column or condition."""
         names = ("about", "numbers", "atoms", "determined", "rate", "greatest_rate")
         rows = tuple(tuple(one.to_dict()[name] for name in names) for one in self.columns_)
         figures = (Figure("values determined", self.determined, "single records whose value follows from the answers"),)
@@ -162,7 +162,7 @@ class _System:
 
 
 def disclosed(holding: Holding, entries: Sequence[Entry], policies: dict[str, GatePolicy]) -> LedgerDisclosure:
-    """Compute what the answers of a ledger together disclose."""
+    """Compute the disclosure by all answers of a ledger together."""
     systems: dict[str, _System] = {}
     for entry in entries:
         policy = policies[entry.account]
@@ -203,7 +203,7 @@ def _add(systems: dict[str, _System], holding: Holding, policy: GatePolicy, stat
 
 
 def _parts(condition: Predicate) -> list[Predicate]:
-    """Return the conditions that all have to hold."""
+    """Return the conditions that must all hold."""
     return [one for part in condition.parts for one in _parts(part)] if isinstance(condition, All) else [condition]
 
 
@@ -215,7 +215,7 @@ def _ends(answer: dict[str, Any], bound: float) -> tuple[float, float]:
 
 
 def _prior(holding: Holding, name: str) -> tuple[float, float]:
-    """Return the range in which values are known to lie."""
+    """Return the range that is known to contain all values."""
     if name not in holding.cells.amounts:
         return 0.0, 1.0
     amounts = holding.cells.amounts[name]
@@ -223,7 +223,7 @@ def _prior(holding: Holding, name: str) -> tuple[float, float]:
 
 
 def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDisclosure:
-    """Solve for the interval of every atom; atoms in the same answers form a class."""
+    """Compute the interval of every atom; atoms in the same answers form a class."""
     there = np.flatnonzero(system.sizes > 0)
     sizes = system.sizes[there]
     table = np.stack([members[there] for members in system.sets])
@@ -244,7 +244,7 @@ def _left(name: str, system: _System, prior: tuple[float, float]) -> ColumnDiscl
 def _extremes(
     classes: NDArray[np.bool_], sums: NDArray[np.float64], bottom: NDArray[np.float64], top: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the greatest sum of every class; if there are many, only those of the narrowest."""
+    """Return bounds of the sum of every class; if there are many classes, programs tighten only those of the narrowest."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, vstack
 

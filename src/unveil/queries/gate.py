@@ -32,7 +32,7 @@ __all__ = ["Gate"]
 
 _LONGEST_NAME = 100
 _POLICY, _NULLS, _CONTRIBUTION = DefaultText("restriction"), DefaultText("error"), DefaultNumber(1)
-"""What holds if neither the call nor a project says anything."""
+"""The defaults if neither the call nor a project sets a value."""
 
 
 @checked_arguments
@@ -42,32 +42,33 @@ class Gate:
     Parameters
     ----------
     data
-        A path, a built-in data set's name, a data frame, a table in an engine, a study or a project. What the call leaves open is
-        as the project says, in its section `query` and by its roles.
+        A path, a built-in data set's name, a data frame, a table in an engine, a study or a project. The section `query` of the
+        project and its roles supply the arguments that the call leaves open.
     ledger
-        The file that records what was answered; if there is none, it is created, with its secret key beside it.
+        The file that records all questions and answers; if there is none, it is created, with its secret key beside it.
     policy
         A policy or its name ("open", "restriction", "differential", "sticky", "records", "camouflage"); or policies by column,
         with the one for all others under "*".
     key, sensitive
         The columns that conditions may use, and those to protect. Without a key, all columns that are not sensitive;
-        of a study or project, none that names people, persons or households.
+        for a study or project, none that identifies persons or households.
     bounds
         The least and the greatest value that a record can have, by sensitive column, known without looking at the data.
     values
         The declared values of key columns, if groups must not depend on the data.
     nulls
-        "error": sensitive columns with nulls are refused. "drop": records without a value are not counted in sums and averages.
+        "error": refuse sensitive columns with nulls. "drop": records without a value do not count in sums and averages.
     person, contribution
-        For differential privacy: the column that says whose record it is, and how many records of one person count.
+        For differential privacy: the column that identifies the person of a record, and the most records of one person that
+        count.
     key_file
         The ledger's secret key, if it is not beside the ledger.
     dialect
-        The SQL dialect of questions; None accepts what most dialects have in common.
+        The SQL dialect of questions; None: the common parts of most dialects.
     shared
         A ledger of budgets (`unveil.mechanisms.PrivacyLedger`), open or as a path, from which releases and other gates also
-        spend: the losses of differentially private answers are recorded there too, and an answer that would exceed that budget is
-        refused.
+        spend: the losses of differentially private answers are also recorded there, and an answer that would exceed that budget
+        is refused.
 
     Examples
     --------
@@ -142,24 +143,24 @@ class Gate:
 
     @property
     def policies(self) -> Mapping[str, GatePolicy]:
-        """The policies by column, the one for all others under "*"."""
+        """The policies by column, with the one for all others under "*"."""
         return dict(self._policies)
 
     @checked_arguments
     def ask(self, question: str | Inquiry, *, analyst: str = "analyst") -> Answer:
-        """Answer a question or refuse it; either is recorded in the ledger first.
+        """Answer or refuse a question, after recording the decision in the ledger.
 
         Parameters
         ----------
         question
             SQL, or a question built by `unveil.queries.count`, `total` or `average`.
         analyst
-            Who asks: on the command line a mere label, at a served gate proved by a token.
+            The name of the analyst: on the command line a mere label, at a served gate proved by a token.
 
         Raises
         ------
         QuestionError
-            If the question is not understood or not allowed, whatever the data is.
+            If the question is not understood or not allowed, whatever the data.
         LedgerError
             If the ledger cannot be read or written, or its chain is broken.
         """
@@ -168,7 +169,7 @@ class Gate:
             return self._answered(*self._selections(question), analyst)
 
     def _answered(self, inquiry: Inquiry, selections: Sequence[Selection], analyst: str) -> Answer:
-        """Decide, record and only then answer; refused groups are left out without a trace."""
+        """Decide, record the decision, and only then answer; refused groups are left out without a trace."""
         try:
             with self.ledger.book() as book:
                 self._catch_up(book)
@@ -188,7 +189,7 @@ class Gate:
 
     @checked_arguments
     def explain(self, question: str | Inquiry, *, analyst: str = "analyst") -> Explanation:
-        """Estimate what a question would cost, without asking it, spending or recording anything.
+        """Estimate the cost of a question, without asking it, spending or recording anything.
 
         Parameters
         ----------
@@ -222,7 +223,7 @@ class Gate:
         return Explanation(tuple(rows), budget, tuple(note for policy in used.values() for note in policy.notes()))
 
     def spent(self, analyst: str | None = None) -> dict[str, dict[str, float]]:
-        """Return what was spent from each policy's account, by analyst, and in total under "*"."""
+        """Return the spending from each policy's account, by analyst, with the totals under "*"."""
         named = {policy.name: policy for policy in self._policies.values()}
         totals: dict[str, dict[str, float]] = {}
         for entry in self.history():
@@ -237,12 +238,12 @@ class Gate:
         return self.ledger.history(analyst)
 
     def attack(self) -> LedgerDisclosure:
-        """Compute what all answers together disclose: for every atom the interval they leave, as a Discrimination Rate.
+        """Compute the disclosure by all answers together: the remaining interval of every atom, as a Discrimination Rate.
 
         Returns
         -------
         LedgerDisclosure
-            For the steward, not for analysts.
+            For the data steward, not for analysts.
         """
         policies = {policy.name: policy for policy in self._policies.values()}
         return disclosed(self._holding, self.history(), policies)
@@ -262,7 +263,7 @@ class Gate:
         return inquiry
 
     def _selections(self, question: str | Inquiry) -> tuple[Inquiry, list[Selection]]:
-        """Return the numbers that a question asks for, each with the records it is about."""
+        """Return the requested numbers of a question, each with the records it is about."""
         inquiry = self._read(question)
         if inquiry.by and self._closed(inquiry):
             declared = self._declared(inquiry)
@@ -272,12 +273,12 @@ class Gate:
         return inquiry, [self._holding.select(one) for one in inquiry.statistics(groups)]
 
     def _closed(self, inquiry: Inquiry) -> bool:
-        """Whether it is also protected which groups there are."""
+        """Whether the existence of groups is also protected."""
         policies = [self._policy_of(one.column, inquiry.where.columns) for one in inquiry.aggregates]
         return any(policy.closed_groups for policy in policies)
 
     def _declared(self, inquiry: Inquiry) -> list[tuple[tuple[str, Any], ...]]:
-        """Return the declared groups; none if the values of a column were not declared."""
+        """Return the declared groups; none if the values of some column are not declared."""
         if any(name not in self._values for name in inquiry.by):
             return []
         groups: list[tuple[tuple[str, Any], ...]] = [()]
@@ -286,7 +287,7 @@ class Gate:
         return groups
 
     def _decide(self, book: Book, selections: Sequence[Selection], analyst: str) -> tuple[list[Number], list[Entry]]:
-        """Decide about every number and record it; a question whose full price is not covered is refused as a whole."""
+        """Decide about every number and record it; refuse all new numbers of a policy whose budget does not cover them."""
         marks = [self._mark(one) for one in selections]
         known = {mark: entry for mark in marks if (entry := book.equal(mark)) is not None}
         short = self._unaffordable(book, selections, marks, known, analyst)
@@ -353,19 +354,19 @@ class Gate:
         return True
 
     def _catch_up(self, book: Book) -> None:
-        """Inform the policies of what other processes answered."""
+        """Inform the policies of the answers of other processes."""
         for entry in book.news():
             if entry.decision == "answered":
                 selection = self._holding.select(Statistic.read(entry.question))
                 self._keeper(self._policy(selection)).accept(selection)
 
     def _forget(self) -> None:
-        """Start over from the ledger: decisions that were not recorded must not count."""
+        """Start over from the ledger, because decisions that were not recorded must not count."""
         self._keepers = {}
         self.ledger.forget()
 
     def _mark(self, selection: Selection) -> str:
-        """Return what equal questions have in common: the set if sets are public, otherwise the wording of the question."""
+        """Return the mark that equal questions share: that of the set if sets are public, otherwise that of the wording."""
         policy = self._policy(selection)
         by_set = policy.by_set and not selection.indicator
         content = selection.mark() if by_set else selection.statistic.written().encode(errors="surrogatepass")
@@ -375,7 +376,7 @@ class Gate:
         return self._policy_of(selection.statistic.aggregate.column, selection.statistic.condition.columns)
 
     def _policy_of(self, column: str | None, conditions: frozenset[str]) -> GatePolicy:
-        """Return the policy of the sensitive columns that a number is about, or else the one for all others."""
+        """Return the policy of the sensitive columns that a number is about, or else the policy for all other columns."""
         about = ({column} | conditions) & set(self._holding.sensitive)
         policies = {self._policies.get(str(name), self._policies["*"]) for name in about} or {self._policies["*"]}
         if len(policies) > 1:
@@ -389,7 +390,7 @@ class Gate:
 
 
 def _policies(policy: str | GatePolicy | Mapping[str, str | GatePolicy], holding: Holding) -> dict[str, GatePolicy]:
-    """Return the policies by column; "*" is for all others."""
+    """Return the policies by column, with the one for all others under "*"."""
     stated = {"*": policy} if isinstance(policy, str | GatePolicy) else dict(policy)
     for name in stated:
         if name != "*" and name not in holding.sensitive:

@@ -1,4 +1,4 @@
-"""The data behind a gate: its atoms, that is, records that no question can tell apart, and which of them a question selects."""
+"""The data behind a gate: its atoms, which are records that no question can distinguish, and the selection of atoms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_GROUPS = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """What a number is about: a set of atoms or, for a condition on a sensitive column, the records of each cell that meet it.
+    """The records of a number: a set of atoms or, for a condition on a sensitive column, the records of each cell that meet it.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Selection:
     members
         The atoms in the set; None for an indicator.
     hits
-        For an indicator, how many records of each cell meet the condition.
+        For an indicator, the number of records of each cell that meet the condition.
     sizes
-        How many records of each atom count: those with a value in the column that is added up.
+        The number of records of each atom that count: those with a value in the column of the aggregate.
     in_cells
         Whether the condition is on columns that distinguish cells, so that whole cells meet it.
     """
@@ -61,7 +61,7 @@ class Selection:
 
     @property
     def column(self) -> str | None:
-        """The column that is added up; None for a count."""
+        """The column that is aggregated; None for a count."""
         return None if self.function == "count" else self.statistic.aggregate.column
 
     @property
@@ -95,10 +95,10 @@ class Holding:
     bounds
         Declared bounds of sensitive columns.
     nulls
-        "error": a sensitive column with nulls is refused. "drop": the lack of a value is not sensitive, and such records do not
+        "error": refuse sensitive columns with nulls. "drop": the lack of a value is not sensitive, and such records do not
         count.
     person, contribution
-        The column that says whose record it is, and how many records of one person count.
+        The column that identifies the person of a record, and the most records of one person that count.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Holding:
         self._amounts = cache(self._amounts_of)
 
     def _check_values(self, nulls: str) -> None:
-        """Refuse infinite numbers and, unless they should be dropped, nulls."""
+        """Refuse infinite numbers and, unless they are to be dropped, nulls."""
         missing = {}
         for name, amounts in self.cells.amounts.items():
             if not np.isfinite(amounts.total).all():
@@ -158,24 +158,24 @@ class Holding:
         return total
 
     def amounts(self, column: str) -> CellAmounts:
-        """Return what a column of numbers adds up to in each atom."""
+        """Return the amounts of a numeric column in each atom."""
         return self._amounts(column)
 
     def numeric(self, column: str) -> bool:
-        """Whether a column can be added up."""
+        """Whether a column can be summed."""
         if column not in self._atom_codes:
             return column in self.cells.amounts
         values = self.cells.columns[column].values
         return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
 
     def _amounts_of(self, column: str) -> CellAmounts:
-        """Sum a sensitive column over cells; a key column has one value per atom."""
+        """Return the amounts of a sensitive column, summed over cells, or of a key column, which has one value per atom."""
         if column in self._atom_codes:
             values = [np.nan if value is None else float(value) for value in self.cells.columns[column].values]
             value = np.asarray(values)[self._atom_codes[column]]
             there = ~np.isnan(value)
             present, number = np.where(there, self.sizes, 0), np.where(there, value, 0.0)
-            with np.errstate(over="ignore"):  # infinite, as in an engine: such a column has no variance
+            with np.errstate(over="ignore"):  # infinite, as in an engine; such a column has no variance
                 return CellAmounts(present, number * self.sizes, number**2 * self.sizes, value, value)
         cells = self.cells.amounts[column]
         least, greatest = np.full(self.atoms, np.inf), np.full(self.atoms, -np.inf)
@@ -186,7 +186,7 @@ class Holding:
         return CellAmounts(present, self.over_atoms(cells.total), squares, least, greatest, bounded)
 
     def select(self, statistic: Statistic) -> Selection:
-        """Return what a number is about, and refuse columns in places where they are not allowed."""
+        """Return the records that a number is about; refuse columns in places where they are not allowed."""
         aggregate, where = statistic.aggregate, statistic.condition
         open_columns = (*self.key, *self.sensitive)
         for name in sorted(where.columns):
@@ -204,7 +204,7 @@ class Holding:
         return Selection(statistic, self.atoms_where(where), None, sizes)
 
     def _on_column(self, function: str, column: str, where: Predicate) -> Predicate:
-        """Check the column of an aggregate; a count of values requires that the value is present."""
+        """Check the column of an aggregate, and return the condition; a count of values also requires a value."""
         if column not in (*self.key, *self.sensitive):
             raise QuestionError.closed_column(column, "in an aggregate", (*self.key, *self.sensitive))
         if function != "count" and not self.numeric(column):
@@ -219,7 +219,7 @@ class Holding:
         return np.array(np.broadcast_to(true, self.atoms))
 
     def _hits(self, where: Predicate) -> NDArray[np.int64]:
-        """Return how many records of each cell meet a condition; for columns not in the cells, the engine counts them."""
+        """Return the number of records of each cell that meet a condition; for columns not in the cells, the engine counts."""
         if not where.columns <= set(self.cells.columns):
             return self.cells.holding(where)
         true, _ = where.truth(lambda name: (self.cells.columns[name].values, self.cells.columns[name].codes))

@@ -1,4 +1,4 @@
-"""Questions: aggregates over the records that meet a condition, possibly in groups, and the single numbers they ask for."""
+"""Questions: aggregates over the records that meet a condition, possibly in groups, and the single numbers they request."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Aggregate:
             raise QuestionError(f"{self.function.upper()} needs a column.")
 
     def __str__(self) -> str:
-        """Return it as SQL writes it."""
+        """Return the aggregate in SQL."""
         return f"{self.function.upper()}({'*' if self.column is None else self.column})"
 
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One number: an aggregate over the records that meet a condition, with the values of the group it belongs to."""
+    """One number: an aggregate over the records that meet a condition, with the values of its group."""
 
     aggregate: Aggregate
     where: Predicate
@@ -52,7 +52,7 @@ class Statistic:
         return All((self.where, *within)) if within else self.where
 
     def written(self) -> str:
-        """Return it as a text that `read` turns back into it; equal questions have equal texts."""
+        """Return the statistic as a text from which `read` restores it; equal questions have equal texts."""
         return json.dumps([self.aggregate.function, self.aggregate.column, self.condition.to_list()], ensure_ascii=False)
 
     @classmethod
@@ -69,9 +69,9 @@ class Inquiry:
     Attributes
     ----------
     aggregates
-        What is computed.
+        The aggregates to compute.
     where
-        Which records count; the empty `All` means every record.
+        The condition on the records; the empty `All` means every record.
     by
         Columns to group by.
     """
@@ -81,18 +81,18 @@ class Inquiry:
     by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a question for no aggregate, or for too many at once."""
+        """Refuse a question without aggregates, or with too many."""
         if not 1 <= len(self.aggregates) <= _MOST_NUMBERS:
             raise QuestionError(f"a question must ask for 1 to {_MOST_NUMBERS} aggregates.")
 
     def statistics(self, groups: list[tuple[tuple[str, Any], ...]]) -> list[Statistic]:
-        """Return the numbers it asks for, group by group."""
+        """Return the requested numbers, group by group."""
         return [Statistic(aggregate, self.where, group) for group in groups for aggregate in self.aggregates]
 
 
 @checked_arguments
 def count(where: Predicate | None = None, *, by: Names | None = None) -> Inquiry:
-    """Ask how many records meet a condition.
+    """Ask for the number of records that meet a condition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Attacks on a gate by analysts who follow its rules: each is a program that asks, computes, and returns how much it learnt.
+"""Attacks on a gate by analysts who follow its rules: each is a program that asks, computes, and returns its success.
 
 The intruder knows everyone's keys and asks under several names. The success of an attack is a share from 0 (no better than
 without asking) to 1 (every targeted value). On the open gate, every attack succeeds.
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["ATTACKS", "Door", "TrialPeople", "trial_door", "verdict_of"]
 
 _NEAR = 0.005
-"""A value counts as learnt if the guess is off by less than this share of it."""
+"""A value counts as learnt if the error of the guess is less than this share of it."""
 _DEFENDED, _WON = 0.15, 0.9
 _HALF, _ZERO = 0.5, 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialPeople:
-    """People to attack: each has a number, a town, a salary, visits to the doctor, and may be sick."""
+    """People to attack; each has a number, a town, a salary and visits to the doctor, and may be sick."""
 
     pay: NDArray[np.float64]
     sick: NDArray[np.bool_]
@@ -58,13 +58,13 @@ class TrialPeople:
 
     @property
     def visits(self) -> NDArray[np.int64]:
-        """How often each has seen a doctor: whole numbers in a small range."""
+        """Each person's number of visits to a doctor: whole numbers in a small range."""
         return np.asarray((self.pay * 100).astype(np.int64) % 13)
 
 
 @dataclass(slots=True)
 class Door:
-    """A gate as an intruder sees it, and the truth, to judge what was learnt."""
+    """A gate as an intruder sees it, with the truth, by which success is judged."""
 
     gate: Gate
     people: TrialPeople
@@ -75,7 +75,7 @@ class Door:
 
     @property
     def size(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return len(self.people.pay)
 
     def between(self, what: str, where: str = "", analyst: str | None = None) -> tuple[float, float] | None:
@@ -175,14 +175,14 @@ def _sequence(door: Door) -> float:
 
 
 def _determined(rows: NDArray[np.float64]) -> int:
-    """Return how many people a system determines."""
+    """Return the number of people that a system determines."""
     _, sizes, basis = np.linalg.svd(rows)
     rank = int(np.count_nonzero(sizes > 1e-9 * sizes[0]))
     return int(np.count_nonzero(np.abs((basis[:rank] ** 2).sum(axis=0) - 1.0) < _ZERO))
 
 
 def _insider(door: Door) -> float:
-    """Use one's own pay, and the sum of a pair, to find a neighbour's."""
+    """Use one's own pay, and the sum of a pair, to find a neighbour's pay."""
     half, shares = door.size // 2, []
     for own in door.targets():
         other = (own + 1) % door.size
@@ -194,7 +194,7 @@ def _insider(door: Door) -> float:
 
 
 def _collusion(door: Door) -> float:
-    """Let one analyst ask for the larger set, and another for the smaller one."""
+    """Let one analyst ask for the larger set, and another for the smaller set."""
     half, guesses = door.size // 2, {}
     for at in door.targets():
         large = door.ask("SUM(pay)", f"id < {half} OR id = {at}", "eve")
@@ -233,7 +233,7 @@ def _splitting(door: Door) -> float:
 
 
 def _gain(door: Door, ask: Callable[[str, int], tuple[float, float] | None], times: int = 24) -> float:
-    """Return how much closer to the truth all answers together are than a single one, for counts of the sick."""
+    """Return by how much all answers together are closer to the truth than a single one, for counts of the sick."""
     one, together = [], []
     for start in range(4):
         where = f"sick = 'yes' AND id >= {start}"
@@ -250,7 +250,7 @@ def _gain(door: Door, ask: Callable[[str, int], tuple[float, float] | None], tim
 
 
 def _denial(door: Door) -> float:
-    """Ask about single people, and see whether refusals depend on values, by also asking a table with other salaries."""
+    """Ask about single people, and test whether refusals depend on values, by also asking a gate to other salaries."""
     other = TrialPeople(door.people.pay[::-1].copy(), door.people.sick)
     twin = Door(door.again(other), other, door.again, door.random)
     guesses: dict[int, float | None] = {}
@@ -291,7 +291,7 @@ def _smuggling(door: Door) -> float:
 
 
 def _reconstruction(door: Door, times: int = 4) -> float:
-    """Ask how many people in random sets are sick, and find the zeros and ones that fit best, by linear programming."""
+    """Ask for the number of sick people in random sets, and find the zeros and ones that fit best, by linear programming."""
     from scipy.optimize import linprog
 
     rows, counts = [], []
@@ -362,16 +362,17 @@ ATTACKS: Mapping[str, Callable[[Door], float]] = {
 
 
 def trial_door(policy: Callable[[TrialPeople], GatePolicy], folder: Path, *, people: int = 30, seed: int = 1) -> Door:
-    """Return the door of a new gate to people who are drawn at random.
+    """Return the door to a new gate for people who are drawn at random.
 
     Parameters
     ----------
     policy
-        Returns the policy for the people, for instance with a release of them.
+        A function that returns the policy for the people, for instance with a release of their records.
     folder
-        Where the ledgers go.
+        The folder for the ledgers.
     people, seed
-        How many people, and which; the ledger's key follows from the seed too, so that a trial can be repeated.
+        The number of people, and the seed by which they are drawn; the ledger's key also follows from the seed, so that a trial
+        can be repeated.
     """
     drawn = TrialPeople.drawn(people, seed)
 

@@ -1,6 +1,6 @@
 """The compiled loops of the audit: linear algebra modulo a prime of 50 bits.
 
-The product of two residues does not fit into 64 bits. The quotient is computed in floating point, which is off by at most one,
+The product of two residues does not fit into 64 bits. The quotient is computed in floating point, with an error of at most one,
 and the remainder in integers that wrap around; so every residue is exact.
 """
 
@@ -19,7 +19,7 @@ _BITS = 50
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 """The bases of the primality test, which is exact for every number below 3 * 10**24."""
 _REDUCED = 8192
-"""Sums of this many residues fit into 64 bits."""
+"""The number of residues whose sum fits into 64 bits."""
 
 
 def drawn_prime() -> int:
@@ -79,7 +79,7 @@ def sum_over(vector: Any, chosen: Any, prime: Any) -> Any:
 
 @compiled
 def ratios(first: Any, second: Any, prime: Any) -> Any:
-    """Return first / second for every entry, and the prime itself where second is zero; one inversion gives all inverses."""
+    """Return first / second for every entry, and the prime itself where second is zero; one inversion yields all inverses."""
     share = 1.0 / np.float64(prime)
     quotients = np.full(len(first), prime, dtype=np.int64)
     # for each entry, the product of all entries before it

@@ -1,4 +1,4 @@
-"""Gates whose policy is stated setting by setting, as a command line does."""
+"""Gates with a policy that is given setting by setting, as on a command line."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def open_gate(
     settings: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Gate:
-    """Open a gate with a policy whose settings are stated one by one, as a command line does.
+    """Open a gate with a policy whose settings are given one by one, as on a command line.
 
     Parameters
     ----------
     data, ledger
         The table and the ledger.
     project
-        The project that describes the table and the gate; none: that of a study given as data.
+        The project that describes the table and the gate; None: that of a study given as data.
     policy, settings
-        A policy for all columns, and its settings; none: those of the project.
+        A policy for all columns, and its settings; None: those of the project.
     options
-        Further arguments of `Gate`, such as `key`, `sensitive` and `bounds`; for None, the project decides.
+        Further arguments of `Gate`, such as `key`, `sensitive` and `bounds`; for each that is None, the project decides.
     """
     study = Study(data) if project is None else Study(data, project=project, partial=True)
     stated = {name: value for name, value in options.items() if value is not None}

@@ -1,7 +1,7 @@
-"""The parser of questions in SQL: the tree of sqlglot is translated node by node, and any node not on the list is refused.
+"""The parser of questions in SQL: sqlglot's tree is translated node by node, and any node that is not listed is refused.
 
 No part of the text reaches an engine. A node is accepted only with the parts that are listed for it here, so that a clause that
-sqlglot knows but this list does not (a window, a join, a sample, a cast, a hint) is refused and not overlooked.
+sqlglot knows but that is not listed (a window, a join, a sample, a cast, a hint) is refused and not overlooked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEEPEST = 100
 
 
 def dialects() -> list[str]:
-    """Return the dialects that sqlglot reads; none without the extra that has it."""
+    """Return the dialects that sqlglot reads; none without the extra that includes it."""
     try:
         from sqlglot.dialects.dialect import Dialects
     except ImportError:
@@ -42,7 +42,7 @@ def inquiry_of_sql(text: str, names: Sequence[str], dialect: str | None = None) 
     names
         The table's columns.
     dialect
-        The dialect in which sqlglot reads it; None for its own, which covers most of SQL.
+        The dialect in which sqlglot reads it; None: its own, which covers most of SQL.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def inquiry_of_sql(text: str, names: Sequence[str], dialect: str | None = None) 
 
 
 def condition_of_sql(text: str, names: Sequence[str], dialect: str | None = None) -> Predicate:
-    """Read a condition as it would be written after WHERE.
+    """Read a condition as written after WHERE.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def condition_of_sql(text: str, names: Sequence[str], dialect: str | None = None
 
 
 def _statement(text: str, dialect: str | None) -> Any:
-    """Parse a text that contains one SELECT and no comments."""
+    """Parse a text that must contain one SELECT and no comments."""
     try:
         import sqlglot
         from sqlglot import exp
@@ -98,7 +98,7 @@ def _statement(text: str, dialect: str | None) -> Any:
 
 
 def _has_comment(text: str, tokens: Sequence[Any]) -> bool:
-    """Return whether there is a comment: attached to a token, or dropped, which leaves text between the tokens."""
+    """Return whether there is a comment: attached to a token, or dropped, which leaves text between tokens."""
     ends = [0, *(token.end + 1 for token in tokens)]
     starts = [*(token.start for token in tokens), len(text)]
     between = (text[end:start] for end, start in zip(ends, starts, strict=True))
@@ -110,7 +110,7 @@ def _named(node: Any) -> str:
 
 
 class _Reader:
-    """Translates the nodes of one statement; every method accepts one kind of node with certain parts."""
+    """A translator of the nodes of one statement; every method accepts one kind of node with certain parts."""
 
     def __init__(self, names: Sequence[str]) -> None:
         from sqlglot import exp
@@ -133,13 +133,13 @@ class _Reader:
         }
 
     def only(self, node: Any, *parts: str) -> None:
-        """Refuse a node with any part that is not named."""
+        """Refuse a node with any part that is not listed."""
         for part, value in node.args.items():
             if part not in parts and value is not None and value is not False and value != []:
                 raise QuestionError.not_allowed(f"{part.strip('_').upper()} in {_named(node)}")
 
     def table(self, clause: Any) -> None:
-        """Accept one table by a plain name, which is ignored, as there is only one table."""
+        """Accept one table by a plain name, which is ignored because there is only one table."""
         exp = self._exp
         if clause is None:
             raise QuestionError("the question has no FROM; name the table.")
@@ -161,7 +161,7 @@ class _Reader:
         return by
 
     def selected(self, node: Any, by: Sequence[str]) -> Aggregate | None:
-        """Return an aggregate of the SELECT list; None for a column of GROUP BY, which is allowed there."""
+        """Return an aggregate of the SELECT list; None for a column of GROUP BY, which is also allowed there."""
         exp = self._exp
         if type(node) is exp.Alias:
             self.only(node, "this", "alias")
@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _number(text: str) -> int | float | Decimal:
-    """Read a number: whole ones exactly, others as the nearest floating point number."""
+    """Read a number: a whole number exactly, any other as the nearest floating-point number."""
     if len(text) > _MOST_DIGITS:
         raise QuestionError(f"a number may have at most {_MOST_DIGITS} digits.")
     try:

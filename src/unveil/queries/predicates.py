@@ -1,7 +1,8 @@
 """Conditions on columns, evaluated on the values of a count table in SQL's three-valued logic, or compiled to SQL.
 
 A comparison with a null is neither true nor false, and neither is its negation. Texts are compared by code points, whatever the
-language; numbers as numbers, dates as dates. A constant must have the type of the column's values: nothing is converted.
+language; numbers as numbers, dates as dates. A constant must have the type of the column's values: apart from texts of dates,
+nothing is converted.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["All", "AnyOf", "ColumnRef", "Compared", "Known", "Missing", "Negated", "Predicate", "Truth", "col", "predicate_of"]
 
 Truth: TypeAlias = "tuple[NDArray[np.bool_], NDArray[np.bool_]]"
-"""Where a condition is true, and where it is false; elsewhere a null leaves it open."""
+"""The cells where a condition is true, and those where it is false; elsewhere a null leaves it open."""
 Known: TypeAlias = "Callable[[str], tuple[Sequence[Any], NDArray[Any]]]"
-"""Returns a column's distinct values, and for each cell the position of its value among them."""
+"""A function that returns a column's distinct values, and for each cell the position of its value among them."""
 Written: TypeAlias = Callable[[str], str]
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -49,7 +50,7 @@ class Predicate:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns it uses."""
+        """The columns of the condition."""
         raise NotImplementedError
 
     def truth(self, known: Known) -> Truth:
@@ -61,7 +62,7 @@ class Predicate:
         raise NotImplementedError
 
     def to_list(self) -> list[Any]:
-        """Return the condition as plain values, which `predicate_of` turns back into it."""
+        """Return the condition as plain values, from which `predicate_of` restores it."""
         raise NotImplementedError
 
     def __and__(self, other: Predicate) -> Predicate:
@@ -69,7 +70,7 @@ class Predicate:
         return All((self, other))
 
     def __or__(self, other: Predicate) -> Predicate:
-        """Return the condition that at least one of both holds."""
+        """Return the condition that at least one of them holds."""
         return AnyOf((self, other))
 
     def __invert__(self) -> Predicate:
@@ -132,7 +133,7 @@ class Missing(Predicate):
         return frozenset((self.column,))
 
     def truth(self, known: Known) -> Truth:
-        """Return where the null is."""
+        """Return where the column is null."""
         values, codes = known(self.column)
         null = np.array([value is None for value in values], dtype=bool)[codes]
         return null, ~null
@@ -218,7 +219,7 @@ class Negated(Predicate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnRef:
-    """A column by name, to be compared: see `col`."""
+    """A column by name, to compare: see `col`."""
 
     name: str
 

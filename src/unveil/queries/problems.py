@@ -1,4 +1,4 @@
-"""Errors about a question; a refusal by a policy is not an error but an answer."""
+"""Errors in questions; a refusal by a policy is not an error but an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class QuestionError(UnveilError, ValueError):
 
     @classmethod
     def not_allowed(cls, part: str) -> QuestionError:
-        """Report a part of a statement that the gate does not accept."""
+        """Return the error for a part of a statement that the gate does not accept."""
         return cls(
             f"the question contains {part}, which the gate does not accept; ask with one SELECT of COUNT, SUM, AVG, VAR, MIN or "
             "MAX over the table, with AND, OR, NOT, comparisons, BETWEEN, IN and IS NULL in WHERE, and columns in GROUP BY."
@@ -20,13 +20,13 @@ class QuestionError(UnveilError, ValueError):
 
     @classmethod
     def wrong_kind(cls, column: str, kinds: str, constant: str) -> QuestionError:
-        """Report a constant of a type that the column does not have."""
+        """Return the error for a constant of a type that the column does not have."""
         return cls(
             f"column {shown(column)} contains {kinds}, but the question compares it with {constant}; use a constant of that type."
         )
 
     @classmethod
     def closed_column(cls, column: str, place: str, allowed: tuple[str, ...]) -> QuestionError:
-        """Report a column in a place where it is not allowed."""
+        """Return the error for a column in a place where it is not allowed."""
         there = listed(allowed) or "none"
         return cls(f"column {shown(column)} is not allowed {place}; allowed are: {there}.")

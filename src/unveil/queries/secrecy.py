@@ -1,4 +1,4 @@
-"""Random draws that follow from the ledger's secret: the same whenever the gate is opened, and unknown without the key."""
+"""Random draws that follow from the ledger's secret: the same whenever the gate is opened, but unknown without the key."""
 
 from __future__ import annotations
 

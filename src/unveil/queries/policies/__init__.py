@@ -39,7 +39,7 @@ POLICIES: dict[str, type[GatePolicy]] = {
 
 @checked_arguments
 def policy_of(name: str, settings: Mapping[str, Any]) -> GatePolicy:
-    """Return a policy by its name, with settings; a setting of None means its default.
+    """Return a policy by its name, with settings; None stands for the default of a setting.
 
     Examples
     --------

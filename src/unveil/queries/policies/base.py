@@ -1,4 +1,4 @@
-"""The base of all policies: what they offer, what a number costs, and their decisions. Each is one file and one line."""
+"""The base of all policies: their offers, prices and decisions. Each policy is one file and one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["REASONS", "Decision", "GatePolicy", "Keeper", "Secret", "exact", "refused"]
 
 Secret: TypeAlias = Callable[[str], bytes]
-"""Returns the secret for a purpose, which is the same whenever the ledger is opened."""
+"""A function that returns the secret for a purpose, which is the same whenever the ledger is opened."""
 
 REASONS: Mapping[str, str] = {
     "size": "the set, or its complement, has too few records",
@@ -32,7 +32,7 @@ REASONS: Mapping[str, str] = {
     "limit": "the analyst, or all analysts together, have asked as many questions as the policy allows",
     "group-keys": "the groups are not declared, and it is not public which ones the data has; declare the values of the columns",
 }
-"""Why a number is refused; no reason depends on a sensitive value."""
+"""The reasons why numbers are refused; none depends on a sensitive value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Decision:
     Attributes
     ----------
     reason
-        Why it is refused; empty if it is answered.
+        The reason why it is refused; empty if it is answered.
     value
         The number, exact or with noise.
     low, high
@@ -61,14 +61,14 @@ class Decision:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     def answer(self) -> dict[str, Any]:
-        """Return what the analyst gets."""
+        """Return the answer for the analyst."""
         error = {} if self.error is None else {"error": self.error}
         if self.low is not None:
             return {"low": jsonable(self.low), "high": jsonable(self.high), **error}
         return {"value": jsonable(self.value), **error}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the ledger keeps, including the notes, which are for the steward."""
+        """Return the answer for the ledger, including the notes, which are for the data steward."""
         return {**self.answer(), **({"notes": jsonable(self.notes)} if self.notes else {})}
 
 
@@ -81,36 +81,36 @@ class Keeper(Protocol):
     """A policy applied to some data."""
 
     def offers(self, selection: Selection) -> str:
-        """Return why numbers of this kind are never answered; empty if they may be."""
+        """Return the reason why numbers of this kind are never answered; empty if they may be."""
 
     def price(self, selection: Selection) -> int:
-        """Return what a number costs, in whole units of the policy's account."""
+        """Return the price of a number, in whole units of the policy's account."""
 
     def decide(self, selection: Selection) -> Decision:
         """Answer or refuse a number, and remember an answer."""
 
     def accept(self, selection: Selection) -> None:
-        """Remember an answer that another process gave."""
+        """Remember an answer of another process."""
 
     def accuracy(self, selection: Selection) -> float | None:
-        """Return how far off an answer is at most, in 95 of 100 cases; None if that is not known in advance."""
+        """Return the largest error of an answer in 95 of 100 cases; None if it is not known in advance."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """The settings of a policy; a subclass adds its own, and defines how it works."""
+    """The settings of a policy; a subclass adds its own settings, and defines how it works."""
 
     name: ClassVar[str] = ""
     unit: ClassVar[str] = "questions"
     units: ClassVar[int] = 1
-    """How many whole units of the account make one of the unit that is shown."""
+    """The number of whole units of the account in one displayed unit."""
     exhausted: ClassVar[str] = "limit"
     closed_groups: ClassVar[bool] = False
-    """Whether groups have to be declared, because it is also protected which ones the data has."""
+    """Whether groups must be declared, because their existence in the data is also protected."""
     by_set: ClassVar[bool] = False
-    """Whether equal sets make equal questions. Only if sets are public: otherwise the equality of two sets would be revealed."""
+    """Whether equal sets make equal questions, which reveals that sets are equal, and so requires that sets are public."""
     weakness: ClassVar[str] = ""
-    """What the policy does not protect against, in one line."""
+    """The attacks that the policy does not protect against, in one line."""
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
         """Return the policy applied to some data."""
@@ -118,7 +118,7 @@ class GatePolicy:
 
     @property
     def limits(self) -> tuple[int | None, int | None]:
-        """The most that one analyst, and all together, may spend."""
+        """The most that one analyst, and all analysts together, may spend."""
         return None, None
 
     @property
@@ -127,23 +127,23 @@ class GatePolicy:
         return True
 
     def noise_bound(self, holding: Holding, selection: Selection) -> float:  # noqa: ARG002 - for policies with noise
-        """Return how far off an answer is at most."""
+        """Return the largest error of an answer."""
         return 0.0
 
     def disclosed(self, units: int) -> dict[str, Any]:  # noqa: ARG002 - for policies with a budget
-        """Return what an amount of the account means, in the terms of the field."""
+        """Return the meaning of an amount of the account, in the terms of the field."""
         return {}
 
     def losses(self, function: str) -> tuple[PrivacyLoss, ...]:  # noqa: ARG002 - for policies of differential privacy
-        """Return the losses of differential privacy of one number; empty if the policy has none."""
+        """Return the losses of differential privacy for one number; empty if the policy has none."""
         return ()
 
     def guarantee(self) -> dict[str, Any]:
-        """Return what the limits mean, in the terms of the field."""
+        """Return the meaning of the limits, in the terms of the field."""
         return {}
 
     def notes(self) -> tuple[str, ...]:
-        """Return what an analyst should know."""
+        """Return the notes for analysts."""
         return (f"Not defended by the policy {self.name!r}: {self.weakness}",)
 
     def settings(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class GatePolicy:
         return {"policy": self.name, **{name: jsonable(value) for name, value in asdict(self).items()}}
 
     def spent(self, units: int) -> float:
-        """Return an amount of the account in the unit that is shown."""
+        """Return an amount of the account in the displayed unit."""
         return units if self.units == 1 else units / self.units
 
 

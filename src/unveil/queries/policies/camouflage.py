@@ -5,9 +5,9 @@ r"""The policy of camouflage: intervals that always contain the exact answer, wi
 k sums: the exact one is their weighted average, so it lies between them. Answers depend on the vectors alone; any other point of
 their hull could be the data. If every atom has one value, a least or greatest value is answered by its own minimum and maximum
 over the hull. A hull of few vectors contains hardly any point of whole numbers besides the data, so values are first moved at
-random by up to half of the step that they are multiples of: then every point of the hull is close to possible data. The position
-of a value in its interval is random, as a value that is always in the middle would be given away; and so is the width, as a width
-in proportion to the value would give the value away.
+random by up to half of the step that they are multiples of: then every point of the hull is close to possible data. The
+position of a value in its interval is random, because a value that is always in the middle would be disclosed; and so is the
+width, because a width in proportion to the value would disclose it.
 
 **Counts by a sensitive column.** Zeros and ones cannot be hidden in a hull. Records are put into groups of at least l records
 with different values and similar keys; the interval is the least and the greatest count over all cyclic exchanges of the values
@@ -15,8 +15,8 @@ within each group. The answers would be the same if the values had been exchange
 its members. A value of more than one record in l occurs more than once in a group. No answer is an exact count: an interval of
 one number is widened by one, on a side that follows from a secret and the set, so that rephrasing gains nothing.
 
-It does not protect against insiders: anyone who knows k - 1 values, and has found out the vectors, recovers all others. The
-coalition audit of every answer says how much of the intervals is left for one insider.
+It does not protect against insiders: anyone who knows k - 1 values, and has recovered the vectors, recovers all other values.
+The coalition audit of a column, noted with its answers, shows how much of the intervals remains for one insider.
 
 References
 ----------
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Camouflage", "camouflaged", "step_of"]
 
 _CHUNK = 64
-"""How many adjacent records in key order are divided into groups; more if one value is too frequent for that."""
+"""The number of adjacent records in key order that are divided into groups; more if one value is too frequent for that."""
 _SAMPLE = 200
 _HALVINGS = 60
 _EXTREMES = ("min", "max")
@@ -180,7 +180,7 @@ class _Camouflaged:
         return 1
 
     def accept(self, selection: Selection) -> None:
-        """Remember nothing: the intervals follow from the vectors and groups."""
+        """Remember nothing, because the intervals follow from the vectors and groups."""
 
     def accuracy(self, selection: Selection) -> float | None:  # noqa: ARG002
         return None
@@ -231,7 +231,7 @@ class _Camouflaged:
         return _grouped(self._holding.atom_of_cell, codes, self._policy.diversity, random)
 
     def _counted(self, selection: Selection) -> Decision:
-        """Count over every cyclic exchange of the sensitive values within groups, and add up the extremes."""
+        """Count over every cyclic exchange of the sensitive values within groups, and sum the extremes."""
         condition = selection.statistic.condition
         name = next(iter(condition.columns & set(self._holding.sensitive)))
         groups = self._groups(name)
@@ -256,7 +256,7 @@ class _Camouflaged:
 def _extremes_of(vectors: NDArray[np.float64], function: str) -> tuple[float, float]:
     """Return the least and the greatest "max" (or "min") of a point's coordinates, over all points of a hull.
 
-    The maximum is a convex function, so it is greatest at one of the vectors; where it is least follows from a linear program in
+    The maximum is a convex function, so it is greatest at one of the vectors; its least value follows from a linear program in
     the weights.
     """
     from scipy.optimize import linprog
@@ -275,7 +275,7 @@ def _extremes_of(vectors: NDArray[np.float64], function: str) -> tuple[float, fl
 def _exchanged(
     columns: Mapping[str, Coded], order: NDArray[np.int64], sensitive: str, codes: NDArray[Any], name: str
 ) -> tuple[Sequence[Any], NDArray[Any]]:
-    """Return a column in the order of groups, the sensitive one with its values exchanged."""
+    """Return a column in the order of groups; the values of the sensitive column are exchanged."""
     column = columns[name]
     return column.values, codes if name == sensitive else column.codes[order]
 
@@ -283,7 +283,7 @@ def _exchanged(
 def _grouped(
     atoms: NDArray[np.int64], codes: NDArray[np.int64], diversity: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the records group by group, the first place of each one's group, and its size; None if there is only one value.
+    """Return the records group by group, the first place and the size of each record's group; None for a single value.
 
     Groups are formed within chunks of adjacent records, of the smallest size of 64, 128, ... for which no value is much more
     frequent in a chunk than overall. The records of a chunk are sorted by value and dealt out in turn to as many groups as it has
@@ -316,7 +316,7 @@ def _grouped(
 
 
 def _coalition(vectors: NDArray[np.float64], values: NDArray[np.float64], random: np.random.Generator) -> dict[str, Any]:
-    """Return how much of the width of others' intervals is left for an insider who knows one value and the vectors.
+    """Return the share of the width of others' intervals that remains for an insider who knows one value and the vectors.
 
     The weights that are consistent with one known value form a polytope whose corners mix at most two vectors, so the least and
     the greatest value of every other record are found among the mixtures of pairs.

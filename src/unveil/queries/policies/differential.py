@@ -2,7 +2,7 @@ r"""The policy of differential privacy: noise for every number, and a budget of 
 
 Two tables are neighbours if one has the records of one more person than the other. A number with noise for epsilon is
 :math:`\rho = \epsilon^2 / 2` concentrated; rho adds up over adaptively chosen questions, and a question is refused if the sum
-would exceed the budget of the analyst or that of the data, which all analysts share since they may share answers. The budget
+would exceed the budget of the analyst or that of the data, which all analysts share because they may share answers. The budget
 rho corresponds to :math:`(\epsilon, \delta)` with
 
 .. math:: \epsilon = \rho + 2 \sqrt{\rho \ln(1 / \delta)}
@@ -45,7 +45,7 @@ _MOST_RHO = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class Differential(GatePolicy):
-    """Answer with noise that hides any one person, within a budget.
+    """Answer with noise that hides any single person, within a budget.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class Differential(GatePolicy):
         "geometric" (whole numbers, the default), "laplace" (real numbers, for counts; sums stay on their grid) or "gaussian"
         (whole numbers, the same rho).
     rho, analyst_rho
-        The budget of all analysts together, and of each.
+        The budgets of all analysts together, and of each.
     delta
-        The probability for which the budget is also shown as epsilon.
+        The probability delta for which the budget is also displayed as epsilon.
 
     Examples
     --------
@@ -100,11 +100,11 @@ class Differential(GatePolicy):
 
     @property
     def discloses_values(self) -> bool:
-        """Return False: as the noise has no bound, no value is ruled out."""
+        """Return False, because the noise has no bound and so rules out no value."""
         return False
 
     def disclosed(self, units: int) -> dict[str, Any]:
-        """Return what was spent as rho, and as epsilon for delta."""
+        """Return the spending as rho, and as epsilon for delta."""
         rho = units / _NANO
         return {"rho": rho, "epsilon": epsilon_of(rho, self.delta), "delta": self.delta}
 
@@ -115,7 +115,7 @@ class Differential(GatePolicy):
         return ((PrivacyLoss("concentrated", each**2 / 2.0) if self.noise == "gaussian" else PrivacyLoss("pure", each)),) * parts
 
     def notes(self) -> tuple[str, ...]:
-        """Return whom it protects, and what it does not protect against."""
+        """Return notes on whom it protects, and on the attacks it does not protect against."""
         return (
             "Neighbouring tables differ in the records of one person; without a column of persons, in one record.",
             *GatePolicy.notes(self),
@@ -156,7 +156,7 @@ class _Noisy:
         return math.ceil(rho * _NANO)
 
     def accept(self, selection: Selection) -> None:
-        """Remember nothing: the ledger has what was spent."""
+        """Remember nothing, because the ledger has the spending."""
 
     def decide(self, selection: Selection) -> Decision:
         epsilon = self._epsilon
@@ -170,7 +170,7 @@ class _Noisy:
         return self._average(selection, steps, (middle, grid, most))
 
     def accuracy(self, selection: Selection) -> float | None:
-        """Return the distance within which noise stays in 95 of 100 cases; for an average it depends on the count."""
+        """Return the distance within which noise stays in 95 of 100 cases; None for an average, where it depends on the count."""
         if selection.function == "avg":
             return None
         scale, unit = self._most / self._epsilon, 1.0
@@ -221,7 +221,7 @@ class _Noisy:
         return float(value), math.sqrt(2.0) * spent.scale
 
     def _noise(self, value: int, epsilon: float, most: int) -> tuple[int, float]:
-        """Add whole noise, and also return its standard error."""
+        """Return a value with whole noise added, and the standard error of the noise."""
         if self._policy.noise == "gaussian":
             (whole,), error = concentrated([value], math.nextafter(epsilon**2 / 2.0, 0.0), most)
             return whole, error

@@ -1,7 +1,7 @@
 """The policy of perturbed records: questions are answered exactly, from a release of the data.
 
-The mechanism that made the release is what protects. Whatever the questions, and however many, nobody learns more than the
-release contains, so there is nothing to refuse and nothing to count; whoever may publish the release may as well do so.
+The protection is that of the mechanism that made the release. Whatever the questions, and however many, nobody learns more than
+the release contains, so there is nothing to refuse and nothing to count; the release may just as well be published.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class PerturbedRecords(GatePolicy):
 
     @property
     def discloses_values(self) -> bool:
-        """Return False: the values of the release are not those of the data."""
+        """Return False, because the values of the release are not those of the data."""
         return False
 
     def settings(self) -> dict[str, Any]:
-        """Return which release it is, if it has a name."""
+        """Return the settings, with the path of the release if it has one."""
         place = os.fspath(self.release) if isinstance(self.release, str | os.PathLike) else "a data frame"
         return {"policy": self.name, "release": str(place)}
 

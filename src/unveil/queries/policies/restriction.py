@@ -1,13 +1,13 @@
 """The policy of restriction: exact answers or none. A set must be large enough, and no sequence of sums may determine a value.
 
 Size control checks the set and its complement. Alone it is defeated by trackers, so the audit considers all answered sums
-together, for all analysts, since they may share their answers.
+together, for all analysts, because they may share their answers.
 
 A refusal depends on the sets alone and never on a value, so that nobody learns a value from a refusal. The guarantee is for
-values that could be any number. If values are known to lie between bounds, a sum at a bound gives everyone away, and no audit of
-sets can detect that. Whole numbers in a small range follow from fewer sums than there are people, so fewer of their sums are
-answered. Counts by a sensitive column, and sums of a column with two values, are sums of zeros and ones, and are therefore
-refused.
+values that could be any number. If values are known to lie between bounds, a sum at a bound discloses everyone's value, and no
+audit of sets can detect that. Whole numbers in a small range follow from fewer sums than there are people, so fewer of their
+sums are answered. Counts by a sensitive column, and sums of a column with two values, are sums of zeros and ones, and are
+therefore refused.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class _Restricted:
     def _most_of(self, name: str, atoms: int) -> float:
         """Return the most independent sums of a column that are answered.
 
-        n whole numbers of b bits have n b bits; a sum over a random half reveals b + log2(n) / 2 of them. As many sums are
-        answered as leave b bits unknown: then more than one solution in whole numbers is left, on average as many as there are
+        n whole numbers of b bits have n b bits; a sum over a random half reveals b + log2(n) / 2 of them. Only as many sums are
+        answered as leave b bits unknown: then more than one solution in whole numbers remains, on average as many as there are
         values.
         """
         amounts = self._holding.amounts(name)

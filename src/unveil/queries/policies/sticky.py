@@ -1,13 +1,14 @@
 """The policy of sticky noise: the same records get the same noise, however a question is worded and however often it is asked.
 
-Every record has a secret key; the keys of a set's records are added up, and the sum determines the noise. So repeating or
-rephrasing a question about the *same set* gains nothing. Asking about other sets does: over many different splits of a set into
-two halves the noise averages out, and enough counts reconstruct the data. Therefore questions are limited, and this is not
+Every record has a secret key; the sum of the keys of a set's records determines the noise. So repeating or rephrasing a
+question about the *same set* gains nothing. Asking about other sets does: over many different splits of a set into two halves
+the noise averages out, and enough counts reconstruct the data. Therefore the number of questions is limited, and this is not
 differential privacy.
 
-The noise of a count is a whole number with mean 0 and variance V, at most D in size; it never makes a count negative, and leaves
-0 unchanged. Of all such distributions it has the greatest entropy, which makes it the hardest to guess. A sum gets noise of that
-size times the largest value that the declared bounds allow, spread evenly between whole numbers, as whole noise would often be 0.
+The noise of a count is a whole number with mean 0 and variance V, at most D in size; it never makes a count negative, and
+leaves 0 unchanged. Of all such distributions it has the greatest entropy, which makes it the hardest to guess. A sum gets such
+noise times the largest value that the declared bounds allow, spread evenly between whole numbers, because whole noise would
+often be 0.
 
 References
 ----------
@@ -47,7 +48,7 @@ class Sticky(GatePolicy):
     variance, largest
         The variance of the noise of a count, and its greatest size.
     questions, analyst_questions
-        How many numbers all analysts together, and each of them, may ask for.
+        The most numbers that all analysts together, and each of them, may ask for.
 
     Examples
     --------
@@ -77,11 +78,11 @@ class Sticky(GatePolicy):
 
     @property
     def limits(self) -> tuple[int | None, int | None]:
-        """How many questions are allowed, to each analyst and to all."""
+        """The numbers of questions allowed to each analyst and to all together."""
         return self.analyst_questions, self.questions
 
     def noise_bound(self, holding: Holding, selection: Selection) -> float:
-        """Return the greatest noise of a count or of a sum; an average has no bound, as its count is noisy too."""
+        """Return the greatest noise of a count or of a sum; an average has no bound, because its count is also noisy."""
         if selection.column is None:
             return float(self.largest)
         return math.inf if selection.function == "avg" else (self.largest + 0.5) * max(map(abs, holding.bounds[selection.column]))
@@ -140,7 +141,7 @@ class _Stuck:
         return 1
 
     def accept(self, selection: Selection) -> None:
-        """Remember nothing: the noise follows from the set."""
+        """Remember nothing, because the noise follows from the set."""
 
     def decide(self, selection: Selection) -> Decision:
         n = selection.size
@@ -176,7 +177,7 @@ class _Stuck:
         return int(chosen.sum(dtype=np.uint64))
 
     def _noise(self, selection: Selection, n: int, purpose: str) -> int:
-        """Look the noise up by the key of the set."""
+        """Return the noise, looked up by the key of the set."""
         if n == 0:
             return 0
         share = share_of(self._secret, f"{purpose}\0{self._key(selection)}".encode())
