@@ -48,4 +48,4 @@ OPEN_MODULES = (
     "watch",
     "window",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

@@ -1,7 +1,7 @@
 """Alarms of a stream: conditions on its figures that are raised and cleared without flapping.
 
 An alarm is raised when its condition holds. It is cleared when the figure has come back past a second threshold (`until`) or, if
-none is named, when the condition has failed to hold three times in a row. An undefined figure changes nothing.
+there is none, when the condition has not held for three figures in a row. An undefined figure changes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unveil.stream.figures import WindowFigures
 __all__ = ["Alarm", "Fact"]
 
 _CALM = 3
-"""How many figures in a row clear an alarm that has no second threshold."""
+"""The number of figures in a row that clear an alarm without a second threshold."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TEXT = re.compile(
     rf"^\s*(?P<figure>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<threshold>{_NUMBER})(?:\s+until\s+(?P<until>{_NUMBER}))?\s*$"
@@ -69,7 +69,7 @@ class Alarm:
         return alarm
 
     def update(self, value: float | None) -> bool:
-        """Note a figure, and return whether the alarm is raised."""
+        """Record a figure, and return whether the alarm is raised."""
         if value is None:
             return self.raised
         if self._holds(value):
@@ -97,7 +97,7 @@ class Alarm:
         return _SIGNS[self.sign](value, self.threshold)
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {"text": self.text, "raised": self.raised, "calm": self.calm}
 
 
@@ -110,7 +110,7 @@ class Fact:
     calm: int = 0
 
     def update(self, holds: bool | None) -> bool:  # noqa: FBT001 - the fact itself
-        """Note whether it holds, and return whether the alarm is raised."""
+        """Record whether it holds, and return whether the alarm is raised."""
         if holds is None:
             return self.raised
         self.calm = 0 if holds else self.calm + 1
@@ -118,7 +118,7 @@ class Fact:
         return self.raised
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {"text": self.text, "raised": self.raised, "calm": self.calm}
 
 

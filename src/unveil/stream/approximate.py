@@ -1,17 +1,17 @@
-r"""What does a window disclose that has more combinations than may be kept? Estimates from a sample of its classes.
+r"""How much does a window disclose that has more combinations than may be kept? Estimates from a sample of its classes.
 
 Of the combinations of the columns that all keys share, the most frequent are always kept, and of the others those whose hash
-falls into a share :math:`\pi = 2^{-j}` of all hashes, each with all its records: whatever is known about a class is known
-exactly, however many records came and went. Of the other records only the sensitive values are counted, so that N and H(X) stay
-exact. With n the size of a class, h its entropy (of the sensitive values; against record identity :math:`\log_2 n`), C the
-classes that are always kept, S those drawn, and R the records outside C, whose number is known,
+falls into a share :math:`\pi = 2^{-j}` of all hashes, each with all its records: the classes that are kept are known exactly,
+however many records came and went. Of the other records, only the sensitive values are counted, so that N and H(X) stay exact.
+With n the size of a class, h its entropy (of the sensitive values; against record identity :math:`\log_2 n`), C the classes
+that are always kept, S the drawn classes, and R the number of records outside C, which is known,
 
 .. math:: DR \approx 1 - \frac{\sum_C n h + R \bar h}{N H(X)}, \qquad \bar h = \frac{\sum_S n h}{\sum_S n}, \qquad
           \text{error} = \frac{R \sqrt{(1 - \pi) \sum_g (\sum_{c \in g} n (h - \bar h))^2}}{N H(X) \sum_S n}
 
-where g runs over the combinations that were drawn. Numbers of classes are those of C plus those of S divided by :math:`\pi`.
-Errors are standard errors: two of them on either side contain the exact figure in about 95 of 100 cases as long as the sample has
-a few hundred classes. The smallest class of the sample is at least as large as the smallest of all.
+where g runs over the drawn combinations. Numbers of classes are those of C plus those of S divided by :math:`\pi`. Errors are
+standard errors: two of them on either side contain the exact figure in about 95 of 100 cases as long as the sample has a few
+hundred classes. The smallest class of the sample is at least as large as the smallest of all.
 
 References
 ----------
@@ -47,7 +47,7 @@ _NO_SAMPLE = "the window has more combinations than its limit, and the sample co
 
 
 def estimated_key(counts: MovingCounts, one: KeySet) -> KeyFigures:
-    """Estimate what one key discloses from the classes that were kept."""
+    """Estimate the disclosure by one key from the classes that were kept."""
     certain, drawn = (None if table is None else _Stratum.of(table, one, counts.sampled) for table in counts.strata())
     parts = [part for part in (certain, drawn) if part is not None]
     if not parts:
@@ -60,13 +60,13 @@ def estimated_key(counts: MovingCounts, one: KeySet) -> KeyFigures:
 
 
 def unknown_need(one: NeedSet) -> NeedFigure:
-    """Return the figure of a need that cannot be measured, as its classes are not complete in the sample."""
+    """Return the figure of a need that cannot be measured because its classes are not complete in the sample."""
     return NeedFigure(one.need.name, None, None, None, "the window has more combinations than its limit")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stratum:
-    """Classes that were kept: their sizes in records or persons, their records, entropies, and combinations drawn."""
+    """Classes that were kept: their sizes in records or persons, their records, entropies, and drawn combinations."""
 
     sizes: NDArray[np.int64]
     records: NDArray[np.float64]
@@ -87,7 +87,7 @@ class _Stratum:
 def _number(
     chosen: Sequence[NDArray[np.bool_]], certain: _Stratum | None, drawn: _Stratum | None, share: float
 ) -> tuple[int, float]:
-    """Return an estimate of how many classes are chosen, and its standard error."""
+    """Return an estimate of the number of chosen classes, and its standard error."""
     known = 0 if certain is None else int(chosen[0].sum())
     if drawn is None:
         return known, 0.0
@@ -98,7 +98,7 @@ def _number(
 def _rate(
     counts: MovingCounts, one: KeySet, certain: _Stratum | None, drawn: _Stratum | None
 ) -> tuple[float | None, float | None, str]:
-    """Return an estimate of the rate, its standard error, and why the rate or the kind of identifier is unknown."""
+    """Return an estimate of the rate, its standard error, and the reason why the rate or the kind of identifier is unknown."""
     whole = _entropy(counts.marginal(one.sensitive)) if one.sensitive else math.log2(counts.records)
     if one.person is not None or not whole:
         return None, None, _OF_PERSONS if one.person is not None else _CONSTANT

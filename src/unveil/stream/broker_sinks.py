@@ -1,4 +1,4 @@
-"""Sinks of lines in a broker, a Kafka topic or a Redis stream: each line is written once, however often a run is restarted."""
+"""Sinks of lines in a broker (a Kafka topic or a Redis stream): each line is written once, however often a run is restarted."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from unveil.sources.streams.redis import redis_client
 __all__ = ["KafkaSink", "RedisSink"]
 
 _PATIENCE = 30.0
-"""Seconds that a broker has to accept lines, or to come back."""
+"""The number of seconds that a broker has to accept lines, or to become available again."""
 _AGAIN = 0.5
-"""Seconds before an unreachable server is tried again."""
+"""The number of seconds before an unreachable server is tried again."""
 _AT_ONCE = 10_000
-"""Lines sent to a Redis server at once."""
+"""The most lines sent to a Redis server, or messages read from a topic, at once."""
 _TRANSACTION = 5.0
-"""Seconds after which a transaction is committed."""
+"""The number of seconds after which a transaction is committed."""
 _RUN = "unveil-run"
-"""The header that says which run a message belongs to."""
+"""The header that identifies the run of a message."""
 
 
 class KafkaSink:
-    """A Kafka topic: the key of a message is the number of its line, and a header says which run it belongs to.
+    """A Kafka topic: the key of a message is the number of its line, and a header identifies its run.
 
-    A run that is continued reads what was written since the checkpoint, and sends nothing twice. With a ``transactional.id``
-    among the settings, lines are sent in transactions, so that the unfinished lines of a killed run are never seen.
+    A run that is continued reads the messages written since the checkpoint, and sends nothing twice. With a
+    ``transactional.id`` among the settings, lines are sent in transactions, so that the unfinished lines of a killed run are
+    never visible.
     """
 
     def __init__(self, address: str, settings: Mapping[str, str]) -> None:
@@ -79,7 +80,7 @@ class KafkaSink:
             self.write(at, line)
 
     def position(self) -> Any:
-        """Wait until all lines are delivered, and return where the topic ended after the last line of this run."""
+        """Wait until all lines are delivered, and return the ends of the partitions after the last line of this run."""
         if self._producer.flush(_PATIENCE) or self._failed:
             raise self._undelivered()
         if self._open is not None:
@@ -89,7 +90,7 @@ class KafkaSink:
         return {"run": self._run, "ends": dict(self._ends)}
 
     def go_to(self, position: Any) -> None:
-        """Find out which lines after a position are already written; None starts a new run after whatever is there."""
+        """Determine which lines after a position are already written; None starts a new run after the present messages."""
         partitions = self._partitions()
         if self._named is not None:
             with self._transacting():
@@ -113,7 +114,7 @@ class KafkaSink:
             reader.close()
 
     def close(self) -> None:
-        """Do nothing: the client ends by itself."""
+        """Do nothing, because the client ends by itself."""
 
     def _partitions(self) -> list[int]:
         try:
@@ -143,7 +144,7 @@ class KafkaSink:
                 raise EngineError(f"{self._place}: the lines that are already there cannot be read, so nothing was written.")
 
     def _begin(self) -> None:
-        """Begin a transaction if lines are sent in transactions; one that has been open for long is committed first."""
+        """Begin a transaction if lines are sent in transactions; first commit one that has been open for long."""
         if self._named is None:
             return
         if self._open is not None and time.monotonic() - self._open > _TRANSACTION:
@@ -173,9 +174,9 @@ class KafkaSink:
 
 
 class RedisSink:
-    """A Redis stream: ids follow from the numbers of lines, after the ids already there, and Redis accepts each once.
+    """A Redis stream: ids follow from the numbers of lines, after the ids already present, and Redis accepts each id once.
 
-    If the server goes away, the sink waits for it.
+    If the server becomes unavailable, the sink waits for it.
     """
 
     def __init__(self, address: str) -> None:
@@ -193,11 +194,11 @@ class RedisSink:
             self._patiently(partial(self._add, number + start, lines[start : start + _AT_ONCE]))
 
     def position(self) -> Any:
-        """Return the id after which the lines of this run are written; whatever was added is already there."""
+        """Return the id after which the lines of this run are written; lines that were added are already stored."""
         return {"base": self._base}
 
     def go_to(self, position: Any) -> None:
-        """Continue with the ids of a run; None starts after whatever is there."""
+        """Continue with the ids of a run; None starts after the present entries."""
         self._base = self._patiently(self._last) if position is None else int(position["base"])
 
     def close(self) -> None:
@@ -209,7 +210,7 @@ class RedisSink:
         return int(newest[0][0].split(b"-")[0]) if newest else 0
 
     def _add(self, number: int, lines: Sequence[bytes]) -> None:
-        """Add lines in one go; for those that the stream refuses, check that they are already there."""
+        """Add lines at once; for those that the stream refuses, check that they are already present."""
         import redis
 
         ids = [f"{self._base + number + at}-0" for at in range(len(lines))]
@@ -226,7 +227,7 @@ class RedisSink:
                 raise answer
 
     def _patiently(self, act: Any) -> Any:
-        """Repeat an action that is safe to repeat, until the server has come back or the time is up."""
+        """Repeat an action that is safe to repeat until the server is available again or the time is up."""
         import redis
 
         deadline = time.monotonic() + _PATIENCE

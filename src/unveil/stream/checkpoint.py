@@ -1,7 +1,7 @@
 """Checkpoints: the state of a window and the position of its source, kept together in one file, so that a run can be continued.
 
-The file is written whole or not at all, and only its owner may read it, as it contains values of the records in the window. It
-records which command it belongs to, and has a checksum.
+The file is written completely or not at all, and only its owner may read it, because it contains values of the records in the
+window. It records the command it belongs to, and has a checksum.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Checkpoint:
         self._settings = json.loads(json.dumps(settings, default=str))
 
     def write(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write a state; the previous one is kept until this one is complete."""
+        """Write a state; the previous state is kept until the new one is complete."""
         text = json.dumps({"settings": self._settings, "document": document}, default=_tagged).encode(errors="surrogatepass")
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, document=np.frombuffer(text, dtype=np.uint8), **arrays)
@@ -63,7 +63,7 @@ class Checkpoint:
             file.write(content)
 
     def read(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return the state that was kept; None if there is no file yet."""
+        """Return the stored state; None if there is no file yet."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -90,7 +90,7 @@ class Checkpoint:
 
 
 def _tagged(value: Any) -> Any:
-    """Write values of types that JSON does not have."""
+    """Return a value of a type that JSON lacks as a tagged object, or as a plain number."""
     if isinstance(value, datetime):
         return {"\x00": "datetime", "text": value.isoformat()}
     if isinstance(value, date):

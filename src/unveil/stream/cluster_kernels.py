@@ -38,7 +38,7 @@ def _among(codes: Any, chosen: Any, number: int, code: int) -> bool:
 
 @compiled_in_place
 def _short_of(sensitive: Any, chosen: Any, number: int, diverse: int) -> int:
-    """Return a sensitive attribute of which the chosen rows have too few values; -1 if there is none."""
+    """Return a sensitive attribute with too few values in the chosen rows; -1 if there is none."""
     for attribute in range(sensitive.shape[0]):
         distinct = 0
         for at in range(number):
@@ -51,9 +51,9 @@ def _short_of(sensitive: Any, chosen: Any, number: int, diverse: int) -> int:
 
 @compiled_in_place
 def _gathered(far: Any, persons: Any, sensitive: Any, due: Any, k: int, diverse: int, chosen: Any) -> int:
-    """Choose the nearest rows until they belong to k persons and are diverse; return how many, 0 if there are not enough.
+    """Choose the nearest rows until they belong to k persons and are diverse; return their number, 0 if there are too few.
 
-    `far` holds the distances, infinite for rows that are taken. Another row of a chosen person is included if it must leave.
+    `far` holds the distances, infinite for rows that are taken. Further rows of chosen persons are included if they must leave.
     """
     number, people, missing = 0, 0, -1
     while True:
@@ -81,14 +81,15 @@ def _gathered(far: Any, persons: Any, sensitive: Any, due: Any, k: int, diverse:
 
 @compiled
 def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: int, diverse: int, group: Any, left: Any) -> int:
-    """Let rows leave in groups, moment by moment; return how many groups there are.
+    """Let rows leave in groups, moment by moment; return the number of groups.
 
     Parameters
     ----------
     x, codes
         The coordinates of each row, in the order of arrival; its person, followed by its sensitive values.
     spans, moments
-        For each moment, the spans of the coordinates; how many rows have arrived, how many of them must leave, and its number.
+        For each moment, the spans of the coordinates; the number of rows that have arrived, the number that must leave, and the
+        moment's own number.
     group, left
         The group of each row, and the number of the moment at which it left. Rows that left before are not touched.
     """
@@ -115,10 +116,10 @@ def leaving_groups(x: Any, spans: Any, flat: Any, codes: Any, moments: Any, k: i
 
 @compiled
 def _nearest_groups(x: Any, span: Any, flat: Any, codes: Any, due: Any, k: int, diverse: int, group: Any) -> int:
-    """Group every row that must leave with its nearest neighbours, and record the group of each row; return how many there are.
+    """Group every row that must leave with its nearest neighbours, record the group of each row, and return their number.
 
-    The first seed is the row farthest from the first waiting row, the next always the one farthest from the last seed. A row with
-    too few neighbours left joins the group of the nearest row that leaves; if no group leaves, it is suppressed.
+    The first seed is the row farthest from the first waiting row, and each next seed the row farthest from the last seed. A row
+    with too few remaining neighbours joins the group of the nearest row that leaves; if no group leaves, it is suppressed.
     """
     persons, sensitive = codes[0], codes[1:]
     chosen, far = np.empty(len(x), dtype=np.int64), np.empty(len(x))
@@ -165,7 +166,7 @@ def _join_nearest(x: Any, span: Any, flat: Any, lost: Any, group: Any) -> None:
                     away = _distance(x, row, other, span, flat)
                     if away < nearest:
                         nearest, joined[row] = away, group[other]
-    # assign them only now, so that none joins through another left-over row
+    # assign them only now, so that no row joins through another left-over row
     for row in range(len(x)):
         if lost[row]:
             group[row] = joined[row]

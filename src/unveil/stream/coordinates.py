@@ -1,7 +1,8 @@
-"""Key attributes as coordinates: numbers as themselves, other values by their place in an order; and labels for boxes.
+"""Key attributes as coordinates: numbers as they are, other values by their place in an order; and labels for boxes.
 
-In the order of a hierarchy the leaves of every node are adjacent, so the label of a box that spans some leaves is the lowest node
-above them. Values without a hierarchy have no label between a single value and all of them (`*`). A null is a value of its own.
+In the order of a hierarchy, the leaves of every node are adjacent, so the label of a box that spans some leaves is the lowest
+node above them. Values without a hierarchy have no label between a single value and all values (`*`). A null is a value of its
+own.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ class _Line(Protocol):
         """Whether its values have no order."""
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return where each record is, and the span of the values when this many of the records had arrived."""
+        """Return the coordinate of each record, and the span of the values when the records up to each stop had arrived."""
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
         """Return the label of each range, and its loss from 0 to 1."""
 
     def state(self) -> list[Any]:
-        """Return what it has learnt from the records so far."""
+        """Return the state learnt from the records so far."""
 
 
 class _Numbers:
@@ -52,7 +53,7 @@ class _Numbers:
         self._whole = True
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the numbers, a null below all of them, and the span of all that had arrived by each stop."""
+        """Return the numbers, with nulls below all of them, and the span of all numbers that had arrived by each stop."""
         values = column.to_numpy().astype(np.float64)  # a null becomes a NaN
         finite = np.isfinite(values)
         lows = np.minimum.accumulate(np.concatenate([[self._low], np.where(finite, values, np.inf)]))
@@ -64,7 +65,7 @@ class _Numbers:
         return np.where(finite, values, -np.inf), spans
 
     def labels(self, low: _Places, high: _Places, span: _Places) -> tuple[list[str | None], _Places]:
-        """Return intervals, and a single number unchanged."""
+        """Return intervals, or a single number unchanged."""
         labels: list[str | None] = []
         for one, other in zip(low.tolist(), high.tolist(), strict=True):
             if one == -np.inf:
@@ -105,7 +106,7 @@ class _Leaves:
         self._spread = self._spreads()
 
     def places(self, column: pl.Series, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the places of values, new ones after all others in the order of arrival, and how many lie between the ends."""
+        """Return the places of values, with new values at the end in the order of arrival, and the span of all places."""
         coded, before = encode(column), len(self._values)
         names = [None if value is None else text_of(value) for value in coded.values]
         new = [at for at, name in enumerate(names) if name not in self._place]
@@ -168,7 +169,8 @@ class Coordinates:
     key
         The attributes.
     hierarchies
-        The hierarchies of some of them; without one, numbers become intervals, and any other value stays itself or becomes `*`.
+        The hierarchies of some of them; without one, numbers become intervals, and any other value stays unchanged or becomes
+        `*`.
     """
 
     def __init__(self, key: Sequence[str], hierarchies: Mapping[str, Hierarchy]) -> None:
@@ -177,7 +179,7 @@ class Coordinates:
         self._lines: dict[str, _Line] = {}
 
     def places(self, frame: pl.DataFrame, stops: NDArray[np.int64]) -> tuple[_Places, _Places]:
-        """Return the coordinates of every record, and the span of each coordinate when this many of the records had arrived."""
+        """Return the coordinates of every record, and their spans when the records up to each stop had arrived."""
         for name in self.key:
             if name not in self._lines:
                 number = frame[name].dtype.is_numeric() and name not in self._hierarchies
@@ -202,7 +204,7 @@ class Coordinates:
         return pl.DataFrame(columns, schema=dict.fromkeys(self.key, pl.String)), loss / max(len(self.key), 1)
 
     def state(self) -> dict[str, list[Any]]:
-        """Return what the coordinates have learnt from the records so far."""
+        """Return the state that the coordinates have learnt from the records so far."""
         return {name: [isinstance(line, _Numbers), line.state()] for name, line in self._lines.items()}
 
     def restore(self, state: Mapping[str, Sequence[Any]]) -> None:

@@ -1,8 +1,8 @@
-"""Columns that are derived from others while records arrive: grid cells of a place, and parts of a time.
+"""Columns that are derived from others while records arrive: grid cells of places, and parts of times.
 
-A rule names the columns that it needs, and derives the new column for a whole batch at once. Codes of places nest: a cell's code
-begins with the code of every larger cell around it, so masking its last digits (`unveil hierarchy build --redact right`) gives
-the hierarchy.
+A rule names the columns that it needs, and derives the new column for a whole batch at once. Codes of places nest: a cell's
+code begins with the code of every larger cell around it, so masking its last digits (`unveil hierarchy build --redact right`)
+yields the hierarchy.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 @checked_arguments
 @dataclass(frozen=True)
 class GridCell:
-    """The cell of a grid over the earth that a place lies in.
+    """The cell of a grid over the earth that contains a place.
 
-    At each level every cell is cut into four, numbered 0 (south-west), 1 (south-east), 2 (north-west) and 3 (north-east): at
-    level L the cells are 360 / 2^L degrees wide and 180 / 2^L degrees high, and the code has L digits.
+    At each level, every cell is cut into four, numbered 0 (south-west), 1 (south-east), 2 (north-west) and 3 (north-east): at
+    level L, the cells are 360 / 2^L degrees wide and 180 / 2^L degrees high, and the code has L digits.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GridCell:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is derived from."""
+        """The columns that it is derived from."""
         return self.latitude, self.longitude
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
@@ -96,16 +96,16 @@ class Decimals:
     decimals: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse a number of decimals that makes no sense."""
+        """Refuse an invalid number of decimals."""
         checked_count("the number of decimals", self.decimals, least=0, most=_MOST_DECIMALS)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is derived from."""
+        """The columns that it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the truncated number as text; null if there is none."""
+        """Return the number rounded down, as text; null if there is no number."""
         scale = 10**self.decimals
         scaled = _numbers(frame[self.source]) * scale
         there = np.abs(scaled) < 2**53
@@ -140,11 +140,11 @@ class Hours:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is derived from."""
+        """The columns that it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return when the part of the day begins; null if there is no time."""
+        """Return the start of the part of the day; null if there is no time."""
         moments = moments_of(frame[self.source])
         length = int(self.hours * 60)
         part = moments % _DAY // (_MINUTE * length)
@@ -155,7 +155,7 @@ class Hours:
 @checked_arguments
 @dataclass(frozen=True)
 class Period:
-    """The period, in UTC, that a time falls into, such as its hour or its day; all periods are equally long.
+    """The period, in UTC, that a time falls into, such as its hour or its day; all periods have the same length.
 
     Examples
     --------
@@ -174,11 +174,11 @@ class Period:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is derived from."""
+        """The columns that it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return when the period begins; null if there is no time."""
+        """Return the start of the period; null if there is no time."""
         moments = moments_of(frame[self.source])
         there = moments != NO_TIME
         length = int(self.hours * 60) * _MINUTE
@@ -202,11 +202,11 @@ class Weekday:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns it is derived from."""
+        """The columns that it is derived from."""
         return (self.source,)
 
     def column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the day's name; null if there is no time."""
+        """Return the name of the day; null if there is no time."""
         moments = moments_of(frame[self.source])
         return pl.Series(_DAYS).gather((moments // _DAY + 3) % 7).set(pl.Series(moments == NO_TIME), None)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Field", "Fields"]
 
 _MOST_KNOWN = 1 << 16
-"""How many values have their blocks remembered."""
+"""The most values whose blocks are remembered."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Field:
     _known: dict[Any, str | None] = field(default_factory=dict, repr=False)
 
     def coded(self, series: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
-        """Return the coded column and, if some values are in no block, which records have them."""
+        """Return the coded column and, if some values are in no block, the records with such values."""
         raw = encode(series)
         if self.partition is None:
             return raw, None
@@ -57,7 +57,7 @@ class Field:
         return Coded(self.label, tuple(places), of_value[raw.codes]), outside
 
     def rank(self, labels: Sequence[str | None]) -> NDArray[np.int64]:
-        """Return the place of each block among some, in the order of the partition; the label of values in no block is last."""
+        """Return the rank of each block in the order of the partition; the label of values in no block is last."""
         assert self.partition is not None  # noqa: S101 - only blocks have an order of their own
         known = np.array([label in self.example for label in labels], dtype=bool)
         places = np.full(len(labels), known.sum(), dtype=np.int64)
@@ -66,7 +66,7 @@ class Field:
         return places
 
     def _blocks(self, values: Sequence[Any]) -> tuple[list[str | None], list[int]]:
-        """Return the block of each value, and the places of values that are in none."""
+        """Return the block of each value, and the positions of values that are in no block."""
         new = [value for value in values if _key(value) not in self._known]
         if len(self._known) + len(new) > _MOST_KNOWN:
             self._known.clear()
@@ -76,7 +76,7 @@ class Field:
         return labels, [at for at, value in enumerate(values) if _key(value) in lost]
 
     def _learn(self, values: Sequence[Any]) -> set[Any]:
-        """Look up the blocks of values; return the values that are in none."""
+        """Look up the blocks of values; return the values that are in no block."""
         lost: set[Any] = set()
         try:
             self._remember(values)
@@ -99,7 +99,7 @@ class Field:
 
 
 class Fields:
-    """The columns that a window counts, each pair of a column and a partition once."""
+    """The columns that a window counts, with each pair of a column and a partition once."""
 
     def __init__(self) -> None:
         self.all: list[Field] = []

@@ -1,8 +1,8 @@
-"""What do the records of a window disclose, and what are they good for, at one moment?
+"""How much do the records of a window disclose, and how useful are they, at one moment?
 
-Every figure is the one that the same records would have in a table: the window passes its count table to the same measures.
-If a person may occur several times (`person`), every person counts once in a combination of values: the rate is that of the table
-of distinct persons and values, k is the smallest number of persons that look alike, and a class of one person is unique.
+Every figure is that of the same records in a table, because the window passes its count table to the same measures.
+If a person may occur several times (`person`), every person counts once in a combination of values: the rate is that of the
+table of distinct persons and values, k is the smallest number of persons that look alike, and a class of one person is unique.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ALIKE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """A key that is measured: its columns as the caller names them, and their names in the count table."""
+    """A key to measure: its columns as the caller names them, and their names in the count table."""
 
     names: tuple[str, ...]
     key: tuple[str, ...]
@@ -53,7 +53,7 @@ class KeySet:
 
 @dataclass(frozen=True, slots=True)
 class NeedSet:
-    """A need that is measured, and the names of its columns in the count table."""
+    """A need to measure, and the names of its columns in the count table."""
 
     need: Need
     given: tuple[str, ...]
@@ -62,14 +62,14 @@ class NeedSet:
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """How precise figures are that are estimated from a sample of the classes.
+    """The precision of figures that are estimated from a sample of the classes.
 
     Attributes
     ----------
     share
         The share of the classes that the sample contains.
     dr_error, uniques_error, classes_error
-        The standard errors; None if there is no estimate. k is that of the sample: the true one is at most as large.
+        The standard errors; None if there is no estimate. k is that of the sample; the true k is at most as large.
     """
 
     share: float
@@ -78,14 +78,14 @@ class Approximation:
     classes_error: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
+        """Return the fields as written to JSON."""
         errors = {"dr_error": self.dr_error, "uniques_error": self.uniques_error, "classes_error": self.classes_error}
         return {"share": self.share, **errors, "k": "at most"}
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFigures:
-    """What one key discloses.
+    """The disclosure by one key.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class KeyFigures:
     approximate: Approximation | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
+        """Return the fields as written to JSON."""
         plain = {"dr": self.dr, "kind": self.kind, "k": self.k, "uniques": self.uniques, "classes": self.classes}
         approximate = {} if self.approximate is None else {"approximate": self.approximate.to_dict()}
         return {"key": list(self.key), **plain} | ({"reason": self.reason} if self.reason else {}) | approximate
@@ -119,7 +119,7 @@ class KeyFigures:
 
 @dataclass(frozen=True, slots=True)
 class NeedFigure:
-    """How far a window serves a need: the degree, plain and adjusted for chance, and whether the required degree is reached."""
+    """The utility of a window for a need: the degree, plain and adjusted for chance, and whether it suffices."""
 
     name: str
     degree: float | None
@@ -128,7 +128,7 @@ class NeedFigure:
     reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
+        """Return the fields as written to JSON."""
         plain = {"degree": self.degree, "adjusted": self.adjusted, "met": self.met}
         return plain | ({"reason": self.reason} if self.reason else {})
 
@@ -140,21 +140,21 @@ class WindowFigures(Result):
     Attributes
     ----------
     number
-        Its number; the figures of a stream are numbered from 1.
+        The number of the figures, which are numbered from 1.
     start, to
         The first and the last record number of the window, or its times.
     records
-        How many records it holds.
+        The number of its records.
     keys
-        What each key discloses; the properties `dr`, `kind`, `k` and `uniques` are those of the first.
+        The disclosure by each key; the properties `dr`, `kind`, `k` and `uniques` are those of the first.
     needs
-        How far the window serves each need.
+        The utility of the window for each need.
     counters
-        What was left out so far: records that were malformed, late, dropped for a null, or outside a partition.
+        The numbers of records left out so far: malformed, without a time, late, dropped for a null, or outside a partition.
     alarms
         The alarms that are raised.
     undecided
-        Rules of a policy that could not be judged, with the reason; a rule that is not judged is not met.
+        Rules of a policy that could not be judged, with the reasons; a rule that is not judged is not met.
     partial
         Whether the stream ended, or the run was stopped, before the figures were due.
     """
@@ -182,7 +182,7 @@ class WindowFigures(Result):
 
     @property
     def kind(self) -> IdentifierKind | None:
-        """The kind of the first key."""
+        """The kind of identifier of the first key."""
         return self.keys[0].kind if self.keys else None
 
     @property
@@ -201,7 +201,7 @@ class WindowFigures(Result):
         return f"WindowFigures({self.number}: {self.records:,} records, dr {rate}, k {self.k:,}, uniques {self.uniques:,})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is written as one JSON line."""
+        """Return the figures as written to one JSON line."""
         window = {"number": self.number, "from": self.start, "to": self.to, "records": self.records}
         if self.partial:
             window["partial"] = True
@@ -224,7 +224,7 @@ class WindowFigures(Result):
         return {"key": [" + ".join(row["key"]) for row in rows], **{name: [row[name] for row in rows] for name in names}}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures, with the keys, alarms and rules not judged."""
         figures = [
             Figure("records", self.records, f"from {self.start} to {self.to}"),
             Figure("Discrimination Rate", "-" if self.dr is None else self.dr),
@@ -268,7 +268,7 @@ def _rate(counts: Counts, one: KeySet) -> DiscriminationRate:
 
 
 def class_sizes(counts: Counts, one: KeySet) -> Any:
-    """Return the number of records, or distinct persons, of each class."""
+    """Return the number of records, or of distinct persons, of each class."""
     if one.person is None:
         return counts.classes(one.key).n
     return _persons(counts, [*one.key, one.person]).classes(one.key).n
@@ -281,7 +281,7 @@ def _persons(counts: Counts, names: Sequence[str]) -> Counts:
 
 
 def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
-    """Measure how far the records of a window serve a need."""
+    """Measure the utility of the records of a window for a need."""
     provenance = Provenance(counts.records, "category", key=one.given, sensitive=(one.target,), version=__version__)
     least = one.need.at_least
     try:
@@ -294,7 +294,7 @@ def need_figure(counts: Counts, one: NeedSet) -> NeedFigure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskyClass(Figures):
-    """A class that discloses much: its values as they may be shown, its size if it may be, and its posterior rate."""
+    """A class that discloses much: its values, and its size, as far as they may be shown, and its posterior rate."""
 
     shown: str = field(metadata={"name": "class"})
     size: int | None

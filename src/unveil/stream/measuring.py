@@ -1,4 +1,4 @@
-"""The measures of a window, computed on its moving count table: exact while the table is complete, otherwise estimates."""
+"""The measures of a window, computed on its moving count table: exact while the table is complete, otherwise estimated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Measures:
         self._table: Counts | None = None
 
     def changed(self) -> None:
-        """Note that records came or went."""
+        """Note that records were added or removed."""
         self._table = None
 
     @property
@@ -35,7 +35,7 @@ class Measures:
         return self._counts.share
 
     def table(self) -> Counts:
-        """Return the joint count table, if it is complete."""
+        """Return the joint count table; refuse if it is not complete."""
         if self.share < 1.0:
             raise CountsError("the window has more combinations of values than its limit, so its count table is not complete.")
         if self._table is None:
@@ -43,7 +43,7 @@ class Measures:
         return self._table
 
     def first(self) -> KeyFigures:
-        """Return what the first key discloses."""
+        """Return the disclosure by the first key."""
         return self._measured(self._sets[0])
 
     def rate(self) -> float:
@@ -54,18 +54,18 @@ class Measures:
         return first.dr
 
     def kind(self) -> IdentifierKind:
-        """Return the kind of identifier that the first key is."""
+        """Return the kind of identifier of the first key."""
         first = self.first()
         if first.kind is None:
             raise UndefinedMeasureError(first.reason or "the kind is undefined")
         return first.kind
 
     def keys(self) -> tuple[KeyFigures, ...]:
-        """Return what each key discloses."""
+        """Return the disclosure by each key."""
         return tuple(self._measured(one) for one in self._sets)
 
     def needs(self) -> dict[str, NeedFigure]:
-        """Return how far each need is served."""
+        """Return the degree to which each need is served."""
         if self.share < 1.0:
             return {one.need.name: unknown_need(one) for one in self._needs}
         return {one.need.name: need_figure(self.table(), one) for one in self._needs}

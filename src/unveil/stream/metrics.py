@@ -1,4 +1,4 @@
-"""A page of OpenMetrics gauges with the figures of a watch, on the loopback address only."""
+"""A page of OpenMetrics gauges with the figures of a watch, served only on the loopback address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GAUGES = {
 
 
 class MetricsPage:
-    """A page that a collector reads: ``http://127.0.0.1:PORT/metrics``."""
+    """A page for a collector of metrics: ``http://127.0.0.1:PORT/metrics``."""
 
     def __init__(self, port: int) -> None:
         try:
@@ -46,7 +46,7 @@ class MetricsPage:
         self.port = int(self._server.server_port)
 
     def show(self, figures: WindowFigures) -> None:
-        """Show these figures from now on; an undefined one is NaN."""
+        """Show the given figures from now on; an undefined figure is NaN."""
         values = {
             "discrimination_rate": float("nan") if figures.dr is None else figures.dr,
             "k": figures.k,

@@ -1,4 +1,4 @@
-"""A monitor that proves from labels alone that a publication is safe; it shares no code with what forms the groups."""
+"""A monitor that proves from labels alone that a publication is safe; it shares no code with the methods that form groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class UnsafePublicationError(UnveilError, RuntimeError):
 
 
 class Monitor:
-    """Proves for every publication, from its labels alone, that each class has k persons and enough sensitive values."""
+    """A check that proves for every publication, from its labels alone, that each class has k persons and is diverse enough."""
 
     def __init__(self, k: int, diverse: int) -> None:
         self._k, self._diverse = k, diverse
@@ -26,9 +26,9 @@ class Monitor:
     def check(
         self, labels: Sequence[_Labels], persons: Sequence[Any], sensitive: Sequence[Sequence[Any]], alone: Sequence[bool]
     ) -> tuple[int, int]:
-        """Return the persons of the smallest class and the number of classes; refuse a publication with too small a class.
+        """Return the number of persons of the smallest class and the number of classes; refuse a publication that is not safe.
 
-        A record that leaves alone must have the label of a class that was proven in an earlier publication.
+        A record that leaves alone must have the label of a class that was proven safe in an earlier publication.
         """
         smallest, classes = _fewest(labels, persons, alone)
         if classes and (smallest < self._k or any(_fewest(labels, one, alone)[0] < self._diverse for one in sensitive)):
@@ -40,11 +40,11 @@ class Monitor:
         return smallest, classes
 
     def remember(self, labels: Iterable[_Labels]) -> None:
-        """Note classes that were proven, for records that will leave alone."""
+        """Remember classes that were proven safe, for records that will leave alone."""
         self._proven.update(labels)
 
     def state(self) -> list[list[Any]]:
-        """Return the classes that were proven, for records that will leave alone."""
+        """Return the classes that were proven safe, for records that will leave alone."""
         return [list(row) for row in sorted(self._proven, key=str)]
 
     def restore(self, state: Sequence[Sequence[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""How far a window is with a long batch: the active run is told after every piece."""
+"""The progress of a window in a long batch, reported to the active run after every piece."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from unveil.run import active_run
 __all__ = ["PIECE", "telling"]
 
 PIECE = 1 << 16
-"""The number of records of a piece, and after which a window checks whether there are many old values to forget."""
+"""The number of records of a piece, after which a window also checks whether there are many old values to forget."""
 
 
 def telling(records: int) -> Callable[[int], None]:
-    """Return a function that is called with the records that are done; a batch of one piece is not worth a word.
+    """Return a function to call with the number of finished records; for a batch of one piece, it reports nothing.
 
     Examples
     --------

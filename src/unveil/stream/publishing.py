@@ -1,8 +1,9 @@
 """Generalisation of the records that must leave a stream, in clusters or a whole window at once.
 
-A method gets records in the order of arrival and, for some moments, how many of them must have left by then. It decides which
-leave when, with which labels and at what loss, and which are suppressed. Records that may still wait can leave with others that
-must. Many moments are handled at once: publications are many and small, and handling each by itself would cost more.
+A method gets records in the order of arrival and, for some moments, the number of records that must have left by then. It
+decides which records leave when, with which labels and at what loss, and which are suppressed. Records that may still wait can
+leave with others that must leave. Many moments are handled at once, because publications are many and small, and handling each
+by itself would take longer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ["Clustering", "Published", "PublishingMethod", "Tumbling", "Waiters",
 _RULES: dict[str, type[Builder]] = {"Dates": Dates, "Intervals": Intervals, "Redaction": Redaction}
 """Rules that place a value independently of the others."""
 _MOST_KEPT, _KEPT_OF_EACH = 500, 50
-"""The most boxes kept for records that leave alone, in all and from one publication."""
+"""The most boxes kept for records that leave alone, in total and from one publication."""
 _WAITS = -1
 """The group and the moment of a record that has not left."""
 _Places: TypeAlias = "NDArray[np.float64]"
@@ -40,14 +41,15 @@ _Box: TypeAlias = "tuple[_Places, _Places]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiters:
-    """Records that wait, or arrive while publications are due.
+    """Records that wait, or that arrive while publications are due.
 
     Attributes
     ----------
     frame, codes
         The records in the order of arrival; their persons, followed by their sensitive values.
     moments
-        For each moment at which a publication may be due: how many records have arrived, and how many of these must leave.
+        For each moment at which a publication may be due: the numbers of records that have arrived and of those that must
+        leave.
     """
 
     frame: pl.DataFrame
@@ -81,7 +83,7 @@ class Published:
 
     @classmethod
     def of(cls, parts: Sequence[Published]) -> Published:
-        """Combine what leaves at successive moments."""
+        """Combine the records that leave at successive moments."""
         if len(parts) == 1:
             return parts[0]
         arrays = {
@@ -92,15 +94,15 @@ class Published:
 
 
 class PublishingMethod(Protocol):
-    """A way to generalise records."""
+    """A method to generalise records."""
 
     whole: bool
 
     def publish(self, waiters: Waiters) -> Published:
-        """Decide what leaves."""
+        """Decide which records leave."""
 
     def state(self) -> dict[str, Any]:
-        """Return what it has learnt, as plain JSON values: a continued run must group the same records in the same way."""
+        """Return the learnt state as plain JSON values, because a continued run must group the same records in the same way."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
@@ -115,7 +117,7 @@ class Clustering:
     coordinates
         The key attributes.
     k, diverse
-        How many persons, and how many values of each sensitive attribute, every group must have.
+        The least numbers of persons, and of values of each sensitive attribute, of every group.
     reuse
         Whether a record with too few neighbours may leave alone with the label of an earlier group that covers it.
     """
@@ -128,7 +130,7 @@ class Clustering:
     _boxes: list[_Box] = field(default_factory=list)
 
     def publish(self, waiters: Waiters) -> Published:
-        """Group the records that must leave with the nearest that wait; if there are too few, reuse a label or suppress."""
+        """Group the records that must leave with the nearest that wait; if these are too few, reuse a label or suppress them."""
         moments = waiters.moments
         places, spans = self.coordinates.places(waiters.frame, moments[:, 0])
         group, left = np.full(len(places), _WAITS), np.full(len(places), _WAITS)
@@ -139,7 +141,7 @@ class Clustering:
     def _left(
         self, waiters: Waiters, x: _Places, spans: _Places, some: slice, rows_left: tuple[NDArray[np.int64], NDArray[np.int64]]
     ) -> Published:
-        """Decide what leaves at some moments, and record the groups of the rows and the moments at which they leave."""
+        """Decide which records leave at some moments, and note the groups of the rows and the moments at which they leave."""
         from unveil.stream.cluster_kernels import SUPPRESSED_ROW, leaving_groups
 
         group, left = rows_left
@@ -167,7 +169,7 @@ class Clustering:
         return Published(everyone, rows_of(labels, place), loss[place], lonely, left[everyone], suppressed, left[suppressed])
 
     def state(self) -> dict[str, Any]:
-        """Return what it has learnt so far."""
+        """Return the state learnt so far."""
         boxes = [[low.tolist(), high.tolist()] for low, high in self._boxes]
         return {"boxes": boxes, "coordinates": self.coordinates.state()}
 
@@ -177,7 +179,7 @@ class Clustering:
         self.coordinates.restore(state["coordinates"])
 
     def _covering(self, point: NDArray[np.float64]) -> _Box | None:
-        """Return an earlier box that covers a record: of those kept, the one with the least loss."""
+        """Return an earlier box that covers a record: of the latest publication with such a box, the one with the least loss."""
         return next(((low, high) for low, high in self._boxes if (low <= point).all() and (point <= high).all()), None)
 
     def _remember(self, low: NDArray[np.float64], high: NDArray[np.float64], loss: NDArray[np.float64]) -> None:
@@ -189,14 +191,14 @@ class Clustering:
 
 @dataclass
 class Tumbling:
-    """Whole windows, generalised by the optimal search; the levels of a window are kept for the next as long as they suffice.
+    """Whole windows, generalised by the optimal search; the levels of a window are reused for the next as long as they suffice.
 
     Parameters
     ----------
     hierarchies
-        The hierarchies of the key attributes; one that is missing is proposed from the first window.
+        The hierarchies of the key attributes; missing ones are proposed from the first window.
     k, diverse
-        How many persons, and how many values of each sensitive attribute, every class must have.
+        The least numbers of persons, and of values of each sensitive attribute, of every class.
     suppression
         The share of a window that may be suppressed.
     """
@@ -216,7 +218,7 @@ class Tumbling:
         return Published.of([self._window(waiters, *ends, moment) for moment, ends in enumerate(pairwise(stops))])
 
     def _window(self, waiters: Waiters, start: int, stop: int, moment: int) -> Published:
-        """Decide what leaves from one window."""
+        """Decide which records of one window are released."""
         frame, codes = waiters.frame[start:stop], waiters.codes[:, start:stop]
         if len(np.unique(codes[0])) < self.k:
             labels, kept, score = pl.DataFrame(schema=dict.fromkeys(self.key, pl.String)), np.zeros(stop - start, dtype=bool), 1.0
@@ -234,7 +236,7 @@ class Tumbling:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return what it has learnt so far."""
+        """Return the state learnt so far."""
         rules = {name: [type(rule).__name__, vars(rule), sorted(seen)] for name, (rule, seen) in self._rules.items()}
         hierarchies = {name: [list(row) for row in hierarchy.labels] for name, hierarchy in self.hierarchies.items()}
         return {"levels": self.levels, "rules": rules, "trees": hierarchies}
@@ -248,7 +250,7 @@ class Tumbling:
             self._rules[name] = _RULES[kind](**arguments), set(seen)
 
     def _complete(self, frame: pl.DataFrame) -> None:
-        """Propose the missing hierarchies; new values are placed by the rule, or directly under the root."""
+        """Propose missing hierarchies, and place new values by the rule, or directly under the root."""
         from unveil.search.hierarchies import propose_hierarchy
 
         for name in self.key:
@@ -293,7 +295,7 @@ class Tumbling:
 
 
 def rows_of(frame: pl.DataFrame, rows: NDArray[np.int64]) -> pl.DataFrame:
-    """Return some rows of a frame, column by column: for many small publications, threads cost more than they save."""
+    """Return some rows of a frame, column by column, because for many small publications threads cost more than they save."""
     places = pl.Series(rows.astype(np.uint32))
     return pl.DataFrame({column.name: column[places] for column in frame})
 

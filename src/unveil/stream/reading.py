@@ -1,7 +1,7 @@
 """The reader of batches: it adds derived columns, checks nulls and times, and codes the values of the counted columns.
 
-Records that cannot be counted are reported separately, never guessed at: those without a readable time, with a null if nulls are
-dropped, or with a value that is in no block of a partition.
+Records that cannot be counted are reported separately, and nothing is guessed about them: those without a readable time, with a
+null if nulls are dropped, or with a value that is in no block of a partition.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Reading:
     times
         The time of each record; None if times do not matter.
     amounts
-        How many records each row stands for; None if one each.
+        The number of records that each row stands for; None: one each.
     dropped, outside, timeless
-        The records left out because of a null, a value in no block, or a time that cannot be read.
+        The numbers of records left out because of a null, a value in no block, or a time that cannot be read.
     """
 
     columns: list[Coded]
@@ -57,20 +57,21 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How the records of a stream are read.
+    """The settings for reading the records of a stream.
 
     Attributes
     ----------
     fields
-        What is counted.
+        The columns to count.
     time
         The column of times, if they matter.
     derived
         Columns derived from others.
     nulls
-        What a null means; if it is a value, a batch that is a study has its own policy.
+        The null policy; if nulls are values, a batch that is a study has its own policy.
     strict
-        Whether a record that cannot be counted is refused with its whole batch; otherwise it is left out and reported.
+        Whether a batch with a record that cannot be counted is refused as a whole; otherwise the record is left out and
+        reported.
     """
 
     fields: Sequence[Field]
@@ -90,7 +91,7 @@ class Reader:
         return list(dict.fromkeys(needed))
 
     def read(self, batch: Data, counted: str | None = None) -> Reading:
-        """Read a batch: a frame of any library, a file, or a table; `counted` names a column of records per row."""
+        """Read a batch: a frame of any library, a file, or a table; `counted` names the column of the records per row."""
         wanted = self.columns if counted is None else [*self.columns, counted]
         frame = batch if isinstance(batch, pl.DataFrame) else _collected(batch, wanted)
         require_columns(wanted, frame.columns)
@@ -113,7 +114,7 @@ class Reader:
         return Reading(columns, rows.times, rows.amounts, dropped, gone, timeless)
 
     def _policy(self, batch: Data) -> Nulls:
-        """Return the null policy for a batch: that of its study, if it is one and the window has none; refuse its partitions."""
+        """Return the null policy for a batch: its own if it is a study and the window has none; refuse a study's partitions."""
         require_values(batch, [one.column for one in self.fields if one.partition is None])
         study = study_of(batch)
         return self.nulls if study is None or self.nulls != "category" else checked_nulls(study.policy)
@@ -152,14 +153,14 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Rows of a batch, their times, and how many records each stands for."""
+    """Rows of a batch, their times, and the number of records that each stands for."""
 
     frame: pl.DataFrame
     times: NDArray[np.int64] | None
     amounts: NDArray[np.int64] | None
 
     def without(self, gone: NDArray[np.bool_] | None) -> tuple[_Rows, int]:
-        """Return the rows without some, and how many records were removed."""
+        """Return the rows without some, and the number of records removed."""
         if gone is None or not gone.any():
             return self, 0
         number = int(np.count_nonzero(gone)) if self.amounts is None else int(self.amounts[gone].sum())
@@ -180,7 +181,7 @@ def _amounts(frame: pl.DataFrame, counted: str | None) -> NDArray[np.int64] | No
 
 
 def codes_for(expiry: Expiry, columns: list[Coded], waiting: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    """Return records as codes of a window's columns; one that comes in two types holds texts from then on."""
+    """Return records as codes of a window's columns; a column that arrives in two types holds texts from then on."""
     counts = expiry.counts
     for name in counts.in_other_type(columns):
         at = counts.names.index(name)

@@ -1,9 +1,9 @@
 """Releases of a stream with a bounded delay: every record leaves in time, generalised among k persons, or is suppressed.
 
-Records leave in publications. In each, every combination of labels is shared by at least k different persons of this publication
-alone, and the records are shuffled. So someone who knows when a person's record arrived learns in which publications it may be,
-and finds k persons there. This requires a publication at least every half delay: a record that could not wait for the next one
-leaves with this one.
+Records leave in publications. In each, every combination of labels is shared by at least k different persons of this
+publication alone, and the records are shuffled. So someone who knows when a person's record arrived learns in which
+publications it may be, but finds k persons there. This requires a publication at least every half delay: a record that could
+not wait for the next one leaves with the present one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Publication:
     number, frame
         Its number, from 1, and the records: labels of the key attributes, the sensitive attributes, and the columns to keep.
     suppressed
-        How many records left without being released, as there were fewer than k persons within their delay.
+        The number of records that left without being released, because there were fewer than k persons within their delay.
     smallest, classes
         The number of persons in its smallest class, and the number of classes.
     loss, waited
@@ -67,32 +67,32 @@ class Publication:
 
 
 class StreamRelease:
-    """Releases a stream, one publication at a time.
+    """A release of a stream, one publication at a time.
 
     Parameters
     ----------
     key, sensitive
         The attributes that are generalised, and those released unchanged.
     k, diverse
-        How many persons every class of a publication must have, and how many values of each sensitive attribute.
+        The least numbers of persons, and of values of each sensitive attribute, of every class of a publication.
     delay
         The longest that a record may wait, as a number of records or a duration.
     person
-        The column that names persons; without one, every record stands for a different person.
+        The column that identifies persons; without one, every record stands for a different person.
     time
         The column of the records' own times, for a delay that is a duration; without one, the time of arrival counts.
     method
-        "clusters": after CASTLE; "windows": whole windows by the optimal search, with the levels of the previous one if they
+        "clusters": after CASTLE; "windows": whole windows by the optimal search, with the levels of the previous window if they
         suffice.
     hierarchies
         Hierarchies of key attributes.
     keep
-        Further columns to release unchanged; all columns that are not named are left out.
+        Further columns to release unchanged; all other columns are left out.
     reuse
         Whether a single record may leave with the label of an earlier class. Someone who knows when it arrived may then single it
         out, so the guarantee holds over the stream, not within a publication.
     seed, key_file
-        Where the random order of records comes from, as in every release; by default from the operating system.
+        The source of the random order of records, as in every release; by default the operating system.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class StreamRelease:
 
     @property
     def waiting(self) -> int:
-        """How many records are waiting."""
+        """The number of waiting records."""
         return 0 if self._buffer is None else self._buffer.height
 
     def feed(self, batch: Data, now: int | None = None) -> Iterator[Publication]:
@@ -182,11 +182,11 @@ class StreamRelease:
         yield from self._publish([(moment, before + come) for moment, come in self._schedule.come(clock, now)])
 
     def tick(self, now: int) -> Iterator[Publication]:
-        """Yield what is due at a time although nothing has arrived; for delays that are durations."""
+        """Yield the publications that are due at a time although nothing has arrived; for delays that are durations."""
         yield from self._publish([(moment, self.waiting) for moment in self._schedule.passed(now)])
 
     def finish(self) -> Iterator[Publication]:
-        """Yield what is still waiting, as the stream has ended."""
+        """Yield the publications of all waiting records, because the stream has ended."""
         if self.waiting:
             yield from self._publish([(self._schedule.now, self.waiting)], everything=True)
 
@@ -245,7 +245,7 @@ class StreamRelease:
         return [Publication(number, frame[some], *figures) for some, figures, number in parts]
 
     def _proven(self, leaving: Published, of_all: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
-        """Let the monitor prove all that leaves; return for each moment the persons of the smallest class, and the classes."""
+        """Let the monitor prove all publications; return each moment's persons in the smallest class, and number of classes."""
         codes = of_all[:, leaving.rows].tolist()
         rows, alone = leaving.labels.rows(), leaving.alone.tolist()
         moments = sorted({*leaving.moment.tolist(), *leaving.without.tolist()})
@@ -260,8 +260,8 @@ class StreamRelease:
     def _draws(self) -> np.random.Generator:
         """Return the random generator of one publication.
 
-        Its secret is replaced by a hash at once: a run that is continued produces the same order again, but someone who gets hold
-        of the state of a run cannot reconstruct the order of earlier publications.
+        Its secret is at once replaced by a hash: a run that is continued produces the same order again, but someone who obtains
+        the state of a run cannot reconstruct the order of earlier publications.
         """
         if self.repeatable:
             return self._chance.draws("order of a publication", {"number": self.publications})
@@ -275,7 +275,7 @@ class StreamRelease:
         return np.stack([persons, *(encode(frame[name]).codes.astype(np.int64) for name in self.sensitive)])
 
     def summary(self) -> StreamReleased:
-        """Return what was released so far."""
+        """Return the summary of the release so far."""
         unit = (lambda amount: counted(amount, "record")) if self._schedule.by_number else as_text
         return StreamReleased(
             self.method, self.k, self._diverse, self.released, self.suppressed, self.publications, self.smallest,
@@ -286,7 +286,7 @@ class StreamRelease:
     # State --------------------------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that is needed to continue, including the waiting records and the secret of the order."""
+        """Return the state needed to continue, including the waiting records and the secret of the order."""
         buffer = io.BytesIO()
         if self._buffer is not None:
             self._buffer.rename({_CLOCK: "clock of the release"}).write_parquet(buffer)
@@ -319,15 +319,15 @@ class StreamReleased(Result):
     Attributes
     ----------
     method, k, diverse
-        The method, and what every class of a publication had to have.
+        The method, and the least numbers of persons and of sensitive values of every class.
     released, suppressed, publications
         The numbers of records released and suppressed, and of publications.
     smallest, loss
         The number of persons in the smallest class, as counted by the monitor, and the mean loss of a record.
     delay, longest
-        The longest time that a record was allowed to wait, and that one did wait.
+        The longest wait allowed, and the longest that occurred.
     reuse, repeatable
-        Whether single records could leave with an earlier label, and who can repeat the order.
+        Whether single records could leave with an earlier label, and whether a seed or a key repeats the order.
     timeless, malformed
         The numbers of records that were left out because they had no time or could not be read.
     """
@@ -349,7 +349,7 @@ class StreamReleased(Result):
 
     @property
     def guarantee(self) -> str:
-        """What is promised, and against whom."""
+        """The guarantee, and against whom it holds."""
         each = f"every class has at least {self.k:,} persons"
         diverse = f" and {self.diverse:,} values of each sensitive attribute" if self.diverse > 1 else ""
         if self.reuse:
@@ -364,7 +364,7 @@ class StreamReleased(Result):
         return f"StreamReleased({self.method}: {kept}, {self.suppressed:,} suppressed, loss {loss}, smallest {least})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer as plain Python values."""
+        """Return the complete result as plain Python values."""
         return {name: getattr(self, name) for name in self.__slots__} | {"guarantee": self.guarantee}
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -372,7 +372,7 @@ class StreamReleased(Result):
         return {name: [value] for name, value in self.to_dict().items()}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures, with the guarantee."""
         figures = (
             Figure("released", self.released, f"in {counted(self.publications, 'publication')}"),
             Figure("suppressed", self.suppressed, "fewer than k persons within their delay"),

@@ -1,4 +1,4 @@
-"""Runs that release a stream: records in, publications out, and a state from which a run continues however it ended."""
+"""Runs that release a stream: records in, publications out, and a state from which to continue however a run ended."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["ReleaseRun"]
 
 
 class ReleaseRun:
-    """A run that releases a stream, and keeps the state from which it can be continued.
+    """A run that releases a stream, and keeps a state from which it can be continued.
 
-    Lines are kept as part of a state before they are written. So a run that is continued, however it ended, writes the very same
-    lines again; if records were grouped or shuffled anew, they would be released twice, and the two versions together would give
-    people away.
+    Lines are stored as part of a state before they are written. So a run that is continued, however it ended, writes exactly
+    the same lines again; if records were grouped or shuffled anew, they would be released twice, and the two versions together
+    would disclose people's values.
     """
 
     def __init__(self, release: StreamRelease, sink: Sink, checkpoint: Checkpoint | None) -> None:
@@ -37,7 +37,7 @@ class ReleaseRun:
         self._stopped = True
 
     def through(self, records: RecordStream) -> None:
-        """Release all that arrives, from where the previous run ended."""
+        """Release all records that arrive, from where the previous run ended."""
         self._records = records
         self._resume()
         saved, every = time.monotonic(), active_run().limits.checkpoint_every
@@ -65,7 +65,7 @@ class ReleaseRun:
             self._written += len(lines)
 
     def _save(self, leaving: Sequence[bytes]) -> None:
-        """Keep the state, with the lines that leave next and the positions of the source and the sink."""
+        """Store the state, with the lines that leave next and the positions of the source and the sink."""
         if self._checkpoint is None:
             if not leaving:
                 self._sink.position()

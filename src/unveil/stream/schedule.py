@@ -1,8 +1,8 @@
 """The schedule of publications: at least every half delay, by the number of records, their own times, or the clock.
 
-A record that could not wait for the next publication must leave with this one. By the clock, publications come a little late, so
-a tenth of the delay is held in reserve. By the records' own times, the clock of the stream stands still while nothing arrives, so
-it is then assumed to advance with the clock of the machine.
+A record that could not wait for the next publication must leave with the present one. By the clock, publications come a little
+late, so a tenth of the delay is held in reserve. By the records' own times, the clock of the stream stands still while nothing
+arrives, so it is then assumed to advance with the clock of the machine.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _HELD_BACK = 10
 
 
 class Schedule:
-    """The moments of a stream at which something may be due.
+    """The moments of a stream at which publications may be due.
 
     Parameters
     ----------
     delay, timed
-        How long a record may wait, as a number of records or a duration, and whether records have times of their own.
+        The longest wait of a record, as a number of records or a duration, and whether records have times of their own.
     least
         The shortest sensible delay by number.
     whole
@@ -54,7 +54,7 @@ class Schedule:
         self._arrived: int | None = None
 
     def clock(self, times: NDArray[np.int64] | None, records: int, now: int | None) -> NDArray[np.int64]:
-        """Return the clock times of records that arrive; the clock never goes back."""
+        """Return the clock times of arriving records; the clock never goes back."""
         if self.by_number:
             return self.now + np.arange(records, dtype=np.int64)
         if times is not None:
@@ -64,7 +64,7 @@ class Schedule:
         return np.full(records, max(now, self.now), dtype=np.int64)
 
     def come(self, clock: NDArray[np.int64], now: int | None) -> list[tuple[int, int]]:
-        """Note that records arrived; return the moments at which something may be due, and how many had arrived by then."""
+        """Record arrivals; return the moments at which publications may be due, and the number of records arrived by then."""
         if not len(clock):
             return []
         before, self._arrived = self.now, now
@@ -90,11 +90,11 @@ class Schedule:
         return moments
 
     def must_leave(self, moments: NDArray[np.int64], clock: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many records must leave at each moment: the earliest ones, as the clock never goes back."""
+        """Return the number of records that must leave at each moment: the earliest ones, because the clock never goes back."""
         return np.searchsorted(clock, moments + self._horizon - self.delay)
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {"next": self._next, "now": self.now}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Schedule:
         return moment // self._step * self._step
 
     def _reached(self, clock: NDArray[np.int64], last: int) -> Iterator[tuple[int, int]]:
-        """Yield the moments that the records' own clock reaches; if it leaps, only those at which something is still waiting."""
+        """Yield the moments that the records' own clock reaches; if it leaps, only those at which records are still waiting."""
         assert self._next is not None  # noqa: S101 - the clock has started
         at, come = 0, len(clock)
         while at < come:

@@ -1,7 +1,7 @@
-"""What do two releases about the same people give away together? The intersection attack, and m-invariance.
+"""How much do two releases about the same people disclose together? The intersection attack, and m-invariance.
 
 Someone who knows the key values of a person, and that the person is in both releases, looks up the records of each whose labels
-cover these values. A sensitive value that stays the same over time must occur in both, so only the intersection is left.
+cover these values. A sensitive value that stays the same over time must occur in both, so only the intersection remains.
 
 m-invariance (Xiao and Tao 2007) makes the intersection harmless: every class of a release has m records with m different
 sensitive values, and anyone who is in both releases is hidden among the same values in both.
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 __all__ = ["Intersection", "Seen", "intersect_releases"]
 
 _CELLS = 1 << 22
-"""Pairs of a class and a person that are examined at once."""
+"""The number of pairs of a class and a person that are examined at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How much uncertainty about the sensitive value is left by one release, or by both together.
+    """The remaining uncertainty about the sensitive value after one release, or after both together.
 
     Attributes
     ----------
     candidates
-        The mean number of values left for a person.
+        The mean number of remaining values for a person.
     certain
-        The share of persons for whom only one value is left.
+        The share of persons for whom only one value remains.
     rate
         The Discrimination Rate, for the sensitive attribute, of the classes that cover a person's key; None if it is undefined.
     """
@@ -59,24 +59,24 @@ class Seen:
     rate: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
+        """Return the fields as written to JSON."""
         return {"candidates": self.candidates, "certain": self.certain, "rate": self.rate}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Intersection(Result):
-    """What two releases give away together.
+    """The disclosure by two releases together.
 
     Attributes
     ----------
     sensitive
         The attribute.
     earlier, later, together
-        What each release leaves uncertain about it, and both together.
+        The remaining uncertainty about it after each release, and after both together.
     newly
-        The share of persons for whom both releases leave one value, and each alone leaves several.
+        The share of persons for whom both releases together leave one value, and each alone leaves several.
     persons, apart
-        The number of persons who are covered in both releases, and of those who are not and are left out.
+        The numbers of persons who are covered in both releases, and of those who are not and are left out.
     m_earlier, m_later
         The size of the smallest class of each release, if no class has a value twice; 0 otherwise.
     invariant
@@ -109,7 +109,7 @@ class Intersection(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer as plain Python values."""
+        """Return the complete result as plain Python values."""
         seen = {name: getattr(self, name).to_dict() for name in ("earlier", "later", "together")}
         sizes = {"newly_certain": self.newly, "persons": self.persons, "apart": self.apart}
         own = {"m_earlier": self.m_earlier, "m_later": self.m_later, "invariant": self.invariant}
@@ -122,7 +122,7 @@ class Intersection(Result):
         return table | {name: [getattr(one, name) for one in seen] for name in ("candidates", "certain", "rate")}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed figures, table and chart."""
         columns = self.columns()
         rows = tuple(tuple("-" if cell is None else cell for cell in row) for row in zip(*columns.values(), strict=True))
         bars = tuple((name, share) for name, share in zip(columns["release"], columns["certain"], strict=True))
@@ -150,7 +150,7 @@ def intersect_releases(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Intersection:
-    """Attack two releases about the same people: which sensitive values are left that both releases allow?
+    """Attack two releases about the same people: find the sensitive values that both releases allow.
 
     Parameters
     ----------
@@ -161,16 +161,16 @@ def intersect_releases(
     key, sensitive
         The key attributes that the intruder knows, and the attribute that stays the same over time.
     mapping
-        Columns that have other names in the releases, as pairs of the name in `people` and the name in the releases.
+        Columns with other names in the releases, as pairs of the name in `people` and the name in the releases.
     hierarchies
-        The hierarchies of released labels whose texts do not say what they cover; also those of a study or project.
+        The hierarchies of released labels whose texts do not show the values they cover; also those of a study or project.
     progress
-        A run, or a function called with the name of a stage, the steps done and the number of all.
+        A run, or a function called with the name of a stage, the finished steps and the total.
 
     Returns
     -------
     Intersection
-        The values left by each release and by both, the share of persons newly certain, and m-invariance.
+        The remaining values after each release and after both, the share of persons newly certain, and m-invariance.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _seen(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One release, as those who know true key values see it.
+    """One release, from the view of someone who knows the true key values.
 
     Attributes
     ----------
@@ -270,7 +270,7 @@ class _Side:
 
 
 def _counted(data: Data, source: Source, names: Sequence[str]) -> Counts:
-    """Count columns of a table under the null policy of its study or project; one that reads them by partitions is refused."""
+    """Count columns of a table under the null policy of its study or project; refuse one that reads them by partitions."""
     require_columns(names, source.names)
     require_values(data, names)
     return count_table(tallied(source, names, nulls=stated(data, names).nulls))
@@ -288,7 +288,7 @@ def _all_values(columns: Sequence[Classes]) -> list[Any]:
 def _covering_classes(
     classes: Classes, persons: Classes, covering: Sequence[NDArray[np.bool_]], holds: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int64]]:
-    """Return for each true key the values in the classes that cover it, whether any does, and a number for their set."""
+    """Return for each true key the values in the classes that cover it, whether any class does, and a number for their set."""
     held = np.zeros((persons.number, holds.shape[1]), dtype=bool)
     covered = np.zeros(persons.number, dtype=bool)
     signature = np.zeros(persons.number, dtype=np.int64)

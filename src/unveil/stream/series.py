@@ -1,4 +1,4 @@
-"""The figures of a whole run over time: all of a short run, and the riskiest of each stretch of a long one."""
+"""The figures of a whole run over time: all of a short run, or the riskiest of each stretch of a long run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unveil.stream.figures import RiskyClass, WindowFigures
 __all__ = ["Series", "Undecided", "WatchRun"]
 
 _MOST = 2_000
-"""The most points that are kept; beyond that, of every two neighbours the riskier one is kept."""
+"""The most points kept; beyond that, the riskier one of every two neighbours is kept."""
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A rule of a policy that could not be judged, why, and in how many windows."""
+    """A rule of a policy that could not be judged, the reason, and the number of windows."""
 
     rule: str
     reason: str
@@ -54,12 +54,12 @@ class Series:
             self._stretch *= 2
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {"points": self.points, "total": self.total, "stretch": self._stretch, "open": self._open}
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Series:
-        """Return the series that a checkpoint keeps."""
+        """Return the series from the state in a checkpoint."""
         series = cls()
         series.points, series.total = list(state["points"]), int(state["total"])
         series._stretch, series._open = int(state["stretch"]), int(state["open"])
@@ -79,13 +79,13 @@ class WatchRun(Result):
     Attributes
     ----------
     question
-        What was measured.
+        The measured question.
     points, figures
-        The figures over time, and for how many windows there were figures.
+        The figures over time, and the number of windows with figures.
     left_out
         The numbers of records that were not counted, by reason.
     alarms
-        The alarms that were raised at some time.
+        The alarms that were raised at any time.
     riskiest
         The classes of the last window that disclose most, masked; none if its figures are estimates.
     undecided
@@ -105,7 +105,7 @@ class WatchRun(Result):
         return f"WatchRun({self.question}: {counted(self.figures, 'window')}, {counted(len(self.alarms), 'alarm')})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer as plain Python values."""
+        """Return the complete result as plain Python values."""
         return {
             "question": self.question,
             "windows": self.figures,
@@ -123,7 +123,7 @@ class WatchRun(Result):
         return table | {"alarms": ["; ".join(point["alarms"]) for point in self.points]}
 
     def view(self) -> View:
-        """Return what a person should see: the rate, k and needs over time, the last windows, alarms and the riskiest classes."""
+        """Return the displayed rate, k and needs over time, the last windows, the alarms and the riskiest classes."""
         defined = [point for point in self.points if point["dr"] is not None]
         worst = max(defined, key=lambda point: point["dr"], default=None)
         figures = [Figure("windows", self.figures)]

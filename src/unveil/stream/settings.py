@@ -20,7 +20,7 @@ __all__ = ["check_extent", "checked_step", "expiry_of", "key_sets", "need_sets",
 
 
 def checked_step(every: int | Duration | None, *, timed: bool) -> int | None:
-    """Return after how many records, or microseconds, figures are due."""
+    """Return the number of records, or of microseconds, after which figures are due."""
     if every is None:
         return None
     if timed:
@@ -44,7 +44,7 @@ def check_extent(size: int | None, duration: int | None, lateness: int, *, timed
 
 
 def expiry_of(counts: MovingCounts, size: int | None, duration: int | None) -> Expiry:
-    """Return what decides when records expire."""
+    """Return the rule by which records expire."""
     if size is not None:
         return ByNumber(counts, size)
     return Never(counts) if duration is None else ByTime(counts, duration)
@@ -53,7 +53,7 @@ def expiry_of(counts: MovingCounts, size: int | None, duration: int | None) -> E
 def key_sets(
     fields: Fields, key: Any, sensitive: Names | None, person: str | None, partitions: Mapping[str, Any] | None
 ) -> list[KeySet]:
-    """Return the keys that are measured; a list of lists stands for several keys."""
+    """Return the keys to measure; a list of lists stands for several keys."""
     several = not isinstance(key, str) and any(not isinstance(one, str) for one in key)
     sides = [sides_of(names_of(one), sensitive) for one in (key if several else [key])]
     everything = [name for keys, sensitive_names in sides for name in (*keys, *sensitive_names)]
@@ -68,13 +68,13 @@ def key_sets(
 
 
 def sampling(sets: Sequence[KeySet]) -> dict[str, tuple[str, ...]]:
-    """Return the columns by which a window beyond its limit is sampled, shared by all keys, and those still counted in full."""
+    """Return the columns by which to sample a window beyond its limit, shared by all keys, and those still counted in full."""
     shared = [name for name in sets[0].key if all(name in one.key for one in sets)]
     return {"sampled": tuple(shared), "kept": tuple(dict.fromkeys(name for one in sets for name in one.sensitive))}
 
 
 def need_sets(fields: Fields, needs: Need | Sequence[Need]) -> list[NeedSet]:
-    """Return the needs that are measured."""
+    """Return the needs to measure."""
     sets = []
     for need in [needs] if isinstance(needs, Need) else needs:
         given = fields.labels(need.given, need.partitions)

@@ -1,8 +1,8 @@
-"""Sinks of the lines that a run writes: a file, a Kafka topic, a Redis stream.
+"""Sinks for the lines that a run writes: a file, a Kafka topic, a Redis stream.
 
-A run that restarts at a checkpoint writes the lines after it again. So that each line occurs once, a file is truncated to its
-length at the checkpoint, the id of an entry in a Redis stream follows from the number of its line, and a Kafka topic is read from
-where it ended at the checkpoint to see which lines are already there.
+A run that restarts at a checkpoint writes the lines after it again. So that each line occurs only once, a file is truncated to
+its length at the checkpoint, the id of an entry in a Redis stream follows from the number of its line, and a Kafka topic is
+read from its end at the checkpoint to determine which lines are already present.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Sink(Protocol):
         """Wait until all lines are written, and return the position of the next one."""
 
     def go_to(self, position: Any) -> None:
-        """Go back to the position of a checkpoint; None starts anew."""
+        """Go back to the position of a checkpoint; None starts afresh."""
 
     def close(self) -> None:
-        """Close, whether or not every line has arrived."""
+        """Close the sink, whether or not every line has arrived."""
 
 
 class FileSink:
@@ -60,7 +60,7 @@ class FileSink:
         return None if self._anew and self._file is None else self._guarded(_on_disk)
 
     def go_to(self, position: Any) -> None:
-        """Truncate the file to its size at the checkpoint; None starts a new file once there is something to write."""
+        """Truncate the file to its size at the checkpoint; None starts a new file when the first line is written."""
         if position is None:
             self._anew = True
             return

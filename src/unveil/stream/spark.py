@@ -1,6 +1,6 @@
-"""Windows over Spark Structured Streaming: the executors count each micro-batch, the driver adds them up and expires them.
+"""Windows over Spark Structured Streaming: the executors count each micro-batch, and the driver adds and expires the counts.
 
-Spark keeps the offsets and repeats the last micro-batch after a failure; the state kept here says which one was counted last.
+Spark keeps the offsets and repeats the last micro-batch after a failure; the state kept here records the last one counted.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def each_batch(
     Parameters
     ----------
     window
-        A window by time whose duration is a multiple of `every`, or one since the start. A micro-batch has no order, so a window
-        by number of records would be meaningless.
+        A window by time whose duration is a multiple of `every`, or a window since the start. A micro-batch has no order, so a
+        window by number of records would be meaningless.
     show
-        Called with the figures.
+        A function called with the figures.
     state
         A file that keeps the window and the number of the last micro-batch, so that a repeated one is not counted again.
 

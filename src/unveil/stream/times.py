@@ -1,4 +1,4 @@
-"""Durations as people write them, and times of records as microseconds since 1970."""
+"""Durations in the usual notation, and times of records as microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Duration: TypeAlias = str | float | timedelta
 
 MICROS = 1_000_000
 NO_TIME = np.iinfo(np.int64).min
-"""The time of a record that has no readable time."""
+"""The value for the time of a record without a readable time."""
 
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _TEXT = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d|w)\s*$")
@@ -29,7 +29,7 @@ _LONGEST = 100 * 366 * 86400
 
 
 def duration_of(name: str, duration: Duration) -> int:
-    """Return a duration in microseconds, or refuse what is not a duration.
+    """Return a duration in microseconds; refuse an invalid one.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def duration_of(name: str, duration: Duration) -> int:
 
 
 def as_text(micros: int) -> str:
-    """Return a duration as people write it."""
+    """Return a duration in the usual notation."""
     for unit, size in (("w", 604800), ("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         if micros and micros % (size * MICROS) == 0:
             return f"{micros // (size * MICROS)}{unit}"

@@ -1,11 +1,11 @@
-r"""How many points of a trajectory single a person out? Unicity, after de Montjoye, Hidalgo, Verleysen and Blondel (2013).
+r"""How many points of a trajectory single out a person? Unicity, after de Montjoye, Hidalgo, Verleysen and Blondel (2013).
 
 A point is a combination of values, such as a grid cell and an hour; the trajectory of a person is the set of their points. With
 :math:`S` a random set of p points of a person's trajectory,
 
 .. math:: U_p = \text{share of persons for whom no other trajectory contains } S .
 
-From 0 to 1; higher is more disclosure. Whether a set singles its person out is decided exactly, against all persons. Sets are
+From 0 to 1; higher is more disclosure. Whether a set singles out its person is decided exactly, against all persons. Sets are
 drawn at random, so the share has an interval; for persons with few sets, all of them are examined.
 """
 
@@ -38,12 +38,12 @@ __all__ = ["Unicity", "UnicityAt", "unicity"]
 _MOST_POINTS = 20
 _Z95 = 1.959963984540054
 _PIECE = 1 << 16
-"""How many points of sets are examined between two steps."""
+"""The number of points of sets examined between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnicityAt:
-    """How many persons p points single out.
+    """The share of persons whom p points single out.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class UnicityAt:
     low, high
         A 95 % interval for the share over all sets of points: its width reflects the drawing of sets, not of persons.
     persons, short
-        The number of persons with at least p points, and of those with fewer, who are left out.
+        The numbers of persons with at least p points, and of those with fewer, who are left out.
     sets, exact
-        The number of sets of points that were examined, and of persons whose sets were all examined.
+        The numbers of sets of points examined, and of persons whose sets were all examined.
     """
 
     p: int
@@ -69,7 +69,7 @@ class UnicityAt:
     exact: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as they are written to JSON."""
+        """Return the fields as written to JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -82,11 +82,11 @@ class Unicity(Result):
     by_points
         The share of persons singled out, for each number of points.
     person, point
-        The column that names the person, and those that form a point.
+        The column that identifies the person, and those that form a point.
     persons, points, records
-        How many persons, distinct points and records there are.
+        The numbers of persons, distinct points and records.
     left_out
-        How many records lack a person, or a part of their point, such as an impossible place.
+        The number of records that lack a person, or a part of their point, for instance because of an impossible place.
     seed
         The seed of the draws.
     """
@@ -106,7 +106,7 @@ class Unicity(Result):
         return f"Unicity({in_line(self.point, ' + ')}: {shares})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole answer as plain Python values."""
+        """Return the complete result as plain Python values."""
         settings = {"person": self.person, "point": list(self.point), "seed": self.seed}
         sizes = {"persons": self.persons, "points": self.points, "records": self.records, "left_out": self.left_out}
         return {"unicity": [one.to_dict() for one in self.by_points], **sizes, **settings}
@@ -116,7 +116,7 @@ class Unicity(Result):
         return {name: [getattr(one, name) for one in self.by_points] for name in UnicityAt.__slots__}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed shares, table and chart."""
         rows = tuple(
             (
                 one.p, "-" if one.share is None else one.share,
@@ -160,23 +160,23 @@ def unicity(
     data
         A table of visits: a path, a data frame, or any other data.
     person, point
-        The column that names the person, and those that form a point, such as a place and a time.
+        The column that identifies the person, and those that form a point, such as a place and a time.
     p
-        How many points an intruder knows; one number or several.
+        The number of points that an intruder knows; one number or several.
     draws
-        How many sets of points to draw for each person; if a person has no more sets than this, all of them are examined.
+        The number of sets of points to draw for each person; if a person has no more sets than this, all of them are examined.
     partitions, derived
-        Semantic partitions by column (none: those of a study), and columns derived from others (`GridCell`, `Hours`, ...).
+        Semantic partitions by column (None: those of a study), and columns derived from others (`GridCell`, `Hours`, ...).
     seed
         The seed of the draws.
     progress
-        A run, or a function that is called with the stage, the persons examined so far and all of them; for each number of
-        points they are examined anew.
+        A run, or a function called with the stage, the number of persons examined so far and the total; for each number of
+        points, they are examined anew.
 
     Returns
     -------
     Unicity
-        The share for each number of points, with an interval, and how many persons had fewer points.
+        The share for each number of points, with an interval, and the number of persons with fewer points.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class _Trajectories:
 
     @classmethod
     def of(cls, person: NDArray[Any], point: NDArray[Any]) -> _Trajectories:
-        """Index distinct pairs of a person and a point, which are sorted by person and then by point."""
+        """Index distinct pairs of a person and a point, sorted by person and then by point."""
         of_person = np.searchsorted(person, np.arange(int(person.max()) + 2))
         order = np.argsort(point, kind="stable")
         of_point = np.searchsorted(point[order], np.arange(int(point.max()) + 2))
@@ -266,8 +266,8 @@ class _Trajectories:
 def _interval(shares: NDArray[np.float64], draws: int) -> tuple[float, float]:
     """Return Wilson's interval of a share over independent draws.
 
-    Every person has the same number of draws, so the share varies less than over draws from all persons: the interval is wide
-    enough.
+    Every person has the same number of draws, so the share varies less than over draws from all persons, and the interval is
+    wide enough.
     """
     total = len(shares) * draws
     if not total:
@@ -281,7 +281,7 @@ def _interval(shares: NDArray[np.float64], draws: int) -> tuple[float, float]:
 def _trajectories(
     data: Data, person: str, names: tuple[str, ...], partitions: Mapping[str, Any] | None, derived: Mapping[str, Derived]
 ) -> tuple[_Trajectories, int, int]:
-    """Count who was where, and index it; also return the number of records, and of those left out."""
+    """Return the index of persons and points, the number of records, and the number of those left out."""
     blocks = checked_partitions(partitions, names) if partitions is not None else stated(data, names).partitions
     require_no_nulls(data, [person, *names, *(name for rule in derived.values() for name in rule.needs)])
     if derived:

@@ -1,8 +1,8 @@
 """The compiled loops of unicity, which find the sets of points that belong to one person alone.
 
-Persons and points are numbered; `points` contains the sorted points of each person, run by run (`of_person` says where each run
-begins), and `persons` the persons of each point (`of_point`). The loops end early once
-`flag[0]` is not 0. numba is imported with this module.
+Persons and points are numbered; `points` contains the sorted points of each person, run by run (`of_person` gives the start of
+each run), and `persons` the persons of each point (`of_point`). The loops end early once `flag[0]` is not 0. numba is imported
+with this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _has(points: Any, start: int, stop: int, point: int) -> bool:
 
 @compiled_in_place
 def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, of_point: Any) -> bool:
-    """Whether nobody else has all chosen points; only those who have the rarest of them are examined."""
+    """Whether nobody else has all chosen points; only persons with the rarest of them are examined."""
     # the point that the fewest persons have
     rarest = chosen[0]
     for point in chosen:
@@ -55,7 +55,7 @@ def _alone(chosen: Any, person: int, points: Any, of_person: Any, persons: Any, 
 
 @compiled
 def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any, flag: Any) -> None:
-    """Count for each of some persons how many of all their sets of p points single them out."""
+    """Count, for each of some persons, the sets of p points that single them out, among all their sets."""
     places = np.empty(p, dtype=np.int64)
     chosen = np.empty(p, dtype=np.int64)
     for at in range(len(who)):
@@ -71,7 +71,7 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
                 chosen[place] = points[start + places[place]]
             if _alone(chosen, person, points, of_person, persons, of_point):
                 count += 1
-            # go on to the next one in order, until the last
+            # continue with the next one in order, until the last
             place = p - 1
             while place >= 0 and places[place] == number - p + place:
                 place -= 1
@@ -87,9 +87,9 @@ def single_out_all(who: Any, p: int, points: Any, of_person: Any, persons: Any, 
 def single_out_drawn(
     who: Any, picks: Any, points: Any, of_person: Any, persons: Any, of_point: Any, alone: Any, flag: Any
 ) -> None:
-    """Count for each of some persons how many of the sets drawn single them out.
+    """Count, for each of some persons, the drawn sets that single them out.
 
-    `picks` holds a number from 0 to 1 for every person, draw and point, which selects one of the points that are left.
+    `picks` holds a number from 0 to 1 for every person, draw and point, which selects one of the remaining points.
     """
     draws, p = picks.shape[1], picks.shape[2]
     places = np.empty(p, dtype=np.int64)
@@ -102,16 +102,16 @@ def single_out_drawn(
             if flag[0] != 0:
                 return
             for place in range(p):
-                # draw without replacement: the pick counts only points that are left
+                # draw without replacement: the pick counts only the remaining points
                 pick = np.int64(picks[at, draw, place] * (number - place))
                 earlier = 0
-                while earlier < place and places[earlier] <= pick:  # places are sorted: step over those taken
+                while earlier < place and places[earlier] <= pick:  # places are sorted: skip those taken
                     pick += 1
                     earlier += 1
                 for later in range(place, earlier, -1):
                     places[later] = places[later - 1]
                 places[earlier] = pick
-            # check the set drawn
+            # check the drawn set
             for place in range(p):
                 chosen[place] = points[start + places[place]]
             if _alone(chosen, person, points, of_person, persons, of_point):

@@ -14,7 +14,7 @@ __all__ = ["Part", "Waiting"]
 
 
 class Part(NamedTuple):
-    """Records with their times, and how many records each row stands for; None if one each."""
+    """Records with their times, and the number of records that each row stands for; None: one each."""
 
     times: NDArray[np.int64]
     codes: NDArray[np.uint32]
@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many records they are."""
+        """The number of records."""
         return len(self.times) if self.amounts is None else int(self.amounts.sum())
 
     def where(self, kept: Any) -> Part:
@@ -48,11 +48,11 @@ class Waiting:
 
     @property
     def codes(self) -> list[NDArray[np.uint32]]:
-        """The codes of all, which may be changed in place."""
+        """The codes of all waiting records, which may be changed in place."""
         return [part.codes for part in self._parts]
 
     def add(self, part: Part) -> None:
-        """Let records wait."""
+        """Add records that wait."""
         if len(part.times):
             self._parts.append(part)
 
@@ -68,7 +68,7 @@ class Waiting:
         self._parts = rest
 
     def state(self, columns: int) -> dict[str, NDArray[Any]]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         parts = self._parts or [Part(np.empty(0, dtype=np.int64), np.empty((0, columns), dtype=np.uint32))]
         amounts = [np.ones(len(part.times), dtype=np.int64) if part.amounts is None else part.amounts for part in parts]
         return {

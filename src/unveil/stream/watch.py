@@ -1,7 +1,8 @@
-"""Watches of a stream: figures of its window when they are due, alarms, and a state from which a run continues however it ended.
+"""Watches of a stream: figures of its window when due, alarms, and a state from which to continue however a run ended.
 
-Records are pulled when there is time for them, so a source that is faster than the measures waits. The state is kept only between
-batches: the window, the position of the source after it, the alarms and the position of the lines written, together.
+Records are pulled when there is time for them, so a source that is faster than the measures has to wait. The state is stored
+only between batches; it contains the window, the position of the source after it, the alarms and the position of the lines
+written.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from unveil.stream.window import Window
 __all__ = ["Judge", "Watch"]
 
 Judge = Callable[[Window], Mapping[str, bool | str]]
-"""Returns for each rule of a policy whether it is broken (True) or met (False), or why it cannot be judged (a text)."""
+"""A function that returns for each rule of a policy whether it is broken, or the reason why it cannot be judged (a text)."""
 
 
 class Watch:
@@ -32,19 +33,19 @@ class Watch:
     Parameters
     ----------
     source
-        Where records come from.
+        The source of records.
     window
         The window, with `every`.
     alarms
-        Conditions on the figures; they are checked once the window has been full, or when the stream ends.
+        Conditions on the figures, checked once the window has been full, or when the stream ends.
     judge
-        Decides which rules of a policy are broken.
+        A function that decides which rules of a policy are broken.
     checkpoint, interval
-        Where the state is kept, and every how many seconds.
+        The file for the state, and the number of seconds after which it is stored again.
     malformed
-        Where records go that cannot be read; without it, they are only counted.
+        The sink for records that cannot be read; without it, they are only counted.
     lines
-        Where the lines of figures go; their position is part of the state.
+        The sink for the lines of figures; its position is part of the state.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class Watch:
         return batch.frame
 
     def _with_alarms(self, figures: WindowFigures) -> WindowFigures:
-        """Return figures with the alarms that they raise, after adding them to the series."""
+        """Return figures with the alarms raised, after adding them to the series."""
         counters = {**figures.counters, **({"malformed": self.malformed} if self.malformed else {})}
         figures = replace(figures, counters=counters)
         undecided: dict[str, str] = {}
@@ -185,7 +186,7 @@ class Watch:
             for sink in self._sinks:
                 sink.go_to(None)
             if self._sinks:
-                self._write_state()  # where the lines begin, so that a run that is killed at once does not write them twice
+                self._write_state()  # the start of the lines, so that a run that is killed at once does not write them twice
             return
         document, arrays = kept
         self.window.restore(document["window"], arrays)

@@ -1,6 +1,6 @@
-"""The window over a stream, with exact measures of the latest records at every moment.
+"""The window over a stream, with measures of the latest records at every moment, exact up to a limit.
 
-It never matters how the stream is split into batches: the figures of a window are those of its records, counted in integers.
+The split of the stream into batches never matters: the figures of a window are those of its records, counted in integers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MOST_RECORDS = 10**9
 
 
 class Window:
-    """A window over a stream of records, which measures what its records disclose and what they are good for.
+    """A window over a stream of records, which measures the disclosure by its records and their utility.
 
     Parameters
     ----------
@@ -51,25 +51,26 @@ class Window:
     sensitive
         The column to protect; by default the identity of the record, or of the person.
     size, duration
-        The last N records, or the records of the last N seconds ("1h", a `timedelta`); with neither, all since the start.
+        The last N records, or the records of the last N seconds ("1h", a `timedelta`); with neither, all records since the start.
     time
         The column of the records' own times, required for a duration.
     lateness
-        How much earlier than the latest record another may be and still be counted; the window ends this much before the latest.
+        The most by which a record may be earlier than the latest one and still be counted; the window ends this much before the
+        latest record.
     late
-        What happens to a record that is even later: "drop" leaves it out, "add" counts it from then on; `late` counts both.
+        The treatment of a record that is even later: "drop" leaves it out, "add" counts it from then on; `late` counts both.
     every
-        After how many records, or how much time, `feed` yields figures.
+        The number of records, or the duration, after which `feed` yields figures.
     person
-        A column that names persons, who may occur several times; figures then count persons, not records.
+        A column that identifies persons, who may occur several times; figures then count persons, not records.
     partitions, derived
         Semantic partitions by column, and columns derived from others (`GridCell`, `Hours`, ...).
     needs
-        Needs that the records should serve, measured beside the rate.
+        Needs that the records should serve, measured besides the rate.
     nulls
         "category", "drop" or "error". If it is "category", a batch that is a study has its own policy.
     limit
-        The most combinations of values to hold. Beyond it, figures are estimates from a sample of the classes, and are marked so.
+        The most combinations of values to hold. Beyond it, figures are estimates from a sample of the classes, marked as such.
 
     Examples
     --------
@@ -135,26 +136,26 @@ class Window:
 
     @property
     def extent(self) -> str:
-        """Which records it holds, in words."""
+        """The records that it holds, in words."""
         if self._size is not None:
             return f"last {self._size:,} records"
         return "all since the start" if self._duration is None else f"last {as_text(self._duration)}"
 
     @property
     def records(self) -> int:
-        """How many records it holds."""
+        """The number of records that it holds."""
         return self._expiry.records
 
     @property
     def full(self) -> bool:
-        """Whether it has reached its extent once; before that, its figures are those of fewer records."""
+        """Whether it has once reached its extent; before that, its figures are those of fewer records."""
         if self._size is not None:
             return self.seen >= self._size
         return self._duration is None or self._end - self._began >= self._duration
 
     @property
     def late(self) -> int:
-        """How many records came too late."""
+        """The number of records that came too late."""
         return self.counters["late"]
 
     @property
@@ -164,7 +165,7 @@ class Window:
 
     @property
     def step(self) -> int | None:
-        """After how many records, or microseconds, figures are due."""
+        """The number of records, or of microseconds, after which figures are due."""
         return self._every
 
     @property
@@ -188,12 +189,12 @@ class Window:
 
     @property
     def rate(self) -> float:
-        """The Discrimination Rate of the (first) key; undefined if there is nothing to disclose."""
+        """The Discrimination Rate of the (first) key; an error if it is undefined because nothing can be disclosed."""
         return self._measures.rate()
 
     @property
     def kind(self) -> IdentifierKind:
-        """The kind of identifier that the (first) key is."""
+        """The kind of identifier of the (first) key."""
         return self._measures.kind()
 
     @property
@@ -208,12 +209,12 @@ class Window:
 
     @property
     def needs(self) -> dict[str, NeedFigure]:
-        """How far the records serve each need."""
+        """The degree to which the records serve each need."""
         return self._measures.needs()
 
     @property
     def keys(self) -> tuple[KeyFigures, ...]:
-        """What each key discloses."""
+        """The disclosure by each key."""
         return self._measures.keys()
 
     def riskiest(self, most: int = 5) -> list[RiskyClass]:
@@ -225,7 +226,7 @@ class Window:
         return self._measures.frame()
 
     def figures(self) -> WindowFigures:
-        """Return all figures of this moment."""
+        """Return all current figures."""
         counters = {name: number for name, number in self.counters.items() if number}
         if not self.records:
             return WindowFigures(self._shown, *self._reach(), 0, (), {}, counters)
@@ -244,14 +245,15 @@ class Window:
     def update(self, batch: Data, counted: str | None = None) -> Window:
         """Add the records of a batch, remove those that are then too old, and return the window.
 
-        If the run is cancelled meanwhile, the window holds the first records of the batch only (`seen` says how many came).
+        If the run is cancelled meanwhile, the window holds only the first records of the batch (`seen` counts all records so
+        far).
 
         Parameters
         ----------
         batch
             A data frame of any library, or any other data; a batch that cannot be counted is refused as a whole.
         counted
-            A column that says how many records each row stands for, if records were already counted; by default one each.
+            A column with the number of records that each row stands for, if records were already counted; by default one each.
         """
         self._enter(self._reader.read(batch, counted))
         if self._timed and self._latest > _BEGINNING:
@@ -272,7 +274,7 @@ class Window:
             yield from self._feed_by_number(reading, self._every)
 
     def finish(self) -> WindowFigures | None:
-        """Add what is still waiting, as if the stream had ended, and return the last figures; None if nothing is new."""
+        """Add all waiting records, as if the stream had ended, and return the last figures; None if nothing is new."""
         if self._timed and self._latest > _BEGINNING:
             if self._end > self._latest:
                 return None
@@ -286,7 +288,7 @@ class Window:
 
     @checked_arguments
     def revert(self, batch: Data) -> Window:
-        """Remove the records of a batch again, the latest of those that are equal, and return the window.
+        """Remove the records of a batch again (of equal records, the latest), and return the window.
 
         All must be in the window. Records that left it when the batch was added do not come back.
         """
@@ -313,13 +315,13 @@ class Window:
         told(len(codes))
 
     def _coded(self, reading: Reading) -> NDArray[np.uint32]:
-        """Count the records that were left out, and return the codes of the rest."""
+        """Add the records left out to the counters, and return the codes of the rest."""
         for name, number in (("dropped", reading.dropped), ("outside", reading.outside), ("timeless", reading.timeless)):
             self.counters[name] += number
         return codes_for(self._expiry, reading.columns, self._waiting.codes)
 
     def _keep(self, part: Part) -> None:
-        """Separate late records, judging each by those before it, and keep the rest until the window reaches them."""
+        """Separate late records, judging each by the records before it, and keep the rest until the window reaches them."""
         times = part.times
         if not len(times):
             return
@@ -340,7 +342,7 @@ class Window:
         self._waiting.add(part)
 
     def _closed(self, watermark: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the time before which no more records are added: the last at which figures were due, or the watermark itself."""
+        """Return the time before which no more records are added: the last time at which figures were due, or the watermark."""
         return watermark if self._every is None else watermark // self._every * self._every
 
     def _advance(self, end: int, waiting: Sequence[NDArray[np.uint32]] = ()) -> None:
@@ -373,7 +375,7 @@ class Window:
             self._let_in(codes[at : at + step])
             self.seen += step
             at += step
-            if self.seen % every == 0 or self.seen % PIECE == 0:  # not at the ends of batches, which differ from run to run
+            if self.seen % every == 0 or self.seen % PIECE == 0:  # not at the ends of batches, which differ between runs
                 self._fit([codes])
             if self.seen % every == 0:
                 self._shown += 1
@@ -420,7 +422,7 @@ class Window:
     # State --------------------------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that is needed to continue, as a document and arrays."""
+        """Return the state needed to continue, as a document and arrays."""
         values, arrays = self._expiry.counts.state()
         arrays |= self._expiry.state() | self._waiting.state(len(values))
         examples = [[[label, value] for label, value in one.example.items()] for one in self._reader.fields]
