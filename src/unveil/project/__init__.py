@@ -1,4 +1,4 @@
-"""The project file `unveil.toml`: where the data is, and what each of its attributes is.
+"""The project file `unveil.toml`: the location of the data, and the meaning of each of its attributes.
 
 It is read whole and checked before anything is measured. An error names the file, the line and the key.
 """
@@ -23,4 +23,4 @@ OPEN_MODULES = (
     "sections",
     "toml_text",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

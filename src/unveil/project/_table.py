@@ -31,7 +31,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TomlTable:
-    """A table with its place in the file.
+    """A table with its location in the file.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class TomlTable:
     path
         The keys that lead to this table.
     fields
-        What is in it.
+        Its contents.
     """
 
     file: Path
@@ -87,7 +87,7 @@ class TomlTable:
         return bool(value)
 
     def word(self, name: str, known: Sequence[_Word]) -> _Word | None:
-        """Return a word among those known, or None if the field is absent."""
+        """Return a word from a list of known ones, or None if the field is absent."""
         value = self.text(name)
         for word in known:
             if value == word:
@@ -97,7 +97,7 @@ class TomlTable:
         raise self.wrong(str(ArgumentError.not_one_of(name, value, known)), name)
 
     def elements(self, name: str, allowed: tuple[type, ...], expected: str) -> tuple[Any, ...] | None:
-        """Return a list of values of the types allowed, or None if the field is absent."""
+        """Return a list of values of the allowed types, or None if the field is absent."""
         values = self._of_type(name, list, f"a list of {expected}")
         for number, value in enumerate(values or ()):
             if not isinstance(value, allowed):
@@ -105,7 +105,7 @@ class TomlTable:
         return None if values is None else tuple(values)
 
     def location(self, name: str) -> Path | None:
-        """Return a path, taken from the project file's folder, or None if the field is absent."""
+        """Return a path, relative to the project file's folder, or None if the field is absent."""
         value = self.text(name)
         if value is None:
             return None
@@ -114,7 +114,7 @@ class TomlTable:
         return self.file.parent / value
 
     def table(self, name: str) -> TomlTable:
-        """Return the table in a field, an empty one if the field is absent."""
+        """Return the table in a field, which is empty if the field is absent."""
         fields = self._of_type(name, dict, "a table")
         return TomlTable(self.file, self.lines, (*self.path, name), fields or {})
 
@@ -137,7 +137,7 @@ def _kind_of(value: Any) -> str:
 
 
 def read_table(path: PathLike) -> TomlTable:
-    """Read a TOML file; one that is missing is refused, and so is one that is not TOML, with its line."""
+    """Read a TOML file; refuse one that is missing, and one that is not valid TOML, with the line of the error."""
     place = Path(path)
     text = read_text(place, ProjectError)
     try:

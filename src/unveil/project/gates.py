@@ -1,4 +1,4 @@
-"""The query gate in a project: the policy for all columns, and for each column its own policy, bounds and values."""
+"""The query gate of a project: the policy for all columns, and for each column its own policy, bounds and values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GateSection:
     nulls, person, contribution, dialect
         As for `unveil.Gate`.
     columns
-        What is said about single columns.
+        The settings of single columns.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class GateSection:
 
 
 def read_gate(table: TomlTable) -> GateSection:
-    """Read the section; which settings a policy has is checked when the gate is opened."""
+    """Read the section; the settings of a policy are checked when the gate is opened."""
     contribution = table.number("contribution")
     if contribution is not None and (contribution < 1 or contribution != int(contribution)):
         raise table.wrong("expected a whole number of at least 1.", "contribution")

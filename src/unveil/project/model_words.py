@@ -1,7 +1,8 @@
-"""The words that name a requirement in a project file and, with dashes, on a command line, and what may stand for each.
+"""The words that name a requirement in a project file and, with dashes, on a command line, and the form of their values.
 
-The models, a room below, read them: here is only what a file is checked by before anything is opened. A word of its own that a
-model in `unveil.models` has (`Model.word`) is a line here; a model that is registered from outside adds its word itself.
+The models, a room below, read the words: here are only the forms by which a file is checked before anything is opened. If a
+model in `unveil.models` has a word of its own (`Model.word`), that is a line here; a model that is registered from outside adds
+its word itself.
 """
 
 from __future__ import annotations
@@ -29,4 +30,4 @@ MODEL_WORDS: dict[str, WordKind] = {
     "no_attack": "text",
     "profitable": "text",
 }
-"""Every word with what stands for it, in the order in which the requirements are listed."""
+"""Every word with the form of its value, in the order in which the requirements are listed."""

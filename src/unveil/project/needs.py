@@ -1,4 +1,4 @@
-"""Needs: what a release must still be good for. Each names an attribute to infer, from which others, and how finely."""
+"""Needs: the uses that a release must still allow. Each names an attribute to infer, from which others, and how finely."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True)
 class Need:
-    """A use that a release is to serve: inferring one attribute from others.
+    """A use that a release should serve: inferring one attribute from others.
 
     Parameters
     ----------
     name
-        What the need is called.
+        The name of the need.
     target
         The attribute to infer.
     given
@@ -34,7 +34,7 @@ class Need:
     partitions
         How finely each attribute matters: semantic partitions by attribute (blocks, a mapping or edges).
     at_least
-        The least degree that is enough, from 0 to 1, adjusted for chance; None: none is required.
+        The lowest sufficient degree, from 0 to 1, adjusted for chance; None: none is required.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""Policies: the rules that a release must meet, with their thresholds, alone or on top of a preset.
+"""Policies: the rules that a release must meet, with their thresholds, alone or in addition to a preset.
 
-A policy is in a file of its own, or in the section `policy` of the project file; both have the same form. A rule is a number (its
-threshold), the word "report" (the figure is wanted, its threshold not decided yet), a table with parameters, or a list of tables.
+A policy is in a file of its own, or in the section `policy` of the project file; both have the same form. A rule is a number
+(its threshold), the word "report" (the figure is reported, its threshold not decided yet), a table with parameters, or a list
+of tables.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ class Policy:
     Parameters
     ----------
     name
-        What the policy is called: its file, or its preset.
+        The name of the policy: that of its file, or its preset.
     presets
-        The presets it builds on; a rule of its own replaces a preset's rule of the same name and parameters.
+        The presets that it builds on; a rule of its own replaces a preset's rule with the same name and parameters.
     rules
         Its own rules.
     path
-        The file that it was read from.
+        The file from which it was read.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class Policy:
     @classmethod
     @checked_arguments
     def of(cls, rules: Mapping[str, Any], name: str = "policy") -> Policy:
-        """Return the policy that a mapping describes, written as in a file."""
+        """Return the policy that a mapping describes, in the form of a file."""
         return read_policy(TomlTable(Path(name), {}, (), _as_toml(rules)), name)
 
     @classmethod
@@ -91,7 +92,7 @@ class Policy:
         Raises
         ------
         DataNotFoundError
-            If the file is not there.
+            If the file does not exist.
         ProjectError
             If it is not TOML, or a rule is unknown or malformed; with line and key.
         """
@@ -134,7 +135,7 @@ def _read_presets(table: TomlTable) -> tuple[str, ...]:
 
 
 def _read_rules(table: TomlTable, name: str) -> Iterator[Rule]:
-    """Read what a rule says: a number, "report", a table, or a list of tables."""
+    """Read the value of a rule: a number, "report", a table, or a list of tables."""
     value = table.fields[name]
     if RULES[name].flag and value != _UNDECIDED:
         if value is not False:
@@ -203,7 +204,7 @@ def _sensitive_side(table: TomlTable, name: str) -> str | bool | None:
 
 
 def _partitions(table: TomlTable, name: str) -> dict[str, Any]:
-    """Read partitions by column; once they are known to be valid, they are kept as written."""
+    """Read partitions by column; after they are checked, they are kept as written."""
     documents = dict(table.table(name).fields)
     for column, document in documents.items():
         try:
@@ -214,7 +215,7 @@ def _partitions(table: TomlTable, name: str) -> dict[str, Any]:
 
 
 def _level(table: TomlTable, name: str) -> float | str | None:
-    """Read how far a sensitive cell must stay open: as its rule asks, not exactly known, or a number."""
+    """Read how uncertain a sensitive cell must stay: as its rule requires, not exactly known, or a number."""
     return table.word(name, ("rule", "none")) if isinstance(table.fields[name], str) else table.number(name)
 
 
@@ -249,7 +250,7 @@ _READERS: dict[str, Callable[[TomlTable, str], Any]] = {
 
 
 def _document(rule: Rule) -> Any:
-    """Return what a file says about a rule."""
+    """Return a rule in the form of a file."""
     if rule.form.flag and rule.threshold is not None:
         return False
     if not rule.parameters:
@@ -258,12 +259,12 @@ def _document(rule: Rule) -> Any:
 
 
 def _table_of(name: str, document: Any) -> Any:
-    """Return a rule as a table, as it is in a list."""
+    """Return a rule as a table, as in a list."""
     return document if isinstance(document, Mapping) else {} if document == _UNDECIDED else {RULES[name].side: document}
 
 
 def _as_toml(value: Any) -> Any:
-    """Return Python values as TOML would hold them: lists for tuples."""
+    """Return Python values in the form of TOML: lists for tuples."""
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):

@@ -1,6 +1,7 @@
-"""Presets: policies known by name, each with its source, what that source says, and what it does not say.
+"""Presets: policies known by name, each with its source, and notes on what the source states and what it leaves open.
 
-No threshold here is ours. If a source gives none, the rule has none: its figure is reported and the decision is left to you.
+No threshold here is our own. If a source states none, the rule has none: its figure is reported and the decision is left to
+you.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ __all__ = ["PRESETS", "Preset"]
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A policy that others have stated.
+    """A policy stated by others.
 
     Attributes
     ----------
     name, title
-        What it is called here, and in a few words.
+        Its name here, and its title.
     source
         The document.
     says, silent
-        What the source says, and what it does not.
+        What the source states, and what it leaves open.
     rules
         The rules.
     """
@@ -37,7 +38,7 @@ class Preset:
     rules: tuple[Rule, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the words as they are written to JSON."""
+        """Return the texts as they are written to JSON."""
         return {
             "name": self.name,
             "title": self.title,

@@ -1,4 +1,4 @@
-"""One file that says what a table's columns are, read by every verb and kept under version control."""
+"""One file that describes the columns of a table, read by every verb and kept under version control."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Project:
     Parameters
     ----------
     path
-        The project file. Other paths are kept as resolved from its folder.
+        The project file. Other paths are stored as resolved from its folder.
     data
-        Where the data is and how to read it.
+        The location of the data, and how to read it.
     attributes
         The attributes by name, in the order of the file.
     needs
-        The needs that a release is to serve, by name.
+        The needs that a release should serve, by name.
     models
-        The models that a release is to meet, as they are written: ``{"k": 5, "t": ["0.2:equal:disease"]}``.
+        The models that a release should meet, as they are written: ``{"k": 5, "t": ["0.2:equal:disease"]}``.
     protect
         The steps of the protection by name, in order.
     policy
@@ -86,12 +86,12 @@ class Project:
         Returns
         -------
         Project
-            With its partitions built; of hierarchies only the files are looked for, `hierarchy` reads them.
+            With its partitions built; for hierarchies, only the existence of the files is checked, `hierarchy` reads them.
 
         Raises
         ------
         DataNotFoundError
-            If the file is not there.
+            If the file does not exist.
         ProjectError
             If it is not TOML, or a key is unknown or has an invalid value; with line and key.
         """
@@ -125,14 +125,14 @@ class Project:
 
     @property
     def standing(self) -> Standing:
-        """What a release may keep of the columns to which no mechanism applies."""
+        """The columns that a release may keep among those to which no mechanism applies."""
         named = frozenset(name for role in ("key", "sensitive", "household", "weight") for name in self.names(role))
         person = next(iter(self.names("person")), None)
         return Standing(named, self.names("identifier"), person, self.names("keep"), self.data.only_roles)
 
     @checked_arguments
     def attribute(self, column: str) -> Attribute:
-        """Return what the project says about a column.
+        """Return the project's description of a column.
 
         Parameters
         ----------
@@ -203,12 +203,12 @@ class Project:
 
     @checked_arguments
     def to_toml(self, folder: PathLike | None = None) -> str:
-        """Return the text of the project file; read back, it gives an equal project.
+        """Return the text of the project file; reading it back yields an equal project.
 
         Parameters
         ----------
         folder
-            The folder it will be in, by default that of `path`; relative paths are written from there.
+            The folder in which it will be, by default that of `path`; relative paths are written from there.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class Project:
         Raises
         ------
         ProjectError
-            If a partition is a function or names the null: a file cannot hold that.
+            If a partition is a function or names the null, neither of which a file can represent.
         """
         home = self.path.parent
         relative = relative_to(home, home if folder is None else Path(folder))
@@ -250,7 +250,7 @@ class Project:
         Parameters
         ----------
         problem
-            What is wrong.
+            The description of the problem.
         keys
             The keys that lead to the part.
 

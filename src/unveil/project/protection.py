@@ -18,11 +18,11 @@ class Step:
     Parameters
     ----------
     mechanism
-        Its name, such as "microaggregate", "pram" or "generalize".
+        The name of the mechanism, such as "microaggregate", "pram" or "generalize".
     attributes
-        The columns it is for; none for mechanisms that take whole records.
+        The columns that it is applied to; none for mechanisms that take whole records.
     options
-        Its other settings, as the mechanism's function takes them.
+        Its other settings, as arguments of the mechanism's function.
 
     Examples
     --------

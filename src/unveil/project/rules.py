@@ -1,4 +1,4 @@
-"""Rules of policies: which figures a rule may be about, what it may say about them, and its threshold."""
+"""Rules of policies: the figures that a rule may check, the parameters that it may have, and its threshold."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ DISTANCE_WORDS = ("equal", "rank", "value", "hierarchical", "variational", "kl",
 ITEM_LETTERS = tuple("ABCDEFGHIJKLMNOPQR")
 """The 18 identifiers of the US Safe Harbor rule."""
 KEYLESS = frozenset({"direct_identifiers", "safe_harbor", "repeatable", "exposed_cells"})
-"""Rules that look at columns one by one, at how the release was made, or at a table of figures, whatever the key is."""
+"""Rules about single columns, about how the release was made, or about a table of figures, independent of the key."""
 
 _TARGETS = ("attribute", "sensitive", "item")
-"""Parameters that name what a rule is about; without one, the rule is about each attribute, or each identifier."""
+"""Parameters that name the target of a rule; without one, the rule applies to each attribute, or each identifier."""
 _LENIENCE = ("except", "confidence", "missing_is_sensitive")
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a rule may say.
+    """The possible contents of a rule.
 
     Attributes
     ----------
     side
         Whether its figure must reach the threshold, or must not exceed it.
     low, high, whole
-        The range of the threshold, and whether it is a whole number.
+        The range of the threshold, and whether it is an integer.
     parameters
-        What else it takes, with the default (None: there is none).
+        The other parameters, with their defaults (None: there is no default).
     flag
         Whether the rule is about a fact that must be false, not about a figure.
     about
-        What the figure is, in words.
+        The figure, in words.
     """
 
     side: Side = "at_most"
@@ -163,7 +163,7 @@ RULES: dict[str, Form] = {
         about="cells of a published table that an attacker can compute too closely; `rule` needs the original",
     ),
 }
-"""Every rule by its name; figures are as `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers` give them."""
+"""Every rule by its name; figures are those of `unveil.measure`, `unveil.attack` and `unveil.direct_identifiers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +177,22 @@ class Rule:
     threshold
         None: not decided.
     parameters
-        What the figure is of, if it is not of the whole table.
+        The target of the figure, if it is not the whole table.
     question
-        The question of a preset's source on which the figure bears.
+        The question in a preset's source that the figure answers.
 
     Attributes
     ----------
     form
-        What a rule of this name may say.
+        The form of rules with this name.
     settings
-        All parameters; those that are not given have their defaults.
+        All parameters, with defaults for those that are not given.
     requirement
         The threshold in words.
     target
-        What the figure is of: an attribute, an identifier, or "the key".
+        The target of the figure: an attribute, an identifier, or "the key".
     place
-        What distinguishes this rule: its name, and what its figure is of (excepted columns do not make another figure).
+        The identity of this rule: its name, and the target of its figure (excepted columns do not make another figure).
 
     Examples
     --------
@@ -211,7 +211,7 @@ class Rule:
     place: tuple[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Set what follows from the name, the threshold and the parameters."""
+        """Set the attributes that follow from the name, the threshold and the parameters."""
         form = RULES[self.name]
         settings = {**form.parameters, **self.parameters}
         stated = {name: value for name, value in settings.items() if value is not None and name not in _LENIENCE}
@@ -226,24 +226,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules that a release is judged by.
+    """The rules by which a release is judged.
 
     Attributes
     ----------
     rules
-        The rules as they are stated, and one that looks for direct identifiers, except in columns that the user vouches for.
+        The stated rules, and one against direct identifiers, except in columns that the user vouches for.
     keyed
-        Whether a rule looks at the key.
+        Whether a rule uses the key.
     sensitive
         The sensitive attributes: those of the release, and those that rules name.
     named
-        The columns that rules are about.
+        The columns that rules apply to.
     excepted
         The columns that somebody vouches for by name.
     single
-        The rules, those about each sensitive attribute, or each identifier, split into rules about one.
+        The rules, where those about each sensitive attribute, or each identifier, are split into rules about one.
     standing
-        Rules without thresholds, for the figures that are measured of every release with a key under any policy.
+        Rules without thresholds, for the figures that are measured for every release with a key under any policy.
     """
 
     rules: tuple[Rule, ...]
@@ -256,7 +256,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, stated: Sequence[Rule], sensitive: Sequence[str] = (), keep: Sequence[str] = ()) -> RuleSet:
-        """Return what rules ask of a release with some sensitive attributes, in which the user vouches for some columns.
+        """Return the rules for a release with some sensitive attributes, in which the user vouches for some columns.
 
         Examples
         --------
@@ -276,7 +276,7 @@ class RuleSet:
 
 
 def _naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> Iterator[Rule]:
-    """Return the rules and one that looks for direct identifiers, except in columns that the user vouches for."""
+    """Return the rules, and one against direct identifiers, except in columns that the user vouches for."""
     for rule in rules:
         excepted = (*rule.parameters.get("except", ()), *keep)
         takes = rule.name in ("direct_identifiers", "safe_harbor") and keep
@@ -288,7 +288,7 @@ def _naming_nobody(rules: Sequence[Rule], keep: Sequence[str]) -> Iterator[Rule]
 
 
 def _single(rules: Sequence[Rule], sensitive: Sequence[str]) -> Iterator[Rule]:
-    """Split rules about each sensitive attribute, or each identifier; what has a rule of its own is not judged twice."""
+    """Split rules about each sensitive attribute, or each identifier; a target with a rule of its own is not judged twice."""
     taken = {rule.place for rule in rules}
     for rule in rules:
         target = next((name for name in _TARGETS if name in rule.form.parameters), None)
@@ -303,7 +303,7 @@ def _single(rules: Sequence[Rule], sensitive: Sequence[str]) -> Iterator[Rule]:
 
 
 def _standing(rules: Sequence[Rule], sensitive: Sequence[str]) -> Iterator[Rule]:
-    """Give the rules without thresholds, except for figures that have a rule already."""
+    """Yield the rules without thresholds, except for figures that already have a rule."""
     smallest = next((rule.threshold for rule in rules if rule.name == "k_anonymity" and rule.threshold), None)
     above = 0.2 if smallest is None else 1.0 / float(smallest)
     named = [Rule("k_anonymity"), Rule("sample_uniqueness"), Rule("prosecutor_average")]

@@ -1,4 +1,4 @@
-"""The sections of a project file: what each holds, how it is read, and how it is written.
+"""The sections of a project file: the contents of each, and how they are read and written.
 
 To add a section: a dataclass or alias for its content, a reader, a writer, a line in `SECTIONS`, a field of `Project`.
 """
@@ -35,20 +35,20 @@ __all__ = ["SECTIONS", "Attribute", "DataSection", "Section"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DataSection:
-    """Where the data is and how to read it.
+    """The location of the data, and how to read it.
 
     Parameters
     ----------
     path
-        The file, taken from the project file's folder, or the address of a table in a database. It need not be there yet.
+        The file, relative to the project file's folder, or the address of a table in a database. It need not exist yet.
     separator, encoding
-        What separates the columns of a text file, and its encoding; None: detected.
+        The separator between the columns of a text file, and its encoding; None: detected.
     missing
         Texts that stand for a null.
     text
         Columns of codes, read as text with the leading zeros that a spreadsheet lost.
     nulls
-        What a null means: ``"category"``, ``"drop"`` or ``"error"``.
+        The policy for nulls: ``"category"``, ``"drop"`` or ``"error"``.
     only_roles
         Whether a release leaves out every column without a role.
 
@@ -75,7 +75,7 @@ class DataSection:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What one column is to the questions of a project.
+    """The meaning of one column in a project.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Attribute:
     order
         The values of an ordinal column, lowest first.
     hierarchy
-        The file of its hierarchy, taken from the project file's folder.
+        The file of its hierarchy, relative to the project file's folder.
     partitions
         Its semantic partitions by name.
     missing
@@ -96,7 +96,7 @@ class Attribute:
     missing_is_sensitive
         Whether the absence of a value is itself sensitive information.
     reason
-        Why it has its role, in the words of whoever decided: a column that may name people is kept only with a reason.
+        The reason for its role, in the words of whoever decided: a column that may name people is kept only with a reason.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """How a section is read from its table, and written as lines of TOML by a project in a folder."""
+    """The functions that read a section from its table, and write it as lines of TOML for a project in a folder."""
 
     read: Callable[[TomlTable], Any]
     write: Callable[[Any, Callable[[Path], str]], Iterator[str]]
@@ -137,7 +137,7 @@ def _read_data(table: TomlTable) -> DataSection:
 
 
 def _read_place(table: TomlTable) -> Path | str | None:
-    """Return where the data is: a path from the project file's folder, or an address of a database as it stands."""
+    """Return the location of the data: a path from the project file's folder, or a database address unchanged."""
     text = table.text("path")
     return text if text is not None and "://" in text else table.location("path")
 
@@ -339,7 +339,7 @@ SECTIONS: dict[str, Section] = {
 
 
 def relative_to(home: Path, folder: Path) -> Callable[[Path], str]:
-    """Return how a project that lives in `home` writes its paths into a file in `folder`."""
+    """Return the function by which a project in `home` writes its paths into a file in `folder`."""
 
     def relative(path: Path) -> str:
         try:

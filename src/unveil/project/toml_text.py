@@ -1,7 +1,7 @@
 """Two services for TOML that the standard library lacks: finding the line of a key, and writing values.
 
-`tomllib` reads a file but does not say on which lines things are. `lines_of` walks over a text that `tomllib` has accepted, so
-it only needs to know how to skip everything that is not a key.
+`tomllib` reads a file but does not report line numbers. `lines_of` walks over a text that `tomllib` has accepted, so it only
+needs to skip everything that is not a key.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 __all__ = ["KeyPath", "dotted", "lines_of", "written", "written_key"]
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""The keys that lead to a value, outermost first; a number counts the elements of an array."""
+"""The keys that lead to a value, outermost first; a number is the position of an array's element."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
@@ -124,7 +124,7 @@ class _Walker:
         return path
 
     def within(self, key: KeyPath) -> KeyPath:
-        """Return the full path of a header's key: below an array of tables, it means the last of them."""
+        """Return the full path of a header's key: below an array of tables, it refers to the last of them."""
         path: KeyPath = ()
         for position, name in enumerate(key):
             path = (*path, name)
@@ -197,15 +197,15 @@ class _Walker:
             self.at += 1
 
     def skip(self, pattern: re.Pattern[str]) -> int:
-        """Skip what the pattern matches here, and return where that ends."""
+        """Skip the text that the pattern matches here, and return where it ends."""
         if match := pattern.match(self.text, self.at):
             self.at = match.end()
         return self.at
 
     def note(self, path: KeyPath, at: int) -> None:
-        """Remember the line of a path, the first time it is seen."""
+        """Store the line of a path when it is first seen."""
         self.lines.setdefault(path, self.line(at))
 
     def line(self, at: int) -> int:
-        """Return the line of a place in the text."""
+        """Return the line of a position in the text."""
         return bisect_left(self.line_ends, at) + 1

@@ -1,4 +1,4 @@
-"""Files of ARX: what a project (.deid) says about data, roles, hierarchies and models, and an .ahs file of a hierarchy's rule."""
+"""Files of ARX: projects (.deid) with data, roles, hierarchies and models, and .ahs files with the rule of a hierarchy."""
 
 from __future__ import annotations
 

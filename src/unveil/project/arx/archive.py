@@ -1,8 +1,8 @@
 """The contents of a .deid file: columns, hierarchies, requirements and the selection of records, as ARX names them.
 
-A project of ARX is a ZIP archive: `project.xml` says how its text files are written, `input/definition.xml` what each column is,
-`input/config.xml` what is required, `input/hierarchies` has a file for each hierarchy, and `data/input.csv` the records. Which
-records are selected, how attributes are joined in the objective, and how large the population is, is only in
+A project of ARX is a ZIP archive: `project.xml` describes the format of its text files, `input/definition.xml` the columns, and
+`input/config.xml` the requirements; `input/hierarchies` has a file for each hierarchy, and `data/input.csv` the records. The
+selection of records, the way in which the objective combines attributes, and the size of the population are only in
 `input/config.dat`, which Java wrote.
 """
 
@@ -47,29 +47,29 @@ class ArxColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArxArchive:
-    """What a project of ARX says.
+    """The contents of a project of ARX.
 
     Attributes
     ----------
     path, version, name
         The file, the version of ARX that wrote it, and the name of the project.
     separator
-        What is between the fields of its text files.
+        The separator between the fields of its text files.
     columns, hierarchies
         The columns in their order, and the hierarchies by column.
     criteria, metric, suppression, weights
         The requirements and the quality model in ARX's words, the share that may be suppressed, and the attributes' weights.
     joined, factor
-        How the quality model joins attributes, in ARX's words, and its factor between generalisation and suppression; None: not
-        said.
+        How the quality model combines attributes, in ARX's words, and its factor between generalisation and suppression; None:
+        not stated.
     game, significance
-        The publisher's benefit and loss, and what an attack gains and costs; the significance of k-map by an estimator.
+        The publisher's benefit and loss, and the gain and cost of an attack; the significance of k-map by an estimator.
     population
-        How many people the data is a sample of; None: not said.
+        The number of people of whom the data is a sample; None: not stated.
     selected
-        Which records are selected, by their place; None: all of them.
+        The positions of the selected records; None: all of them.
     unread
-        Why the part that Java wrote could not be read; None: it was.
+        The reason why the part written by Java could not be read; None: it was read.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class ArxArchive:
     unread: str | None = None
 
     def records(self, *, selected: bool = True) -> Iterator[list[str]]:
-        """Yield the header and the records, those that are selected or all of them."""
+        """Yield the header and the records, either the selected ones or all."""
         with _reading(self.path), zipfile.ZipFile(self.path) as archive, archive.open(_DATA) as raw:
             rows = csv.reader(io.TextIOWrapper(raw, "utf-8-sig", newline=""), delimiter=self.separator)
             header = next(rows, [])
@@ -112,7 +112,7 @@ def read_archive(path: Path) -> ArxArchive:
     Raises
     ------
     DataNotFoundError
-        If it is not there.
+        If it does not exist.
     ProjectError
         If it is not a project of ARX, or is damaged.
     """
@@ -124,7 +124,7 @@ def read_archive(path: Path) -> ArxArchive:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Report what is wrong with a file as errors of this project."""
+    """Report problems with a file as errors of this project."""
     try:
         yield
     except FileNotFoundError:
@@ -208,7 +208,7 @@ def _hierarchy(archive: zipfile.ZipFile, one: ET.Element, separator: str) -> Hie
 
 
 def _own_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return what only the file that Java wrote says: how attributes are joined, the population, and the records selected."""
+    """Return the settings that only the file written by Java has: the combination of attributes, population and selection."""
     try:
         objects = [one for value in read_objects(_content(archive, "input/config.dat")) for one in reachable(value)]
     except (KeyError, JavaStreamError) as problem:
@@ -244,7 +244,7 @@ def _game(costs: JavaObject) -> tuple[float, float, float, float] | None:
 
 
 def _selected(subset: JavaObject) -> frozenset[int] | None:
-    """Return the places whose bits are set; None if all are."""
+    """Return the positions whose bits are set; None if all are."""
     words, length = subset.fields.get("array"), subset.fields.get("length")
     if not isinstance(words, list) or not isinstance(length, int) or subset.fields.get("size") == length:
         return None

@@ -1,7 +1,7 @@
 """Objects that Java wrote: their fields as plain values, without any of their classes.
 
 The format is Java's object serialization stream protocol, version 5. Nothing is executed: an object becomes its class name, its
-fields and what its class wrote beside them.
+fields and the data that its class wrote beside them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class JavaStreamError(ValueError):
 
 @dataclass(slots=True, eq=False)
 class JavaObject:
-    """An object: its class, its fields by name, including those of the classes it derives from, and what else it wrote."""
+    """An object: its class, its fields by name, including those of its base classes, and the other data that it wrote."""
 
     name: str
     fields: dict[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class _Description:
 
 
 class _End:
-    """The end of what an object wrote beside its fields."""
+    """The end of the data that an object wrote beside its fields."""
 
 
 _DONE = _End()
@@ -99,7 +99,7 @@ class _Reader:
         self.handles: list[Any] = []
 
     def value(self) -> Any:
-        """Return what comes next."""
+        """Return the next value."""
         kind = self._byte()
         if kind == _NULL:
             return None
@@ -202,7 +202,7 @@ class _Reader:
         return str(self.handles[place])
 
     def _written(self) -> list[Any]:
-        """Return what is written up to the end of an object's own data."""
+        """Return everything written up to the end of an object's own data."""
         values: list[Any] = []
         while (one := self.value()) is not _DONE:
             values.append(one)

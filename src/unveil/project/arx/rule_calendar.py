@@ -1,9 +1,9 @@
 """The calendar of the machine on which a rule was saved: first day of the week, names of months, century of two-digit years.
 
-Weeks differ between countries. In the United States they begin on Sunday, and the week that holds January 1st is the first; under
-ISO 8601, and in most of Europe, they begin on Monday, and the first week is the one with at least four days of the year. The days
-from December 29th to January 3rd may thus be in week 1, 52 or 53. ARX saves the conventions of its machine together with the form
-of the dates.
+Weeks differ between countries. In the United States they begin on Sunday, and the week that contains January 1st is the first;
+under ISO 8601, and in most of Europe, they begin on Monday, and the first week is the one with at least four days of the year.
+The days from December 29th to January 3rd may thus be in week 1, 52 or 53. ARX saves the conventions of its machine together
+with the format of the dates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class JavaCalendar:
     Attributes
     ----------
     first_day, least_days
-        The first day of a week, 1 being Sunday and 7 Saturday, and the least number of days in the first week of a year or month.
+        The first day of a week (1: Sunday, 7: Saturday), and the least number of days in the first week of a year or month.
     months, short_months
         The names of the twelve months.
     language
@@ -49,7 +49,7 @@ class JavaCalendar:
         return self.language in _QUARTERS
 
     def weekday(self, day: date) -> int:
-        """Return which day of its week a day is, from 1.
+        """Return the number of a day within its week, from 1.
 
         Examples
         --------
@@ -82,7 +82,7 @@ class JavaCalendar:
         return week
 
     def _offset(self, place: int, day: date) -> int:
-        """Return by how much the weeks are shifted against the first day of a period whose `place`-th day is given."""
+        """Return the shift of the weeks relative to the first day of a period whose `place`-th day is given."""
         start = (place - self.weekday(day)) % _WEEK
         return _WEEK - start if start + 1 > self.least_days else -start
 

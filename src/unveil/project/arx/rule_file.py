@@ -1,4 +1,4 @@
-"""Reading the .ahs files of ARX, which hold a rule for a hierarchy as Java wrote it."""
+"""A reader of the .ahs files of ARX, each of which holds a rule for a hierarchy as Java wrote it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PERIODS: Mapping[str, tuple[str, int | None]] = {
     "WEEK": ("w", None), "QUARTER": ("QQQ", None), "YEAR": ("yyyy", None), "DECADE": ("yyyy", 10), "CENTURY": ("yyyy", 100),
     "MILLENNIUM": ("yyyy", 1000),
 }  # fmt: skip
-"""ARX's periods in the order of their length, with their default forms."""
+"""ARX's periods in the order of their length, with their default formats."""
 _LABELS: Mapping[str, LabelKind] = {
     "GenericSet": "set", "GenericSetOfPrefixes": "prefixes", "GenericCommonPrefix": "prefix", "GenericConstant": "constant",
     "GenericBounds": "bounds", "GenericInterval": "interval", "GenericArithmeticMean": "mean",
@@ -60,7 +60,7 @@ def arx_rule(file: str | os.PathLike[str]) -> ArxRule:
     Raises
     ------
     DataNotFoundError
-        If the file is not there.
+        If the file does not exist.
     HierarchyError
         If it is not such a file, is damaged, or holds a rule that cannot be read without ARX.
     """
@@ -202,7 +202,7 @@ def _type(one: JavaObject) -> ArxType:
 
 
 def _calendar(form: Any) -> JavaCalendar | None:
-    """Return what Java saved with the form of dates: when weeks begin, the names of months, the language, the century."""
+    """Return the conventions that Java saved with the format of dates: start of weeks, names of months, language, century."""
     if not isinstance(form, JavaObject):
         return None
     held = [form.fields.get(name) for name in ("calendar", "formatData", "locale")]
@@ -219,7 +219,7 @@ def _calendar(form: Any) -> JavaCalendar | None:
 
 
 def _plain(value: Any, zone: str | None = None) -> Any:
-    """Return a boxed number as it is, and a date as a moment by the wall clock of a zone, by default the local one."""
+    """Return a boxed number unboxed, and a date as a moment by the wall clock of a zone, by default the local one."""
     if not isinstance(value, JavaObject):
         return value
     if value.name == "java.util.Date":
@@ -232,11 +232,11 @@ def _plain(value: Any, zone: str | None = None) -> Any:
 
 
 def _elements(collection: JavaObject) -> list[JavaObject]:
-    """Return the elements of a list of Java's."""
+    """Return the elements of a Java list."""
     return [one for one in collection.written if not isinstance(one, bytes)]
 
 
 def _pairs(collection: JavaObject) -> list[tuple[Any, Any]]:
-    """Return the keys and values of a map of Java's."""
+    """Return the keys and values of a Java map."""
     held = [one for one in collection.written if not isinstance(one, bytes)]
     return list(zip(held[::2], held[1::2], strict=True))

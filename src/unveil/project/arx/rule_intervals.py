@@ -1,8 +1,8 @@
-"""Intervals that repeat, are joined level by level, and end in open ones: ARX's rule for numbers and dates.
+"""Intervals that repeat, are joined level by level, and have open ends: ARX's rule for numbers and dates.
 
-The given intervals are repeated on both sides, as far as there are values. From one bound (`snap`) on, values fall into a
-last interval that reaches to the next bound (`coding`); values beyond that are labelled "<" or ">=" it, up to the `extreme`,
-which no value may cross. Groups of intervals make up the next level, again and again.
+The given intervals are repeated on both sides, as far as there are values. From one bound (`snap`) on, values fall into a last
+interval that reaches to the next bound (`coding`); values beyond that are labelled "<" or ">=" it, up to the `extreme`, which
+no value may cross. Groups of intervals form the next level, and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = "*"
 
 @dataclass(frozen=True)
 class LevelGroup:
-    """How many neighbours make up a group of the next level, and how it is labelled."""
+    """The number of neighbours that form a group of the next level, and the label of the group."""
 
     size: int
     label: GroupLabel
@@ -31,14 +31,14 @@ class LevelGroup:
 
 @dataclass(frozen=True)
 class EndRange:
-    """Where the last interval begins, where open ends begin, and the bound that no value may cross; None: the one before."""
+    """The bounds of the last interval, of open ends, and of all values; None: the same as the one before."""
 
     snap: Any = None
     coding: Any = None
     extreme: Any = None
 
     def adjusted(self, end: Any) -> EndRange:
-        """Return the range with all three, given where the intervals end."""
+        """Return the range with all three bounds, given where the intervals end."""
         snap = end if self.snap is None else self.snap
         coding = snap if self.coding is None else self.coding
         return EndRange(snap, coding, coding if self.extreme is None else self.extreme)
@@ -46,20 +46,20 @@ class EndRange:
 
 @dataclass(frozen=True)
 class HalfOpen:
-    """From a value to below another; without one of them it is open, without both it is a label for everything."""
+    """An interval from a value to below another; open if one of them is missing, a label for everything if both are."""
 
     low: Any
     high: Any
     label: GroupLabel
 
     def shifted(self, by: Any) -> HalfOpen:
-        """Return the interval further up."""
+        """Return the interval shifted upwards."""
         return replace(self, low=self.low + by, high=self.high + by)
 
 
 @dataclass(frozen=True)
 class IntervalRule:
-    """The rule: intervals, the groups of each level, and what happens at both ends."""
+    """The rule: intervals, the groups of each level, and the treatment of both ends."""
 
     kind: ArxType
     intervals: tuple[HalfOpen, ...]
@@ -89,18 +89,18 @@ class IntervalRule:
         return self.lower.adjusted(self.intervals[0].low), self.upper.adjusted(self.intervals[-1].high)
 
     def _number(self, value: Any) -> int:
-        """Return the number of the interval into which a value falls, counted from the first one given; they repeat."""
+        """Return the number of the interval into which a value falls, counted from the first given one; intervals repeat."""
         turns: int = math.floor((value - self.intervals[0].low) / self._width)
         place = value - self._width * turns
         inside = (at for at, one in enumerate(self.intervals) if one.low <= place < one.high)
-        return turns * len(self.intervals) + next(inside, len(self.intervals))  # rounding may put it on the upper end
+        return turns * len(self.intervals) + next(inside, len(self.intervals))  # rounding may place it on the upper end
 
     def _numbered(self, number: int) -> HalfOpen:
         turns, at = divmod(number, len(self.intervals))
         return self.intervals[at].shifted(self._width * turns)
 
     def _below(self, value: Any) -> HalfOpen:
-        """Return the interval that ends at a value, or has it inside."""
+        """Return the interval that ends at a value, or contains it."""
         number = self._number(value)
         here = self._numbered(number)
         return self._numbered(number - 1) if here.low == value else here
@@ -146,9 +146,9 @@ class IntervalRule:
         return IntervalRule(self.kind, joined, self.levels[1:], lower, upper)
 
     def _joined(self, groups: Sequence[LevelGroup]) -> Iterator[HalfOpen]:
-        """Yield the intervals of the next level: neighbours joined, round after round until all are in one."""
+        """Yield the intervals of the next level: neighbours joined, repeating the groups until all are joined."""
         at, number = 0, len(self.intervals)
-        more = sum(group.size for group in groups) >= number  # the groups reach beyond the intervals: these are repeated
+        more = sum(group.size for group in groups) >= number  # the groups extend beyond the intervals, which are repeated
         while True:
             for group in groups:
                 if not more and at >= number:
@@ -161,7 +161,7 @@ class IntervalRule:
 
 
 def numbered_twins(labels: Sequence[str], groups: Sequence[Any]) -> Iterator[str]:
-    """Yield every label, with a number if another group has it already."""
+    """Yield every label, with a number if another group already has it."""
     known: dict[str, dict[Any, str]] = {}
     for label, group in zip(labels, groups, strict=True):
         owners = known.setdefault(label, {})

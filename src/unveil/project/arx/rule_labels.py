@@ -1,4 +1,4 @@
-"""How a group of values is labelled: the functions by which ARX labels the groups of a hierarchy."""
+"""The labels of groups of values: the functions by which ARX labels the groups of a hierarchy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LabelKind: TypeAlias = Literal[
     "set", "prefixes", "prefix", "constant", "bounds", "interval", "mean", "middle", "geometric", "geometric-middle"
 ]
 _NULL = "NULL"
-"""What ARX writes for a missing value."""
+"""The text that ARX writes for a missing value."""
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(milliseconds=1)  # noqa: DTZ001 - dates are read by the wall clock
 """Moments are counted from 1970 on, in milliseconds."""
 
@@ -28,13 +28,13 @@ class GroupLabel:
     Attributes
     ----------
     kind
-        "set": {a, b}. "prefixes": the first characters of each. "prefix": what all begin with. "constant": a text. "bounds": the
+        "set": {a, b}. "prefixes": the first characters of each. "prefix": the common prefix. "constant": a text. "bounds": the
         first and the last. "interval": the lowest and the highest. "mean" and "geometric": of the values; "middle" and
         "geometric-middle": of the lowest and the highest.
     text
-        The constant, or the character that replaces what the values do not share.
+        The constant, or the character that replaces the part that the values do not share.
     length
-        How many of the first characters.
+        The number of first characters.
     closed
         Whether the ends of an interval belong to it.
     """
@@ -75,7 +75,7 @@ def _ends(texts: Sequence[str], kind: ArxType) -> tuple[str, str]:
 
 
 def _mean(texts: Sequence[str], kind: ArxType, *, geometric: bool) -> str:
-    """Return the mean of numbers, for whole numbers without decimals, or of moments."""
+    """Return the mean of numbers (without decimals for integers) or of moments."""
     if isinstance(kind, DateType):
         mean = _mean_of([(kind.read(text) - _EPOCH) / _TICK for text in texts], geometric=geometric)
         return kind.written(_EPOCH + _whole(mean) * _TICK)
@@ -86,7 +86,7 @@ def _mean(texts: Sequence[str], kind: ArxType, *, geometric: bool) -> str:
 
 
 def _mean_of(numbers: Sequence[float], *, geometric: bool) -> float:
-    """Return a mean, added up as Java adds; the geometric one is zero if a number is zero, and NaN if one is below zero."""
+    """Return a mean, summed as in Java; the geometric mean is zero if a number is zero, and NaN if one is below zero."""
     parts = [_log10(number) if geometric else number for number in numbers]
     total = 0.0
     for part in parts:
@@ -101,5 +101,5 @@ def _log10(number: float) -> float:
 
 
 def _whole(number: float) -> int:
-    """Return a whole number as Java converts it: NaN becomes 0."""
+    """Return an integer as Java converts it: NaN becomes 0."""
     return 0 if math.isnan(number) else int(number)

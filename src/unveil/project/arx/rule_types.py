@@ -17,12 +17,12 @@ from unveil.project.arx.rule_calendar import JavaCalendar
 __all__ = ["ArxType", "DateType", "NumberType", "TextType", "date_text", "java_double"]
 
 _SMALLEST, _LARGEST = 1e-3, 1e7
-"""Between these Java writes decimal numbers without an exponent."""
+"""Between these, Java writes decimal numbers without an exponent."""
 
 
 @dataclass(frozen=True)
 class ArxType:
-    """What the values of a column are."""
+    """The type of the values of a column."""
 
     noun = "text"
 
@@ -41,12 +41,12 @@ class ArxType:
 
 @dataclass(frozen=True)
 class TextType(ArxType):
-    """Texts; if they are ordered, each has a place."""
+    """Texts; if they are ordered, each has a position."""
 
     places: Mapping[str, int] = field(default_factory=dict)
 
     def ordered(self, values: Sequence[Any]) -> list[Any]:
-        """Return texts in the order given, else by their characters, as Java compares them."""
+        """Return texts in the given order, else by their characters, as Java compares them."""
         if not self.places:
             return sorted(values, key=lambda value: text_of(value).encode("utf-16-be", "surrogatepass"))
         if missing := sum(text_of(value) not in self.places for value in values):
@@ -56,7 +56,7 @@ class TextType(ArxType):
 
 @dataclass(frozen=True)
 class NumberType(ArxType):
-    """Whole numbers, or decimal ones."""
+    """Integers, or decimal numbers."""
 
     whole: bool
     noun = "number that the rule takes"
@@ -75,7 +75,7 @@ class NumberType(ArxType):
 
 @dataclass(frozen=True)
 class DateType(ArxType):
-    """Dates and times in a form such as dd.MM.yyyy, with the names of a calendar if the rule has one."""
+    """Dates and times in a format such as dd.MM.yyyy, with the names of a calendar if the rule has one."""
 
     form: str = "dd.MM.yyyy"
     calendar: JavaCalendar | None = None
@@ -91,7 +91,7 @@ class DateType(ArxType):
         return None if match is None else _moment(match.groupdict(), self.calendar)
 
     def written(self, value: Any) -> str:
-        """Return a moment in the form."""
+        """Return a moment in the format."""
         return date_text(value, self.form, self.calendar)
 
 
@@ -122,7 +122,7 @@ _MONTH_NAMES = 3
 
 
 def parts_of(form: str) -> list[tuple[str, int]]:
-    """Return the parts of one of Java's date forms: a letter and how often it occurs, or a text with the number 0."""
+    """Return the parts of a Java date format: a letter and how often it occurs, or a text with the number 0."""
     parts: list[tuple[str, int]] = []
     for text in re.findall(r"'(?:[^']|'')*'|[^']+", form):
         if text.startswith("'"):
@@ -135,7 +135,7 @@ def parts_of(form: str) -> list[tuple[str, int]]:
 
 
 def _pattern(form: str, calendar: JavaCalendar | None) -> str:
-    """Return the pattern of texts that have a form."""
+    """Return the pattern of texts in a format."""
     pattern, seen = "", set()
     for letter, length in parts_of(form):
         if not length:
@@ -180,7 +180,7 @@ def _month(read: Mapping[str, str], calendar: JavaCalendar | None) -> int:
 
 
 def _moment(read: Mapping[str, str], calendar: JavaCalendar | None) -> datetime | None:
-    """Return the moment of these numbers; days and hours beyond their range carry over, as Java reads them."""
+    """Return the moment for these numbers; days and hours beyond their range carry over, as in Java."""
     year = _year(read, calendar)
     months = _month(read, calendar) - 1
     try:
@@ -194,7 +194,7 @@ def _moment(read: Mapping[str, str], calendar: JavaCalendar | None) -> datetime 
 
 
 def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> str:
-    """Return a moment in one of Java's date forms; weeks, weekdays and names are those of the calendar."""
+    """Return a moment in a Java date format; weeks, weekdays and names are those of the calendar."""
     written = ""
     for letter, length in parts_of(form):
         text = letter if not length else _part(at, letter, length, calendar)
@@ -205,7 +205,7 @@ def date_text(at: datetime, form: str, calendar: JavaCalendar | None = None) -> 
 
 
 def _part(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:
-    """Return the text for a letter of a form; None if it depends on a language or a calendar that is not known."""
+    """Return the text for a letter of a format; None if it depends on an unknown language or calendar."""
     if letter == "y" and length == _TWO_DIGITS:
         return f"{at.year % 100:02d}"
     if letter in "QM" and length >= _MONTH_NAMES:
@@ -219,7 +219,7 @@ def _part(at: datetime, letter: str, length: int, calendar: JavaCalendar | None)
 
 
 def _name(at: datetime, letter: str, length: int, calendar: JavaCalendar | None) -> str | None:
-    """Return the name of a quarter or a month; None if that is not known."""
+    """Return the name of a quarter or a month; None if it is unknown."""
     if letter == "Q":
         return f"Q{(at.month + 2) // 3}" if length == _MONTH_NAMES and (calendar is None or calendar.quarters) else None
     names = () if calendar is None else calendar.short_months if length == _MONTH_NAMES else calendar.months

@@ -1,4 +1,4 @@
-"""The rules by which ARX makes hierarchies, saved as .ahs files, applied to the values of a column.
+"""The rules by which ARX builds hierarchies, saved as .ahs files, applied to the values of a column.
 
 A file holds one builder of ARX, as Java wrote it: intervals, groups of ordered values, masked characters, periods of dates, or
 values that are suppressed one after the other by priority. Nothing in it is executed.
@@ -31,7 +31,7 @@ class _Levels(Protocol):
         """The type of the values."""
 
     def labels(self, values: Sequence[Any], texts: Sequence[str]) -> list[list[str]]:
-        """Return the labels of values, as they are read and as they are written, level by level."""
+        """Return the labels of values, given as they are read and as they are written, level by level."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ArxRule(Builder):
         return Hierarchy.from_levels(list(read), *labels, column=column).with_root()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return that it is a rule of ARX, and of which kind."""
+        """Return that it is a rule of ARX, and its kind."""
         return {"rule": self.name, "kind": self.kind}
 
 
@@ -89,7 +89,7 @@ class OrderRule:
 def _gathered(
     items: Sequence[tuple[str, ...]], level: Sequence[LevelGroup], kind: ArxType
 ) -> tuple[list[tuple[str, ...]], list[str]]:
-    """Return items joined by the sizes of a level, and the labels of the groups."""
+    """Return items joined according to the sizes of a level, and the labels of the groups."""
     groups: list[tuple[str, ...]] = []
     names: list[str] = []
     at = 0
@@ -124,14 +124,14 @@ class RedactionRule:
 
 @dataclass(frozen=True)
 class DateRule:
-    """Periods of dates, in Java's date forms; all dates before a moment, or from one on, are one group.
+    """Periods of dates, in Java's date formats; all dates before a moment, or from one on, are one group.
 
     Attributes
     ----------
     kind
-        The form of the dates.
+        The type of the dates, with their format.
     periods
-        For each level the form of a period and, if it is an interval of years, how many years it spans.
+        For each level, the format of a period and, if it is an interval of years, the number of years.
     bottom, top
         The first moment that is not in the lowest group, and the first that is in the highest.
     """
@@ -167,9 +167,9 @@ class PriorityRule:
     priorities
         The priority of each value, if it is given.
     highest_first
-        Whether values that are high, or of high priority, stay longest.
+        Whether values that are high, or of high priority, are kept longest.
     most
-        The most levels.
+        The largest number of levels.
     """
 
     kind: ArxType

@@ -1,6 +1,6 @@
-"""ARX's requirements, quality models and limits in the words of a project file, and notes on what has no such words.
+"""ARX's requirements, quality models and limits in the words of a project file, and notes on those without such words.
 
-Nothing is left out silently: whatever cannot be translated is reported.
+Nothing is left out silently: everything that cannot be translated is reported.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ _FACTORED = (
     "Average equivalence class size",
     "EntropyBasedInformationLoss",
 )
-"""Quality models with a factor between generalisation and suppression, which their names do not give."""
+"""Quality models with a factor between generalisation and suppression, which is not in their names."""
 _JOINING = ("loss", "height", "precision", "precision-arx", "entropy-arx", "entropy-normalized")
-"""Objectives that join what the attributes lose, each with its weight."""
+"""Objectives that combine the losses of the attributes, each with its weight."""
 _EVEN = 0.5
 
 
 @dataclass(slots=True, eq=False)
 class Translated:
-    """What a project of ARX asks for.
+    """The requirements of a project of ARX.
 
     Attributes
     ----------
     models, of_population
-        The requirements by name, and those of them that compare the selected records with all records.
+        The requirements by name, and those among them that compare the selected records with all records.
     options
         Further settings of the generalisation.
     notes
-        Notes on settings that have no counterpart here, or mean something else.
+        Notes on settings that have no counterpart here, or another meaning.
     ordered
         Columns whose order a requirement uses.
     """
@@ -81,7 +81,7 @@ def translated(archive: ArxArchive, records: int) -> Translated:
     archive
         The project.
     records
-        How many records it releases.
+        The number of records that it releases.
     """
     translation = Translated()
     for text in archive.criteria:
@@ -140,7 +140,7 @@ def _estimated_k_map(text: str, match: re.Match[str], archive: ArxArchive, recor
 
 
 def _in_population(text: str, translation: Translated) -> bool:
-    """Take over a requirement that compares the selected records with all of them; return whether it is one."""
+    """Translate a requirement that compares the selected records with all of them; return whether it is one."""
     for pattern, word in _OF_POPULATION:
         if (match := re.fullmatch(pattern, text)) is not None:
             translation.of_population[word] = ":".join(_plain(amount) for amount in match.groups())
@@ -149,7 +149,7 @@ def _in_population(text: str, translation: Translated) -> bool:
 
 
 def _game_model(text: str, match: re.Match[str], archive: ArxArchive, translation: Translated) -> None:
-    """Take over a requirement that weighs up what publisher and attacker gain and lose."""
+    """Translate a requirement that weighs the gains and losses of publisher and attacker."""
     no_attack, attacker, *stated = match.groups()
     amounts = [_plain(amount) for amount in stated] if stated[0] is not None else _amounts(archive)
     if not amounts:
@@ -199,7 +199,7 @@ def _presence(_models: dict[str, Any], low: str, high: str) -> str:
 
 
 _PROSECUTED = "measured against a prosecutor, which requires no less; with its table as `population`, end it in :journalist."
-"""A project without a selection of records has no population."""
+"""The note for a project without a selection of records, which has no population."""
 _GAME = rf"(no-attack-)?profitability \((\w+)\)(?:\[benefit={_N}, loss={_N}, gain={_N}, cost={_N}\])?"
 _OF_POPULATION = ((r"\((\d+)\)-map", "k_map"), (rf"\({_N},{_N}\)-presence", "presence"))
 _DISTANCES = {"equal ground-": "equal", "hierarchical ground-": "hierarchical", "ordered ": "rank"}
@@ -219,7 +219,7 @@ _CRITERIA: tuple[tuple[str, Callable[..., str | None]], ...] = (
     (rf"\({_N}(, .*)?\)-avg-reidentification-risk", _average),
     (rf"\({_N}\)-sample-uniqueness", lambda m, share: _several(m, "uniqueness", f"sample:{_plain(share)}")),
 )  # fmt: skip
-"""How each requirement is written in a .deid file, and what it becomes; a text that is returned is a note."""
+"""The form of each requirement in a .deid file, and its translation; a returned text is a note."""
 
 
 def _objective(archive: ArxArchive, translation: Translated) -> None:
@@ -234,7 +234,7 @@ def _objective(archive: ArxArchive, translation: Translated) -> None:
 
 
 def _ending(archive: ArxArchive, translation: Translated) -> str:
-    """Return how an objective that joins attributes ends."""
+    """Return the ending of an objective that combines attributes."""
     if archive.metric not in _OBJECTIVES and not archive.metric.startswith("Loss ("):
         return ""
     ending = _ENDINGS.get(archive.joined or "")
@@ -267,7 +267,7 @@ def _named(archive: ArxArchive, translation: Translated) -> tuple[str, float]:
 
 
 def _game(archive: ArxArchive, translation: Translated) -> str | None:
-    """Return what publisher and attacker gain and lose, from a requirement or from the settings."""
+    """Return the gains and losses of publisher and attacker, from a requirement or from the settings."""
     stated = translation.of_population.get("profitable", translation.models.get("profitable"))
     game = str(stated).removesuffix(":journalist") if stated else ":".join(_amounts(archive))
     if not game or "Journalist" not in archive.metric:
