@@ -1,4 +1,4 @@
-"""Which columns name people outright? Direct identifiers, found by the names of columns and by what they hold."""
+"""Which columns name people outright? Direct identifiers, found by the names and the contents of columns."""
 
 from unveil.identifiers.direct import DirectIdentifiers, column_findings, direct_identifiers, found_among, found_in
 from unveil.identifiers.finding import CATEGORIES, Category, Confidence, Finding
@@ -16,4 +16,4 @@ __all__ = [
 ]
 
 OPEN_MODULES = ("column", "within")
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

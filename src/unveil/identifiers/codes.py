@@ -1,9 +1,9 @@
-"""Which columns number the records, or give each its own code?
+"""Which columns number the records, or give each a code of its own?
 
 A code need not be a name to identify: anyone who has another table with the same code knows the person. Codes are distinguished
-from measurements by their form (constant length, letters between digits) and because nearly every record has its own. A
-continuous figure may be unique too, so decimals never count, and integers only if they are consecutive, all of one length, or if
-the column's name says so.
+from measurements by their form (constant length, letters between digits) and because nearly every record has a code of its own.
+A continuous figure may be unique too, so decimals never count, and integers only if they are consecutive, all of one length, or
+if the column's name suggests a code.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _row_numbers(column: LookedColumn) -> Finding | None:
     named = column.says("id", "person-id")
     if not named and _YEARS[0] <= column.low and column.high <= _YEARS[1]:
         return None
-    density = min(column.distinct / (column.high - column.low + 1), 1.0)  # infinity is no integer, and was counted
+    density = min(column.distinct / (column.high - column.low + 1), 1.0)  # infinity is not an integer, but was counted
     if density < (_GAPPY if named else _DENSE):
         return None
     what = "are consecutive" if density == 1.0 else f"fill {percent(density)} of the range they span"
@@ -78,7 +78,7 @@ def _row_numbers(column: LookedColumn) -> Finding | None:
 
 
 def _random_codes(column: LookedColumn) -> Finding | None:
-    """Find UUIDs and hash values: made to be unique, so they need not be near-unique in the table."""
+    """Find UUIDs and hash values, which are made to be unique, so they need not be nearly unique in the table."""
     for form, what in ((_UUID, "are UUIDs"), (_HASH, "have the length and digits of hash values")):
         share = column.share(form.fullmatch)
         if share < MOST:
@@ -128,7 +128,7 @@ def _integer_codes(column: LookedColumn) -> Finding | None:
 
 
 def _people_codes(column: LookedColumn, share: float) -> Finding | None:
-    """Find the codes of people who have several records: by the column's name alone."""
+    """Find the codes of people who have several records, by the column's name alone."""
     person = column.says("person-id") or (column.says("person") and column.says("id"))
     if not person or column.says("about") or column.distinct < _FEWEST or column.uniqueness < _SHARED:
         return None

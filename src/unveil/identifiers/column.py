@@ -1,7 +1,7 @@
-"""What does a column hold? Its name's hints, and a sample of its distinct values as text, ready to be looked at.
+"""What does a column hold? The hints of its name, and a sample of its distinct values as text, ready for the detectors.
 
-Values are drawn without replacement and in random order, so that a test which fails on the first few hundred can stop there. The
-kind of the values, their signs and their lengths rule most tests out before a single one is run.
+Values are drawn without replacement and in random order, so that a test which fails on the first few hundred can stop there.
+The kind of the values, their characters and their lengths rule most tests out before a single one is run.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = ["FEW", "MOST", "Kind", "LookedColumn", "Test", "read_column"]
 MOST = 0.9
 """The share of the distinct values from which a column is said to hold something: one value in ten may be faulty."""
 FEW = 0.1
-"""The share from which some values are worth a remark, if their form is as telling as that of an e-mail address."""
+"""The share from which some values are worth a remark, if their form is as distinctive as that of an e-mail address."""
 
 _SCREEN = 200
-"""The number of values on which a test must show something before it is run on all."""
+"""The number of values of which some must pass a test before it is run on all."""
 _LONGEST = 2_000
-"""The number of characters of a text that are looked at."""
+"""The number of characters of a text that are examined."""
 _LARGEST_WHOLE = 1 << 63
 
 _THREE_DIGITS = re.compile(r"\d\D*\d\D*\d")
 """No date is written with fewer digits."""
 _FIRST_DAY, _LAST_DAY = 18_000_101, 20_991_231
-"""The integers that are read as a year, a month and a day lie between these."""
+"""The limits of the integers that are read as a year, a month and a day."""
 _HALF = 0.5
 
 Kind: TypeAlias = Literal["text", "integer", "decimal", "date", "other"]
@@ -55,13 +55,14 @@ class LookedColumn:
     Attributes
     ----------
     name, hints
-        The column's name, and what it hints at (keys of `names.HINTS`).
+        The column's name, and its hints (keys of `names.HINTS`).
     kind
-        "integer" covers decimals that are all whole, "text" anything mixed, "other" what identifies nobody (booleans).
+        "integer" includes decimals that are all integers, "text" anything mixed, "other" values that identify nobody
+        (booleans).
     values
-        The values looked at, in random order, without nulls and blanks.
+        The examined values, in random order, without nulls and blanks.
     distinct, records
-        How many different values there are, and how many records hold one.
+        The number of distinct values, and the number of records that hold a value.
     seed, today
         The seed of the random controls, and the day on which ages are computed.
     whole
@@ -81,7 +82,7 @@ class LookedColumn:
 
     @cached_property
     def first_texts(self) -> list[str]:
-        """The first few hundred values as text, stripped and cut: most tests end on them."""
+        """The first few hundred values as text, stripped and truncated: most tests stop after them."""
         return [_text_of(value) for value in self.values[:_SCREEN]]
 
     @cached_property
@@ -91,7 +92,7 @@ class LookedColumn:
 
     @cached_property
     def signs(self) -> frozenset[str]:
-        """The signs that the first few hundred texts are written with."""
+        """The characters of the first few hundred texts."""
         return frozenset("".join(self.first_texts))
 
     @cached_property
@@ -108,7 +109,7 @@ class LookedColumn:
 
     @cached_property
     def texts(self) -> list[str]:
-        """All values looked at as text."""
+        """All examined values as text."""
         return self.first_texts + [_text_of(value) for value in self.values[_SCREEN:]]
 
     @cached_property
@@ -134,11 +135,11 @@ class LookedColumn:
         return self.kind == "date" or sum(map(_has_three_digits, self.first_texts)) >= _HALF / 2 * len(self.first_texts)
 
     def says(self, *hints: str) -> bool:
-        """Whether the name hints at one of these."""
+        """Whether the name gives one of these hints."""
         return not self.hints.isdisjoint(hints)
 
     def share(self, test: Test, texts: Sequence[str] | None = None) -> float:
-        """Return the share of the texts that pass the test; from the first few hundred alone if hardly any of them does."""
+        """Return the share of the texts that pass the test; from the first few hundred alone if hardly any of them do."""
         if not self.values:
             return 0.0
         first = self.first_texts if texts is None else texts[:_SCREEN]
@@ -149,18 +150,18 @@ class LookedColumn:
         return passed / len(self.values)
 
     def seen(self, share: float, what: str) -> str:
-        """Say which share of the distinct values does what."""
+        """Return, in words, the share of the distinct values for which something holds."""
         if len(self.values) < self.distinct:
             return f"{percent(share)} of a sample of {len(self.values):,} from {self.distinct:,} distinct values {what}"
         return f"{percent(share)} of {self.distinct:,} distinct values {what}"
 
     def finding(self, category: Category, confidence: Confidence, share: float, *evidence: str) -> Finding:
-        """Make a finding about this column; empty pieces of evidence are left out."""
+        """Return a finding about this column; empty pieces of evidence are left out."""
         kept = tuple(piece for piece in evidence if piece)
         return Finding(self.name, category, confidence, kept, share, self.distinct, self.records)
 
     def name_says(self, what: str, *hints: str) -> str:
-        """Say that the column's name hints at something, if it does."""
+        """Return, in words, that the column's name gives one of the hints; empty if it does not."""
         return f"the column name says {what}" if self.says(*hints) else ""
 
 
@@ -183,7 +184,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
 
 
 class _Drawn(Sequence[Any]):
-    """A sample of values, each taken when it is looked at."""
+    """A sample of values, each of which is taken on access."""
 
     __slots__ = ("_order", "_values")
 
@@ -191,7 +192,7 @@ class _Drawn(Sequence[Any]):
         self._values, self._order = values, order
 
     def __len__(self) -> int:
-        """Return how many values are in the sample."""
+        """Return the number of values in the sample."""
         return len(self._order)
 
     @overload
@@ -199,7 +200,7 @@ class _Drawn(Sequence[Any]):
     @overload
     def __getitem__(self, at: slice) -> list[Any]: ...
     def __getitem__(self, at: int | slice) -> Any:
-        """Take a value, or several."""
+        """Return a value, or several."""
         return _taken(self._values, self._order[at].tolist()) if isinstance(at, slice) else self._values[int(self._order[at])]
 
     def __iter__(self) -> Iterator[Any]:
@@ -208,7 +209,7 @@ class _Drawn(Sequence[Any]):
 
 
 def _taken(values: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    """Return the values at some places, by one call for all."""
+    """Return the values at some positions, by one call for all."""
     return list(itemgetter(*places)(values)) if len(places) > 1 else [values[at] for at in places]
 
 
@@ -249,5 +250,5 @@ def _has_three_digits(text: str) -> bool:
 
 
 def _end(values: Sequence[Any], otherwise: int) -> int:
-    """Return the first whole value: a coded column is sorted, and has only infinity and null beyond its whole values."""
+    """Return the first integer: a coded column is sorted, and has only infinity and null beyond its integers."""
     return int(next((value for value in values if not _is_missing(value) and _is_whole(value)), otherwise))

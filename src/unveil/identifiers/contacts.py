@@ -1,7 +1,7 @@
-"""Which columns reach a person or their machine? E-mail, web, IP and MAC addresses.
+"""Which columns reach a person or a person's device? E-mail, web, IP and MAC addresses.
 
-These forms are telling: if nearly all values have the form, the column's name does not matter, and even one in ten is worth a
-remark, because people type all kinds of things into one field.
+These forms are distinctive: if nearly all values have the form, the column's name does not matter, and even one in ten is worth
+a remark, because people type all kinds of things into one field.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IP_SIGNS = re.compile(r"[0-9a-f:.]{2,45}(?:/\d{1,3})?", re.IGNORECASE)
 
 _HALF = 0.5
 _OWN_PAGES = 0.5
-"""The distinct web addresses per record from which they look like people's own, not like a few sites."""
+"""The number of distinct web addresses per record from which they look like people's own, not like those of a few sites."""
 _VERSION_PART = 31
 """IPv4 addresses with no part above this may be version numbers."""
 
@@ -68,7 +68,7 @@ def ip_addresses(column: LookedColumn) -> Finding | None:
 
 
 def mac_addresses(column: LookedColumn) -> Finding | None:
-    """Find the hardware addresses of network devices; twelve bare hexadecimal digits count only if the name says so."""
+    """Find the hardware addresses of network devices; twelve bare hexadecimal digits count only if the name suggests them."""
     share = column.share(_MAC.fullmatch)
     if column.kind != "text":
         return None

@@ -1,9 +1,9 @@
-"""Do the values pass a check, or would any similar text? A share of passes, compared with that of two controls.
+"""Do the values pass a check, or would any similar text? The share that passes, compared with that of two controls.
 
-A check digit accepts one random number in ten, so a share of passes says little by itself. It is compared with
-random texts of the same form (each digit replaced by any digit, each letter by any letter: what does the form alone let through?)
-and with the column's own characters reshuffled, position by position (same prefixes, same dates; only what ties the
-positions of one value together, the check digit, is lost).
+A check digit accepts one random number in ten, so the share that passes reveals little by itself. It is compared with random
+texts of the same form (each digit replaced by any digit, each letter by any letter: how much passes because of the form alone?)
+and with the column's own characters reshuffled, position by position (same prefixes, same dates; only the link between the
+positions of one value, the check digit, is lost).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 __all__ = ["Passed", "passes"]
 
 _CONTROLS = 2_000
-"""The most texts that a control tries."""
+"""The largest number of texts that a control tries."""
 _FEWEST_DEALT = 500
-"""The fewest texts that are reshuffled, in several rounds if the column has fewer values."""
+"""The smallest number of texts that are reshuffled, in several rounds if the column has fewer values."""
 _SURE_NATS = 14.0
 """How improbable chance must be to be ruled out: less than exp(-14), one in a million."""
 _MOST_CHANCE = 0.5
-"""From this rate of a control on, a check proves nothing, however sure the difference."""
+"""From this rate of a control on, a check proves nothing, however certain the difference is."""
 _DIGITS = "0123456789"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -40,7 +40,7 @@ class Passed:
 
     @property
     def checked(self) -> bool:
-        """Whether no control explains the share: something ties the characters of each value together."""
+        """Whether no control explains the share, so that the characters of each value depend on each other."""
         return self._beats(max(self.by_form, self.by_position))
 
     @property

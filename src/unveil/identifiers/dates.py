@@ -35,7 +35,7 @@ _MANY_DAYS = 150
 
 @dataclass(frozen=True)
 class DatesRead:
-    """The values that read as dates, their share of all values looked at, and how many carry a time of day."""
+    """The values that read as dates, their share of all examined values, and the number that have a time of day."""
 
     dates: tuple[dt.date, ...]
     share: float
@@ -43,7 +43,7 @@ class DatesRead:
 
 
 def read_dates(column: LookedColumn) -> DatesRead:
-    """Read values as days: those that are dates already, and texts in the usual ways of writing them."""
+    """Read values as days: those that are already dates, and texts in the usual ways of writing dates."""
     dates = column.values if column.kind == "date" else column.texts
     days = [moment for moment in read_moments(dates, column.today, least=_HARDLY_ANY) if moment.precision in ("day", "time")]
     if not days:
@@ -53,11 +53,11 @@ def read_dates(column: LookedColumn) -> DatesRead:
 
 
 def birth_dates(column: LookedColumn) -> Finding | None:
-    """Find dates of birth: dates whose name says so, or whose ages are those of a population.
+    """Find dates of birth: dates in a column whose name suggests it, or dates with the ages of a population.
 
-    Without a name, the ages today must look like people's: 95th percentile at least 55 years, 30 years from the 5th to the
-    95th, median between 20 and 75, nobody unborn or above 120, hardly any time of day, at least 30 different dates all over the
-    year and the week (appointments keep to working days).
+    If the name does not suggest it, the ages today must look like people's: 95th percentile at least 55 years, 30 years from
+    the 5th to the 95th, median between 20 and 75, nobody unborn or above 120, hardly any time of day, and at least 30 different
+    dates spread over the year and the week (appointments are on working days).
     """
     if not column.holds_dates or column.says("about"):
         return None

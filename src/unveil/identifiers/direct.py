@@ -1,9 +1,9 @@
 """Which columns name people outright? Direct identifiers by name and by content, each with its evidence.
 
-A direct identifier (a name, an e-mail address, a national number, a row number that another table has too) leaves nothing
-to measure: it has to be removed before any table is released. Columns are judged one by one on a sample of their distinct values.
-Thresholds: at least 90 % of the distinct values must read as the category (10 % if the form is as telling as that of an
-e-mail address); a number with a check digit must pass far more often than its controls do (`chance`); what rests on a
+A direct identifier (a name, an e-mail address, a national number, a row number that another table has too) leaves nothing to
+measure: it must be removed before any table is released. Columns are judged one by one on a sample of their distinct values.
+Thresholds: at least 90 % of the distinct values must read as the category (10 % if the form is as distinctive as that of an
+e-mail address); a number with a check digit must pass far more often than its controls do (`controls`); a finding based on a
 column's name needs values that fit it.
 """
 
@@ -42,14 +42,14 @@ __all__ = ["DirectIdentifiers", "column_findings", "direct_identifiers", "found_
 
 _Detector: TypeAlias = Callable[[LookedColumn], Finding | None]
 _SHORTEST_NUMBER, _SHORTEST_MAC = 7, 12
-"""The fewest signs of a number that a person has (zeros before it may be lost), and of a hardware address or bank account."""
+"""The smallest number of characters of a person's number (leading zeros may be lost), and of a MAC address or bank account."""
 _KEY = secrets.token_bytes(32)
 _KNOWN: dict[bytes, tuple[Finding, ...]] = {}
-"""The findings of columns that were looked at before, by a digest of the column: each step of a protection looks at all again."""
+"""The findings of columns examined before, by a digest of the column, because each step of a protection examines all again."""
 _MOST_KNOWN, _MOST_VALUES = 1024, 1024
-"""The most columns whose findings are kept, and the most values that such a column may have; a longer one is judged anew."""
+"""The limits of the cached findings: the number of columns, and of values in a column; longer ones are judged again."""
 _MOST_FINDINGS = 3
-"""The most findings that are kept for one column."""
+"""The largest number of findings that are kept for one column."""
 _TOGETHER = 16
 """The number of columns that are counted at once."""
 
@@ -63,13 +63,13 @@ class DirectIdentifiers(Result):
     findings
         The findings in the order of the columns, the surest of each column first.
     examined
-        The columns looked at.
+        The columns examined.
     skipped
-        Columns that hold no single values (lists, records, bytes) and were not looked at.
+        Columns that do not hold single values (lists, records, bytes) and were not examined.
     records
         The number of records.
     sample, seed
-        How many distinct values of a column were looked at, at most, and the seed that drew them.
+        The largest number of distinct values of a column that were examined, and the seed by which they were drawn.
     """
 
     findings: tuple[Finding, ...]
@@ -80,7 +80,7 @@ class DirectIdentifiers(Result):
     seed: int
 
     def __repr__(self) -> str:
-        """Return one line: how many columns of how many."""
+        """Return one line: the number of columns found, and of all columns."""
         columns = dict.fromkeys(finding.column for finding in self.findings)
         return f"DirectIdentifiers({len(columns)} of {len(self.examined)} columns{': ' if columns else ''}{in_line(columns)})"
 
@@ -102,7 +102,7 @@ class DirectIdentifiers(Result):
         return {**columns, "evidence": ["; ".join(finding.evidence) for finding in self.findings]}
 
     def view(self) -> View:
-        """Return what a person should see: the findings with their evidence."""
+        """Return the displayed findings with their evidence."""
         rows = tuple((f.column, f.category, f.confidence, f.share, f.distinct, "; ".join(f.evidence)) for f in self.findings)
         named = len(dict.fromkeys(finding.column for finding in self.findings))
         figures = (
@@ -122,14 +122,14 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, a `Study` or a
-        project file. Never changed.
+        A path, the name of a built-in data set, any data frame that narwhals supports, a table in an engine, counts, a `Study`
+        or a project file. Never changed.
     columns
-        The columns to look at; none: all.
+        The columns to examine; none: all.
     sample
-        How many distinct values of a column to look at, at most.
+        The largest number of distinct values of a column to examine.
     seed
-        The seed with which the sample and the controls are drawn.
+        The seed by which the sample and the controls are drawn.
 
     Returns
     -------
@@ -138,8 +138,8 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
 
     Notes
     -----
-    A column with a finding need not identify anyone, and one without a finding may: names are recognised by the column's name and
-    the shape of the values, not by a list, and combinations of columns are the subject of `scan`.
+    A column with a finding need not identify anyone, and one without a finding may: names are recognised by the column's name
+    and the form of the values, not by a list, and combinations of columns are the subject of `scan`.
 
     Examples
     --------
@@ -165,9 +165,9 @@ def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int 
 def found_in(
     study: Study, columns: Sequence[str], *, sample: int = 10_000, seed: int = 0, strict: bool = False, quiet: bool = False
 ) -> DirectIdentifiers:
-    """Look at columns of a study one by one, and report progress unless `quiet`.
+    """Examine columns of a study one by one, and report progress unless `quiet`.
 
-    A column that holds no single values is left out, or, if `strict`, refused.
+    A column that does not hold single values is left out, or, if `strict`, refused.
     """
     if len(columns) > _TOGETHER and not study.source.can_count:
         study.collected(columns)  # all in one pass
@@ -183,14 +183,14 @@ def found_in(
 
 
 def found_among(tables: Mapping[str, CodedTable], columns: Sequence[str]) -> DirectIdentifiers:
-    """Look at columns that are counted already, one row per value; those that are not hold no single values."""
+    """Examine columns that are already counted, one row per value; the others do not hold single values."""
     return _looked_at(tables, columns, 10_000, 0, active_run().counting("columns", len(columns)))
 
 
 def _looked_at(
     tables: Mapping[str, CodedTable], columns: Sequence[str], sample: int, seed: int, advance: Callable[[], None] | None
 ) -> DirectIdentifiers:
-    """Look at columns one by one."""
+    """Examine columns one by one."""
     findings: list[Finding] = []
     for name in columns:
         if name in tables:
@@ -213,7 +213,7 @@ def column_findings(
     seed: int = 0,
     today: dt.date | None = None,
 ) -> list[Finding]:
-    """Judge one column from its distinct values; return a few findings at most, the surest first.
+    """Judge one column by its distinct values; return a few findings at most, the surest first.
 
     Parameters
     ----------
@@ -222,11 +222,11 @@ def column_findings(
     values
         The distinct values; a null may be among them (the last one if there are more than `sample`).
     records
-        How many records hold a value.
+        The number of records that hold a value.
     sample, seed
-        How many values to look at, and the seed that draws them.
+        The number of values to examine, and the seed by which they are drawn.
     today
-        The day on which ages are taken; none: today.
+        The day on which ages are computed; none: today.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def _judged(column: LookedColumn) -> list[Finding]:
 
 
 def _telling(column: LookedColumn) -> Iterator[_Detector]:
-    """Give the detectors that go by a form of their own, without those that no value has the kind, signs or length for."""
+    """Yield the detectors for specific forms, without those that the kind, characters or lengths of the values rule out."""
     text = column.kind == "text"
     if text and "@" in column.signs:
         yield emails
@@ -283,7 +283,7 @@ def _telling(column: LookedColumn) -> Iterator[_Detector]:
 
 
 def _general(column: LookedColumn) -> Iterator[_Detector]:
-    """Give the detectors for columns that no such form has explained; otherwise they report nothing."""
+    """Yield the detectors for columns that no specific form has explained."""
     if column.kind == "text":
         yield from (person_names, account_names, free_text)
     if column.kind in ("text", "integer"):
@@ -291,7 +291,7 @@ def _general(column: LookedColumn) -> Iterator[_Detector]:
 
 
 def _best_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Order the findings of a column by confidence, then by how telling the category is; the first few of many."""
+    """Sort the findings of a column by confidence, then by how specific the category is; return the first few."""
     ranked = sorted(findings, key=lambda one: (CONFIDENCES.index(one.confidence), CATEGORIES.index(one.category)))
     return ranked[:_MOST_FINDINGS]
 

@@ -1,6 +1,6 @@
-"""Findings: what a column seems to hold, how sure that is, and on what evidence.
+"""Findings: what a column appears to hold, with its confidence and its evidence.
 
-Evidence is written for people and says what was counted, never a value of the data: a report about personal data must not
+Evidence is written for people and states what was counted, never a value of the data: a report about personal data must not
 repeat it.
 """
 
@@ -31,7 +31,7 @@ Category: TypeAlias = Literal[
     "row-number",
 ]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
-"""Every category, the most telling first."""
+"""Every category, the most specific first."""
 
 Confidence: TypeAlias = Literal["certain", "likely", "possible"]
 CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
@@ -40,21 +40,21 @@ CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason to take a column for a direct identifier.
+    """One reason to regard a column as a direct identifier.
 
     Attributes
     ----------
     column, category
-        The column, and what it seems to hold.
+        The column, and what it appears to hold.
     confidence
-        "certain": the values themselves prove it. "likely": values and name, or a telling form, speak for it. "possible":
-        a person should look.
+        "certain": the values themselves prove it. "likely": values and name, or a distinctive form, suggest it. "possible": a
+        person should check.
     evidence
-        What was seen, in words with figures.
+        The observations, in words with figures.
     share
-        The share of the distinct values looked at that read as the category, from 0 to 1.
+        The share of the examined distinct values that read as the category, from 0 to 1.
     distinct, records
-        How many different values the column holds, and in how many records; nulls and blanks left out.
+        The number of distinct values in the column, and of the records that hold them, without nulls and blanks.
     """
 
     column: str
@@ -79,7 +79,7 @@ class Finding:
 
 
 def percent(share: float) -> str:
-    """Write a share in per cent; only all of them is called 100 %, and only none 0 %.
+    """Return a share as a percentage; only all of them is called 100 %, and only none 0 %.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Which columns hold numbers that a state or a bank gave to a person? National numbers, card numbers, IBANs, IMEIs.
+"""Which columns hold numbers that a state or a bank assigned to a person? National numbers, card numbers, IBANs, IMEIs.
 
-The rules of each are those of the `python-stdnum` library. A finding is certain if at least 90 % of the column's distinct values
-pass, and neither random texts of the same form nor the column's own characters reshuffled would (see `chance`): seven values that
-all pass a check digit are enough. Rules without a check digit, such as those of a US social security number, prove little:
-they count only if the column's name supports them, or if the numbers are written in a particular way.
+The rules of each are those of the `python-stdnum` library. A finding is certain if at least 90 % of the column's distinct
+values pass, and neither random texts of the same form nor the column's own characters reshuffled would (see `controls`): seven
+values that all pass a check digit are enough. Rules without a check digit, such as those of a US social security number, prove
+little: they count only if the column's name supports them, or if the numbers are written in a particular way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["card_numbers", "device_numbers", "ibans", "is_card_number", "is_iban
 
 _SEPARATORS = re.compile(r"[\s./-]+")
 _LOST_ZEROS = 2
-"""The most leading zeros that a number read as an integer may have lost."""
+"""The largest number of leading zeros that a number read as an integer may have lost."""
 _AS_EASY = 3
 """Another rule that accepts up to this many times as many random texts is still as good an explanation."""
 _SCREEN = 100
@@ -50,7 +50,7 @@ _DASHED_SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A kind of number whose rules most values pass."""
+    """A kind of number whose rules most values satisfy."""
 
     register: Register
     passed: Passed
@@ -161,7 +161,7 @@ def _candidate(column: LookedColumn, register: Register, check: Callable[[str], 
 
 
 def _screen(column: LookedColumn, width: int) -> list[str]:
-    """Return the first texts as they are matched, prepared once for all registers of a width; too long ones are empty."""
+    """Return the first texts in matching form, prepared once for all registers of a width; too long ones are empty."""
     width = width if column.longest >= width - _LOST_ZEROS else 0  # none is long enough to have lost zeros
     if width not in column.screens:
         padded = (_padded(text, width) for text in column.first_texts[:_SCREEN])
@@ -179,7 +179,7 @@ def _squeezed(text: str) -> str:
 
 
 def _twin(column: LookedColumn, passed: Passed) -> _Candidate | None:
-    """Return numbers of books or companies with the same check that the values pass as often or more often, and as easily."""
+    """Return numbers of books or companies with the same check that the values pass at least as often, and as easily."""
     twins = [one for register in NOT_PEOPLE if (one := _candidate(column, register))]
     alike = [one for one in twins if one.passed.share >= passed.share and one.passed.by_form <= _AS_EASY * passed.by_form]
     return max(alike, key=lambda one: one.passed.share, default=None)
@@ -190,7 +190,7 @@ def _passes_any(modules: Sequence[str], text: str) -> bool:
 
 
 def _obeys(rule: Callable[..., bool], text: str) -> bool:
-    """Whether a text obeys a rule; if the rule raises an error (as some place names of stdnum do), it does not."""
+    """Whether a text satisfies a rule; False if the rule raises an error (as some place names of stdnum do)."""
     try:
         return rule(text)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""Which columns hold telephone numbers? Decided with the numbering plans of the `phonenumbers` library.
+"""Which columns hold telephone numbers? Decided by the numbering plans of the `phonenumbers` library.
 
-An international number (+ and a country's code) speaks for itself. A national one is a few digits, and plans leave so few gaps
-that many integers would pass: so digits alone count only if the column's name suggests telephones, and grouped digits only if
-the grouping or a leading 0 is that of telephones.
+An international number (+ and a country's code) is sufficient evidence. A national one is a few digits, and plans leave so few
+gaps that many integers would pass: so digits alone count only if the column's name suggests telephones, and grouped digits only
+if the grouping or a leading 0 is that of telephones.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _international(column: LookedColumn) -> Finding | None:
 
 
 def _grouped(column: LookedColumn) -> Finding | None:
-    """Find national numbers by the way they are written: in North American groups, or with a leading 0 that fits a country."""
+    """Find national numbers by how they are written: in North American groups, or with a leading 0 that fits a country."""
     if column.kind != "text":
         return None
     named = column.says("phone")
@@ -102,7 +102,7 @@ def _named(column: LookedColumn) -> Finding | None:
 
 
 def _best_region(column: LookedColumn, regions: tuple[str, ...]) -> tuple[str, float]:
-    """Return the country in which most values are valid, the first if several are equal, and the share of valid values."""
+    """Return the country in which most values are valid (of several, the first), and the share of valid values."""
     first = column.first_texts[:_SCREEN]
     shares = {region: sum(_is_valid(text, region) for text in first) / len(first) for region in regions}
     best = max(regions, key=shares.__getitem__)

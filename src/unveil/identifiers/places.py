@@ -1,4 +1,4 @@
-"""Which columns say exactly where a person lives? Postal addresses and precise coordinates."""
+"""Which columns reveal exactly where a person lives? Postal addresses and precise coordinates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["coordinates", "postal_addresses"]
 
 _PRECISE = 4
-"""The decimals of a degree from which a point is as precise as a house: 0.0001 degrees are 11 metres."""
+"""The number of decimals of a degree from which a point is as precise as a house: 0.0001 degrees are 11 metres."""
 _COARSE = 3
 _PAIR = re.compile(r"(?:POINT ?(?:Z ?)?)?[(\[]?\s*[-+]?\d{1,3}\.\d{4,}\s*[,; ]\s*[-+]?\d{1,3}\.\d{4,}\s*[)\]]?", re.IGNORECASE)
 _DECIMAL = re.compile(r"[-+]?\d{1,3}[.,](\d+)")
@@ -55,7 +55,7 @@ def postal_addresses(column: LookedColumn) -> Finding | None:
 
 
 def coordinates(column: LookedColumn) -> Finding | None:
-    """Find points on the map that are as precise as a house: two decimals in one text, or degrees in a column named so."""
+    """Find points on the map that are as precise as a house: two decimals in one text, or degrees in a column so named."""
     if column.kind == "text" and (share := column.share(_PAIR.fullmatch)) >= MOST:
         seen = column.seen(share, f"are pairs of numbers with {_PRECISE} decimals or more")
         return column.finding("coordinates", "likely" if _differ(column) else "possible", share, seen, _says(column))
@@ -77,7 +77,7 @@ def _says(column: LookedColumn) -> str:
 
 
 def _differ(column: LookedColumn) -> bool:
-    """Whether there are enough different values to be people's places rather than a few sites'."""
+    """Whether there are enough distinct values to be people's places rather than a few sites."""
     return column.distinct >= _FEWEST or column.uniqueness >= _SPREAD
 
 
@@ -90,7 +90,7 @@ def _letters(text: str) -> bool:
 
 
 def _decimals(text: str) -> int:
-    """Return how many decimals a number of degrees has, a float in its shortest form; -1 for anything else."""
+    """Return the number of decimals of a number of degrees, for a float in its shortest form; -1 for anything else."""
     match = _DECIMAL.fullmatch(text)
     if match is None or abs(Decimal(text.replace(",", "."))) > _HALF_TURN:
         return -1

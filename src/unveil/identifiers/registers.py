@@ -1,7 +1,7 @@
 """Which states number their people, and what do the numbers look like?
 
-Each entry has a form, matched on upper case without blanks, points, slashes and hyphens, that keeps the slower rules of
-`python-stdnum` from being tried on what cannot fit; the rules themselves are that library's.
+Each entry has a form, matched on upper case without blanks, points, slashes and hyphens, so that the slower rules of
+`python-stdnum` are only tried on values that may fit; the rules themselves are those of that library.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ class Register:
     Attributes
     ----------
     label
-        What the numbers are called, in the plural.
+        The name of the numbers, in the plural.
     modules
-        The modules of `stdnum` of which one must accept a number.
+        The modules of `stdnum`, one of which must accept a number.
     form
         A regular expression for the number without separators.
     width
-        How many digits a number has that may have lost leading zeros as an integer; 0: it cannot have lost any.
+        The number of digits of a number that may have lost leading zeros as an integer; 0: it cannot have lost any.
     telling
         Whether the form is rare enough (a date, letters in certain places) to be worth a remark even without a check.
     shortest
-        How many characters every number has at least; 0: not stated.
+        The smallest number of characters of a number; 0: not stated.
     """
 
     label: str

@@ -1,7 +1,7 @@
 """Which columns hold people's names, account names, or free text that may hold anything?
 
-No list of names is consulted, so a person's name is never certain: it rests on the column's name and on the shape of the values
-(a few capitalised words of letters), and the evidence says so.
+No list of names is consulted, so a person's name is never certain: the finding is based on the column's name and on the form of
+the values (a few capitalised words of letters), as its evidence states.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ADDRESS_WITHIN = 0.01
 
 
 def person_names(column: LookedColumn) -> Finding | None:
-    """Find people's names; likely by a name that says so, possible by shape alone."""
+    """Find people's names: likely if the column's name suggests them, possible by the form of the values alone."""
     other = ("about", "account-name", "email", "free-text", "url", "postal-address")
     if column.kind != "text" or column.says(*other) or (shaped := column.share(_is_name)) < MOST:
         return None
@@ -71,7 +71,7 @@ def account_names(column: LookedColumn) -> Finding | None:
 
 
 def free_text(column: LookedColumn) -> Finding | None:
-    """Find free text: long, of many words, mostly different; it may hold names, addresses, anything."""
+    """Find free text, which is long, of many words and mostly different; it may hold names, addresses, anything."""
     if column.kind != "text":
         return None
     words = median(len(text.split()) for text in column.texts)
@@ -92,7 +92,7 @@ def free_text(column: LookedColumn) -> Finding | None:
 
 
 def _by_shape(column: LookedColumn) -> Finding | None:
-    """Judge full names in a column whose name says nothing."""
+    """Judge full names in a column whose name suggests nothing."""
     full = column.share(_is_full_name)
     if full < MOST or column.distinct < _MANY or column.uniqueness < _FULL_NAMES:
         return None

@@ -1,8 +1,8 @@
-"""Where in a text is somebody named? The forms of the recognisers, looked for within texts: addresses, numbers, dates, names.
+"""Where does a text name somebody? The forms of the recognisers, found within texts: addresses, numbers, dates, names.
 
 A form with a check (a card number, a bank account) counts only if it passes. People's names are recognised by a title before
 them, or as two or more capitalised words in a row; no list of names is consulted, so some names are missed, and some words that
-name nobody are taken for names.
+name nobody are mistaken for names.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class TextKind:
-    """A kind of thing that texts may hold: its form, and the check that a match must pass."""
+    """A kind of item that texts may contain: its form, and the check that a match must pass."""
 
     name: str
     form: re.Pattern[str]
     passes: Callable[[str], bool] = bool
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Return the places in a text that hold such a thing."""
+        """Yield the matches of this kind in a text."""
         return (match for match in self.form.finditer(text) if self.passes(match[0]))
 
 
@@ -97,7 +97,7 @@ KINDS: dict[str, TextKind] = {
         TextKind("number", _form(r"\b\w*\d{5,}\w*(?:[/-]\w+)*|\b[A-Z]{1,4}[-/]?\d{3,}\w*(?:[/-]\w+)*", 0)),
     )
 }
-"""The kinds by name, in the order in which they are looked for: the surest forms first."""
+"""The kinds by name, in the order in which they are searched: the most reliable forms first."""
 
 
 def redacted(text: str, kinds: Sequence[str]) -> tuple[str, dict[str, int]]:
