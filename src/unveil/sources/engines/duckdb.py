@@ -99,7 +99,7 @@ class FileTable(EngineSource):
 
     def __init__(self, address: Address, held: ExitStack | None = None) -> None:
         self._file, self._address = Path(address.target), address
-        if not self._file.is_file():  # otherwise not opened: closing a file drops the lock of another connection of this program
+        if not self._file.is_file():  # otherwise not opened: closing a file drops another connection's lock
             locate(self._file)
         if address.rest or address.path is not None:
             raise ArgumentError(f"{address.place}: a DuckDB file is followed by ?table=NAME, and &schema=NAME if it has several.")

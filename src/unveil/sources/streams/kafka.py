@@ -101,7 +101,7 @@ class KafkaTopic:
             time.sleep(_WAIT)
 
     def _consume(self, offsets: dict[str, int], ended: set[int]) -> list[bytes]:
-        """Return the messages that have arrived, and note the partitions' offsets; the client recovers from transient errors."""
+        """Return the messages that have arrived, and note their offsets; the client recovers from transient errors."""
         values: list[bytes] = []
         for message in self._consumer.consume(_MESSAGES, timeout=_WAIT):
             problem = message.error()
