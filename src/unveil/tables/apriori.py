@@ -33,7 +33,7 @@ class Apriori:
     cost
         The cost of single cells.
     level, width
-        How far below and above its value a cell must stay uncertain, and how wide its interval must be.
+        The required uncertainty of a cell below and above its value, and the required width of its interval.
     bounds
         The bounds of single cells that everyone knows beforehand.
     """

@@ -32,7 +32,7 @@ class Directions:
     Attributes
     ----------
     kind
-        For every unknown, a number: 0 if the equations determine it; whoever knows one of two with equal numbers knows the other.
+        For every unknown, a number: 0 if the equations determine it; of two with equal numbers, each determines the other.
     """
 
     def __init__(self, first: list[int], second: list[int]) -> None:

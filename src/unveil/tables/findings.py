@@ -42,9 +42,9 @@ class Findings:
     exact
         Whether the intervals are exact; otherwise they are at least this wide.
     determined
-        Which suppressed cells the equations determine.
+        A mask of the suppressed cells that the equations determine.
     exposed
-        Which suppressed cells are exposed.
+        A mask of the suppressed cells that are exposed.
     insiders
         The findings on the only contributors of cells.
     """

@@ -77,7 +77,7 @@ class CellProblem:
     primary
         The sensitive cells.
     down, up, width
-        How far below and above its value each sensitive cell must stay uncertain, and how wide its interval must be.
+        The required uncertainty of each sensitive cell below and above its value, and the required width of its interval.
     fixed
         Cells that must be published.
     hidden

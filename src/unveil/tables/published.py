@@ -55,9 +55,9 @@ class TableAudit(Result):
     low, high
         The interval of each; for a published cell, its figure.
     exposed
-        Which of them are exposed.
+        A mask of those that are exposed.
     sensitive
-        Which of them are sensitive by the rules; None if unknown, because no original was given.
+        A mask of those that are sensitive by the rules; None if unknown, because no original was given.
     exact
         Whether the intervals are exact; otherwise they are at least this wide.
     reasons

@@ -47,11 +47,11 @@ class PublishedTable:
     figure
         The figure of every cell; 0 if it is suppressed.
     suppressed
-        Which cells have no figure.
+        A mask of the cells without a figure.
     on
         Whether the figures are counts or values.
     absent
-        Which cells are not part of it at all; None: all are part of it.
+        A mask of the cells that are not part of it at all; None: all are part of it.
     """
 
     dimensions: tuple[Classification, ...]

@@ -40,7 +40,7 @@ class PerturbedTable(Result):
     additive
         Whether totals are still the sums of their parts.
     repeatable
-        What the random draws can be repeated with, the seed or the key; False if they cannot be, or nothing was drawn.
+        Whether a "seed" or a "key" repeats the random draws; False if they cannot be repeated, or nothing was drawn.
     notes
         Notes for readers.
     """

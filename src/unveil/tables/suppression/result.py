@@ -49,7 +49,7 @@ class SuppressedTable(Result):
     low, high
         The interval of every cell that an attacker can compute; for a published cell, its value.
     exposed
-        Which cells an attacker can compute too closely.
+        A mask of the cells that an attacker can compute too closely.
     exact
         Whether the intervals are exact; otherwise they are at least this wide.
     method, cost, cost_by, bound

@@ -66,8 +66,8 @@ def suppress(  # noqa: PLR0913 - a public door
     on
         The figures to protect: "count" or "value"; by default those that the rules are about.
     attacker
-        The bounds of each cell that everyone knows beforehand, such as ``"0:inf"`` or ``"50%:150%"``; by default, that it is not
-        negative, or no bounds for signed values.
+        The bounds of each cell that everyone knows beforehand, such as ``"0:inf"`` or ``"50%:150%"``; by default, that it is
+        not negative, or no bounds for signed values.
     zeros
         Whether empty cells are published, suppressed, or structural (known to be empty).
     insiders
