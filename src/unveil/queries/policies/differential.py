@@ -191,7 +191,7 @@ class _Noisy:
         return self._sizes if amounts is None else self._holding.over_atoms(np.where(self._counted, amounts.present, 0))
 
     def _steps(self, selection: Selection) -> tuple[int, float, float, int]:
-        """Return a bounded sum in steps of its grid, the middle of the bounds, the grid, and the most that a person can add."""
+        """Return a bounded sum in steps of its grid, the middle of the bounds, the grid, and one person's largest share."""
         name = str(selection.column)
         low, high = self._holding.bounds[name]
         grid = grid_of((low, high))
