@@ -66,7 +66,7 @@ class Published:
     rows, labels, loss
         The records that are released, the labels of their key attributes, and the loss of each record.
     alone
-        Which of `rows` have the label of an earlier group instead of a group that leaves with them.
+        A mask of the `rows` with the label of an earlier group instead of a group that leaves with them.
     moment
         The moment at which each of `rows` leaves, in increasing order.
     suppressed, without
@@ -130,7 +130,7 @@ class Clustering:
     _boxes: list[_Box] = field(default_factory=list)
 
     def publish(self, waiters: Waiters) -> Published:
-        """Group the records that must leave with the nearest that wait; if these are too few, reuse a label or suppress them."""
+        """Group the records that must leave with the nearest that wait; if these are too few, reuse a label or suppress."""
         moments = waiters.moments
         places, spans = self.coordinates.places(waiters.frame, moments[:, 0])
         group, left = np.full(len(places), _WAITS), np.full(len(places), _WAITS)
@@ -179,7 +179,7 @@ class Clustering:
         self.coordinates.restore(state["coordinates"])
 
     def _covering(self, point: NDArray[np.float64]) -> _Box | None:
-        """Return an earlier box that covers a record: of the latest publication with such a box, the one with the least loss."""
+        """Return the covering box with the least loss from the latest publication that has one; None if there is none."""
         return next(((low, high) for low, high in self._boxes if (low <= point).all() and (point <= high).all()), None)
 
     def _remember(self, low: NDArray[np.float64], high: NDArray[np.float64], loss: NDArray[np.float64]) -> None:

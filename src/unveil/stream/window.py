@@ -51,7 +51,7 @@ class Window:
     sensitive
         The column to protect; by default the identity of the record, or of the person.
     size, duration
-        The last N records, or the records of the last N seconds ("1h", a `timedelta`); with neither, all records since the start.
+        The last N records, or those of the last N seconds ("1h", a `timedelta`); with neither, all records since the start.
     time
         The column of the records' own times, required for a duration.
     lateness
