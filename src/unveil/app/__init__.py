@@ -14,4 +14,4 @@ OPEN_MODULES = (
     "gate_server",
     "server",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

@@ -27,12 +27,12 @@ _YEAR = "private, max-age=31536000, immutable"
 
 
 def application(desk: Desk, stop: Callable[[], None] = lambda: None, *, largest: int = LARGEST) -> Starlette:
-    """Return the application over what is open.
+    """Return the application for the given desk.
 
     Parameters
     ----------
     desk
-        What is open.
+        The open data and its project.
     stop
         Called when the user asks the server to stop.
     largest

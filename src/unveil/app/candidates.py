@@ -36,9 +36,9 @@ class Way:
     mechanism
         The step that applies it.
     title, story
-        Its name on a page, and what it does.
+        Its name on a page, and its effect.
     only
-        The columns it is for: all of the "key", or the "numbers" among them.
+        The columns that it applies to: all of the "key", or the "numbers" among them.
     """
 
     word: str
@@ -78,19 +78,19 @@ class TriedRelease:
     Attributes
     ----------
     way
-        How it was protected.
+        The way of protection.
     steps
-        The steps that repeat it.
+        The steps that reproduce it.
     file, link
-        Where the release and the private correspondence are; empty if there is none.
+        The paths of the release and of the private correspondence; empty if there is none.
     lost
-        Columns of the key that no longer say anything: they are gone, or have one value for all.
+        Columns of the key that carry no information any more: they are missing, or have a single value.
     before, after
         The same records before and after; empty if no records correspond.
     suppressed
-        How many records, or cells, were suppressed, if that is known.
+        The number of records, or cells, that were suppressed, if known.
     problem
-        Why there is no release.
+        The reason why there is no release.
     """
 
     way: str
@@ -107,7 +107,7 @@ class TriedRelease:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The protections that were tried on a project, and how they compare."""
+    """The protections that were tried on a project, and their comparison."""
 
     candidates: tuple[TriedRelease, ...]
     comparison: Comparison | None
@@ -115,7 +115,7 @@ class Tried:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def is_of(self, project: Project) -> bool:
-        """Whether the columns still have the same roles and meanings, and the data is read in the same way."""
+        """Whether the columns still have the same roles and meanings, and the data is still read in the same way."""
         return (self.project.attributes, self.project.data) == (project.attributes, project.data)
 
     def candidate(self, way: str) -> TriedRelease | None:
@@ -187,13 +187,13 @@ def try_ways(
     Parameters
     ----------
     data, options, project
-        How to open the study.
+        The arguments for opening the study.
     ways
         The ways to try, by their words.
     settings
         The `k`, and the share of records that may be suppressed.
     folder
-        Where the releases go; a private one.
+        The folder for the releases; a private one.
     """
     study = Study(open_source(data, options), project=project, partial=True)
     models = models_of(project.policy, study.sensitive, int(settings["k"]))

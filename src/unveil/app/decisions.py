@@ -23,7 +23,7 @@ def note(project: Path, what: str) -> None:
     project
         The project file.
     what
-        What was decided, in a few words, without any value of the data.
+        The decision, in a few words, without any value of the data.
     """
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     place = _place(project)

@@ -1,8 +1,8 @@
 """A gate over HTTP: one token per analyst, a limit of questions per minute, JSON in and out, and a page that describes it.
 
-It is protected by the guard of the app, listens on this machine only unless set otherwise, and speaks plain HTTP (put a proxy
-with TLS in front of it to let others in). It never says more than an answer: errors of the gate are sent in its own words, which
-contain no data, and anything unexpected as one fixed line.
+It is protected by the guard of the app, listens on this machine only unless configured otherwise, and speaks plain HTTP (put a
+proxy with TLS in front of it to let others in). It never reveals more than an answer: errors of the gate are sent in its own
+words, which contain no data, and anything unexpected as one fixed line.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _MINUTE = 60.0
 
 @dataclass(slots=True)
 class _Allowance:
-    """How many questions each analyst may still ask; the allowance is refilled at an even pace."""
+    """The number of questions that each analyst may still ask; the allowance is refilled at an even pace."""
 
     rate: int
     _left: dict[str, tuple[float, float]] = field(default_factory=dict)
     _turn: Lock = field(default_factory=Lock)
 
     def wait(self, analyst: str) -> float:
-        """Use up one question, or return for how many seconds the analyst has to wait for one."""
+        """Use up one question, or return the number of seconds that the analyst has to wait for one."""
         now = time.monotonic()
         with self._turn:
             left, then = self._left.get(analyst, (float(self.rate), now))
@@ -84,7 +84,7 @@ def application(gate: Gate, tokens: Mapping[str, str], *, rate: int = 60) -> Sta
     tokens
         The token of each analyst.
     rate
-        How many questions each may ask per minute.
+        The number of questions that each analyst may ask per minute.
     """
     try:
         from starlette.applications import Starlette
@@ -229,13 +229,13 @@ def serve_gate(gate: Gate, *, host: str, port: int, tokens: Path | None, analyst
     gate
         The gate.
     host, port
-        Where to listen; port 0 stands for a free one.
+        The address to listen on; port 0 stands for a free one.
     tokens
         The file with the tokens. If None, a token for one analyst is drawn and printed once on standard error.
     analyst
         The analyst for whom a token is drawn.
     rate
-        How many questions each analyst may ask per minute.
+        The number of questions that each analyst may ask per minute.
     """
     try:
         import uvicorn

@@ -46,14 +46,14 @@ _SAFE = frozenset({"GET", "HEAD"})
 _ENTER = "/enter"
 _LONGEST_PASSWORD = 4096
 _PATIENCE = 5
-"""Wrong passwords after which everyone has to wait."""
+"""The number of wrong passwords after which everyone has to wait."""
 _WAIT = 30.0
-"""Seconds of that wait."""
+"""The length of that wait, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a server is reached: its port, the exact names it answers to (empty for any), and whether it speaks TLS."""
+    """The addresses of a server: its port, the exact names it answers to (empty for any), and whether it uses TLS."""
 
     port: int
     names: tuple[str, ...] = ("127.0.0.1", "localhost")
@@ -91,7 +91,7 @@ class Key:
     token
         The value that ``/?token=`` must have; None if no token grants access.
     password
-        The password that the entrance form asks for; None if there is no form.
+        The password requested by the entrance form; None if there is no form.
     """
 
     token: str | None = None
@@ -145,9 +145,9 @@ class Guard:
     app
         The application that is guarded.
     site
-        Where it is reached.
+        The addresses at which it is reached.
     key
-        What grants access; None if the application asks for its own credentials.
+        The key that grants access; None if the application requests its own credentials.
     """
 
     def __init__(self, app: Application, site: Site, key: Key | None = None) -> None:
@@ -167,7 +167,7 @@ class Guard:
             await self._entered(scope, receive, guarded, self._key)
 
     def _foreign(self, scope: _Scope) -> str:
-        """Return what is wrong with the origin of a request; empty if it comes from here."""
+        """Return the problem with the origin of a request; empty if it comes from here."""
         if self._site.names and _one(scope, b"host") not in self._site.hosts:
             return "This server answers to its own name only."
         if scope["type"] == "http" and scope["method"] in _SAFE:
@@ -179,7 +179,7 @@ class Guard:
         return "" if own else "This did not come from a page of this server."
 
     async def _entered(self, scope: _Scope, receive: _Receive, send: _Send, key: Key) -> None:
-        """Admit those who have the token or the password, and tell the others how to enter."""
+        """Admit those who have the token or the password, and show the others how to enter."""
         if scope["type"] != "http":
             await _refused(scope, send, 401, "")
         elif scope["method"] in _SAFE and scope["path"] == "/" and key.is_token(scope["query_string"]):
@@ -217,7 +217,7 @@ def _same(received: str, known: str) -> bool:
 
 
 async def _body(receive: _Receive) -> bytes:
-    """Read a short form; a longer one is cut, and is then wrong."""
+    """Read a short form; a longer one is truncated, and is then wrong."""
     body = b""
     while len(body) <= _LONGEST_PASSWORD:
         message = await receive()

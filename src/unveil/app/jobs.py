@@ -23,7 +23,7 @@ __all__ = ["Job", "Jobs"]
 Outcome: TypeAlias = Literal["running", "done", "failed", "cancelled"]
 
 _MOST_KEPT = 50
-"""How many ended jobs are remembered."""
+"""The number of ended jobs that are remembered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,9 +35,9 @@ class Job:
     number
         Its number, which is also its address.
     kind
-        What it is for, so that a screen can find its own: "columns", "protect".
+        Its purpose, so that a screen can find its own jobs: "columns", "protect".
     title
-        What it does, in a few words.
+        Its task, in a few words.
     outcome
         Whether it is running, and how it ended.
     stage, done, total
@@ -45,7 +45,7 @@ class Job:
     line
         Its message: what it is waiting for, or why it failed.
     answer
-        What it returned.
+        Its return value.
     """
 
     number: int
@@ -69,16 +69,16 @@ class Job:
 
     @property
     def share(self) -> float | None:
-        """How much of its stage is done, from 0 to 1; None if that is unknown."""
+        """The share of its stage that is done, from 0 to 1; None if that is unknown."""
         return self.done / self.total if self.total > 1 else None
 
     @property
     def seconds(self) -> float:
-        """How long it has been running, or ran."""
+        """The number of seconds that it has been running, or ran."""
         return (self.ended or time.monotonic()) - self.started
 
     def cancel(self) -> None:
-        """Ask it to end soon."""
+        """Request that it end soon."""
         self.run.cancel()
         self._update(line="stopping ...")
 
@@ -141,9 +141,9 @@ class Jobs:
         Parameters
         ----------
         kind, title
-            What it is for, and what it does, in a few words.
+            Its purpose, and its task in a few words.
         function, args, options
-            What to call; these and the answer must be picklable.
+            The function to call and its arguments; these and the answer must be picklable.
         """
         job = Job(next(self._numbers), kind, title)
         job.run = Run(

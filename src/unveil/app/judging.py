@@ -1,4 +1,4 @@
-"""The attack on a release and its verdict, in a job: what an intruder gains, in short accounts, and what the policy says."""
+"""The attack on a release and its verdict, in a job: the gains of an intruder, in short accounts, and the policy's verdict."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _HUNDRED = 100
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What one intruder does, and how often they succeed.
+    """The actions of one intruder, and the success rate.
 
     Attributes
     ----------
     title
-        Who the intruder is, in a few words.
+        The description of the intruder, in a few words.
     figure
-        How often they succeed: out of a hundred, or as a number of records.
+        The success rate: out of a hundred, or as a number of records.
     sentence
         The story.
     risk
@@ -61,7 +61,7 @@ def judge(data: str, options: ReadOptions, project: Project, release: str, link:
     Parameters
     ----------
     data, options, project
-        How to open the original.
+        The arguments for opening the original.
     release, link
         The release, and the private correspondence; empty if it is not known which records correspond.
     waivers
@@ -81,7 +81,7 @@ def judge(data: str, options: ReadOptions, project: Project, release: str, link:
 
 
 def stories_of(attacked: Attack) -> list[Story]:
-    """Return what the attacks gain, as short stories."""
+    """Return the gains of the attacks, as short stories."""
     answer = attacked.to_dict()
     known = ", ".join(attacked.made.key)
     stories = [*_linked(answer["linkage"], known), *_alone(answer, known), *_certain(answer, known)]
@@ -89,7 +89,7 @@ def stories_of(attacked: Attack) -> list[Story]:
 
 
 def _linked(ways: Mapping[str, Any], known: str) -> list[Story]:
-    """Return how many people the most successful linkage finds."""
+    """Return a story of how many people the most successful linkage finds."""
     rates = {name: way for name, way in ways.items() if isinstance(way, Mapping) and way.get("linked") is not None}
     if not rates:
         return []
@@ -105,7 +105,7 @@ def _linked(ways: Mapping[str, Any], known: str) -> list[Story]:
 
 
 def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
-    """Return how many are unique in the release."""
+    """Return a story of how many people are unique in the release."""
     box = answer["identity"]["black_box"]
     if box.get("value") is None:
         return []
@@ -115,7 +115,7 @@ def _alone(answer: Mapping[str, Any], known: str) -> list[Story]:
 
 
 def _certain(answer: Mapping[str, Any], known: str) -> list[Story]:
-    """Return for how many records, or persons, a sensitive value is certain."""
+    """Return stories of how many records, or persons, have a sensitive value that is certain."""
     stories, records = [], max(int(answer["records"]), 1)
     for name, entry in answer["homogeneity"]["by_sensitive"].items():
         certain = entry.get("certain")

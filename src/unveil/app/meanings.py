@@ -44,7 +44,7 @@ class Wizard:
     build: Callable[[tuple[str, ...]], Builder]
 
     def rule(self, steps: str) -> Builder:
-        """Return the rule with the steps as they are written, or with those of the example if there are none."""
+        """Return the rule with the steps as written, or with those of the example if there are none."""
         return self.build(_words(steps) or _words(self.steps))
 
 

@@ -28,7 +28,7 @@ __all__ = ["ColumnOverview", "Overview", "describe_columns", "overview_job", "ov
 _BARS = 28
 _JOB = "overview"
 _WHO = frozenset({"identifier", "person"})
-"""Roles of columns that say who someone is: proposed for columns that probably name people, which are then not released."""
+"""Roles of columns that identify people: proposed for columns that probably name people, which are then not released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class ColumnOverview:
     Attributes
     ----------
     proposal
-        The proposed role, and why.
+        The proposed role, with the reason.
     missing
-        How many records have no value.
+        The number of records without a value.
     histogram
-        How often its values, or intervals of them, occur; None if they cannot be counted.
+        The frequencies of its values, or of intervals of them; None if they cannot be counted.
     """
 
     proposal: ColumnProposal
@@ -56,7 +56,7 @@ class ColumnOverview:
 
     @property
     def likely_name(self) -> bool:
-        """Whether it probably says who someone is."""
+        """Whether it probably identifies people."""
         return self.proposal.role in _WHO
 
 
@@ -119,7 +119,7 @@ def _sizes(table: CodedTable) -> NDArray[np.int64]:
 
 
 def _histogram(name: str, values: Sequence[Any], sizes: NDArray[np.int64]) -> Chart:
-    """Return how often values occur: numbers and dates in order, texts by frequency; many values in intervals."""
+    """Return the frequencies of values: numbers and dates in order, texts by frequency; many values in intervals."""
     present = [(value, int(n)) for value, n in zip(values, sizes, strict=True) if value is not None]
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value, _ in present)
     if numbers and len(present) > _BARS:
@@ -144,11 +144,11 @@ def _thinned(present: list[tuple[Any, int]]) -> list[tuple[str, int]]:
     return [(str(group[0][0]) if len(group) == 1 else f"from {group[0][0]}", sum(n for _, n in group)) for group in groups]
 
 
-# The overview of what is open -----------------------------------------------------------------------------------------
+# The overview of the open data ----------------------------------------------------------------------------------------
 
 
 def overview_job(desk: Desk) -> Job:
-    """Return the job that makes the overview of what is open; it is started if there is none."""
+    """Return the job that makes the overview of the open data; it is started if there is none."""
     known = desk.memory.get(_JOB)
     if known is None:
         opened = desk.opened
@@ -161,7 +161,7 @@ def overview_job(desk: Desk) -> Job:
 
 
 def overview_of(desk: Desk) -> Overview | None:
-    """Return the overview of what is open; None until it is ready."""
+    """Return the overview of the open data; None until it is ready."""
     job = overview_job(desk)
     if job.answer is not None:
         answer: Overview = job.answer

@@ -1,4 +1,4 @@
-"""Equivalents of what the app does: commands and lines of Python to copy, which never contain a password."""
+"""Equivalents of the app's actions: commands and lines of Python to copy, which never contain a password."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["command", "python_study"]
 
 
 def command(verb: str, desk: Desk, *words: str) -> str:
-    """Return a command for what is open: for the project once it is saved, otherwise for the data itself.
+    """Return a command for the open data: for the project once it is saved, otherwise for the data itself.
 
     Parameters
     ----------
     verb
         The verb.
     desk
-        What is open.
+        The open data and its project.
     words
         Further words; those that contain blanks are quoted.
     """
@@ -27,7 +27,7 @@ def command(verb: str, desk: Desk, *words: str) -> str:
 
 
 def _named(desk: Desk) -> list[str]:
-    """Return the words that name what is open."""
+    """Return the words that name the open project or data."""
     saved = desk.project.path.is_file()
     if saved and desk.project.data.path is not None:
         return [desk.project.path.name]
@@ -35,7 +35,7 @@ def _named(desk: Desk) -> list[str]:
 
 
 def python_study(desk: Desk) -> str:
-    """Return the line of Python that opens what is open."""
+    """Return the line of Python that opens the same study."""
     named = _named(desk)
     if len(named) == 1:
         return f"study = unveil.Study({named[0]!r})"

@@ -33,12 +33,12 @@ _LOOPBACK = "127.0.0.1"
 _SHORTEST_PASSWORD = 12
 _FOLDERS = "unveil-app-"
 _GRACE = 1
-"""Seconds that open streams have to end once the server stops."""
+"""The number of seconds that open streams have to end once the server stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where to listen, and what protects the way in from elsewhere.
+    """The address to listen on, and the protection of access from elsewhere.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ def serve_app(data: str | None = None, *, listening: Listening | None = None, br
     Parameters
     ----------
     data
-        What to open at once: a project file, a file of data, or the name of a built-in data set.
+        The data to open at once: a project file, a data file, or the name of a built-in data set.
     listening
-        Where to listen; by default on this machine, at a free port.
+        The address to listen on; by default on this machine, at a free port.
     browser
         Whether to open the browser; otherwise the address is printed, with the token.
     """
@@ -148,7 +148,7 @@ def _served(bound: socket.socket, site: Site, key: Key, desk: Desk, where: Liste
 
 @contextlib.contextmanager
 def bound_socket(where: Listening) -> Iterator[socket.socket]:
-    """Provide a socket that is already bound."""
+    """Yield a socket that is already bound."""
     try:
         family = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.socket(family, socket.SOCK_STREAM)
@@ -183,7 +183,7 @@ def _names(where: Listening) -> tuple[str, ...]:
 
 
 def _announce(site: Site, key: Key, folder: Path, *, browser: bool) -> None:
-    """Print where the app is, and open the browser there."""
+    """Print the address of the app, and open the browser there."""
     entrance = site.address if key.token is None else f"{site.address}/?token={key.token}"
     if browser:
         page = folder / "open.html"
@@ -203,7 +203,7 @@ def _announce(site: Site, key: Key, folder: Path, *, browser: bool) -> None:
 
 @contextlib.contextmanager
 def _private_folder() -> Iterator[Path]:
-    """Provide a folder that only its owner may read, for files that are dropped; folders of killed servers are removed."""
+    """Yield a folder that only its owner may read, for files that are dropped; folders of killed servers are removed."""
     _remove_leftovers(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDERS}{os.getpid()}-"))
     try:
@@ -213,7 +213,7 @@ def _private_folder() -> Iterator[Path]:
 
 
 def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of servers that no longer run, on systems where a process can be looked up without touching it."""
+    """Remove the folders of servers that no longer run, on systems where a process can be looked up without affecting it."""
     if os.name != "posix":
         return
     for folder in place.glob(f"{_FOLDERS}*-*"):

@@ -28,16 +28,16 @@ _PAUSE = 0.25
 
 
 def against_baseline(data: str, options: ReadOptions, project: Project, new: str, allow: float) -> Verdict:
-    """Compare a new file with the one that is open: the policy's figures of both, and by how much each risk has grown.
+    """Compare a new file with the open one: the policy's figures of both, and the growth of each risk.
 
     Parameters
     ----------
     data, options, project
-        How to open the baseline.
+        The arguments for opening the baseline.
     new
         The new file, read in the same way.
     allow
-        How much a risk may grow.
+        The largest growth of a risk that is allowed.
     """
     from unveil.assess.policy.check import check
     from unveil.models.measure import measure
@@ -54,11 +54,12 @@ def build_table(data: str, options: ReadOptions, project: Project, request: Mapp
     Parameters
     ----------
     data, options, project
-        How to open the data.
+        The arguments for opening the data.
     request
         The columns `by`; the column `value`, or none; the column `holding` that names the contributor of a record, or none;
-        whether the table has totals (`margins`); the `rules` that decide which cells are sensitive; and the `method` by which
-        cells are suppressed. Without a method, sensitive cells are only marked.
+        The columns `by`; the column `value`, or none; the column `holding` of the contributors of records, or none; whether the
+        table has totals (`margins`); the `rules` that decide which cells are sensitive; and the `method` by which cells are
+        suppressed. Without a method, sensitive cells are only marked.
     """
     from unveil.tables import table
 
@@ -87,7 +88,7 @@ def watch_file(
     window
         The arguments of `unveil.Window`.
     kept
-        The file that keeps the figures so far, for pages that are loaded meanwhile, and in case the job is stopped.
+        The file that keeps the figures so far, for pages that are loaded in the meantime, and in case the job is stopped.
     alarms
         Conditions on the figures, such as ``dr > 0.8``.
     missing

@@ -40,7 +40,7 @@ _MOST_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One generalisation: the level of every column, its loss, and how many records it suppresses."""
+    """One generalisation: the level of every column, its loss, and the number of records it suppresses."""
 
     levels: tuple[int, ...]
     loss: float
@@ -54,7 +54,7 @@ class SolutionSpace:
     Attributes
     ----------
     project, k
-        The project and the k they were evaluated for.
+        The project and the k for which they were evaluated.
     columns, heights
         The columns, and the highest level of each.
     nodes
@@ -69,12 +69,12 @@ class SolutionSpace:
 
     @property
     def all(self) -> int:
-        """How many generalisations there are, including those that leave no record."""
+        """The number of generalisations, including those that leave no record."""
         return math.prod(height + 1 for height in self.heights)
 
     @property
     def best(self) -> list[Node]:
-        """The generalisations that no other beats in both figures, those that suppress fewest records first."""
+        """The generalisations that no other beats in both figures, with those that suppress the fewest records first."""
         nodes: list[Node] = []
         for node in sorted(self.nodes, key=lambda one: (one.suppressed, one.loss, sum(one.levels))):
             if not nodes or node.loss < nodes[-1].loss:
@@ -90,12 +90,12 @@ def hierarchy_for(study: Study, whole: Study, column: str) -> Hierarchy:
 
 
 def nodes_of(hierarchies: Mapping[str, Hierarchy]) -> int:
-    """Return how many generalisations there are."""
+    """Return the number of generalisations."""
     return math.prod(hierarchy.height + 1 for hierarchy in hierarchies.values())
 
 
 def generalised(study: Study, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
-    """Return the release of one generalisation; classes that break a rule of the project are suppressed, however many."""
+    """Return the release of one generalisation; all classes that break a rule of the project are suppressed, however many."""
     from unveil.models.requirement_words import parse_models
     from unveil.protect.anonymize import anonymize
 
@@ -111,7 +111,7 @@ def solution_space(data: str, options: ReadOptions, project: Project, k: int) ->
     Parameters
     ----------
     data, options, project
-        How to open the study.
+        The arguments for opening the study.
     k
         The size of the smallest group.
     """
@@ -131,7 +131,7 @@ def solution_space(data: str, options: ReadOptions, project: Project, k: int) ->
 
 
 def who_is_suppressed(study: Study, release: Release[Any]) -> Table | None:
-    """Return the values with most suppressed records, by column; None if no record is suppressed."""
+    """Return the values with the most suppressed records, by column; None if no record is suppressed."""
     keys, before = list(study.key), study.collected(list(study.key))
     gone = [all(is_suppressed(value) for value in row) for row in release.data.select(keys).iter_rows()]
     lost = [int(at) for at, away in zip(release.origin, gone, strict=True) if away]

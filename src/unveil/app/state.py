@@ -40,15 +40,15 @@ class ChangedOnDiskError(UnveilError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Data that is open, with its project.
+    """Open data, with its project.
 
     Attributes
     ----------
     data
-        What opens it again: a path, the name of a built-in data set, or an address. An address may contain a password and is
-        never shown; `place` is.
+        The text that opens it again: a path, the name of a built-in data set, or an address. An address may contain a password
+        and is never shown; `place` is shown.
     project
-        Its project, as it was saved last.
+        Its project, as last saved.
     whole
         The study of all columns, without roles; its counts stay valid when the project changes.
     kept
@@ -62,7 +62,7 @@ class Opened:
 
     @property
     def place(self) -> str:
-        """Where the data is, as a command run in the start folder would name it."""
+        """The location of the data, as a command run in the start folder would name it."""
         if "://" in self.data:
             return without_password(self.data)
         if not self.kept or self.data in built_in():
@@ -100,9 +100,10 @@ class Desk:
     jobs
         The jobs that are running or have ended.
     version
-        The number of changes; a page that shows an older version says so.
+        The number of changes; a page that shows an older version displays a note.
     memory
-        What screens remember about what is open (answers, ticked columns), by keys of their own; it is emptied for another file.
+        The state that screens keep about the open data (answers, ticked columns), under keys of their own; emptied for another
+        file.
     """
 
     folder: Path
@@ -118,11 +119,11 @@ class Desk:
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _lock: Any = field(default_factory=threading.RLock)
 
-    # What is open -----------------------------------------------------------------------------------------------------
+    # The open data ----------------------------------------------------------------------------------------------------
 
     @property
     def opened(self) -> Opened:
-        """The data that is open; an error if there is none."""
+        """The open data; an error if there is none."""
         if self._opened is None:
             raise ArgumentError("no data is open; open a file first.")
         return self._opened
@@ -134,7 +135,7 @@ class Desk:
 
     @property
     def project(self) -> Project:
-        """The project that is open."""
+        """The open project."""
         return self.opened.project
 
     @property
@@ -162,14 +163,14 @@ class Desk:
     # Opening ----------------------------------------------------------------------------------------------------------
 
     def open(self, data: str, *, options: ReadOptions | None = None, kept: bool = True, read: bool = False) -> None:
-        """Open data by its path, address or name, with the project that is kept for it or with a new one.
+        """Open data by its path, address or name, with its existing project or a new one.
 
         Parameters
         ----------
         data
             The path, address or name; a project file names its own data.
         options
-            How to read it, if the project does not say.
+            The options for reading it, if the project does not state them.
         kept
             Whether it stays where it is.
         read
@@ -222,7 +223,7 @@ class Desk:
         project
             The changed project.
         summary
-            What was changed, in a few words, for undo and the log of decisions.
+            A summary of the change, in a few words, for undo and the log of decisions.
         """
         with self._lock:
             if project == self.project:
@@ -233,7 +234,7 @@ class Desk:
             self.log(summary)
 
     def change_attributes(self, changes: Mapping[str, Mapping[str, Any]], summary: str) -> None:
-        """Change what the project says about some columns: the changed fields of their `Attribute`, by column."""
+        """Change the project's description of some columns: the changed fields of their `Attribute`, by column."""
         known = self.project.attributes
         changed = {name: replace(known.get(name) or Attribute(name), **dict(fields)) for name, fields in changes.items()}
         together = {**known, **changed}
@@ -279,7 +280,7 @@ class Desk:
         self.version += 1
 
     def _with(self, project: Project) -> Opened:
-        """Return what is open with another project; the data is read again if the project changes how it is read."""
+        """Return the open data with another project; the data is read again if the project changes how it is read."""
         if reading(project) == reading(self.project):
             return replace(self.opened, project=project)
         opened = _opened(self.opened.data, project, kept=self.opened.kept)
@@ -306,7 +307,7 @@ class Desk:
         return self._opened is not None and _mark(self._opened.project.path) != self._mark
 
     def read_again(self) -> None:
-        """Adopt the current content of the project file; undo leads back to what was here."""
+        """Adopt the current content of the project file; undo restores the state here."""
         with self._lock:
             project = Project.read(self.project.path)
             self._opened = self._with(project)
@@ -316,7 +317,7 @@ class Desk:
             self.version += 1
 
     def keep_mine(self) -> None:
-        """Overwrite the project file with what is here."""
+        """Overwrite the project file with the state here."""
         with self._lock:
             self._mark = _mark(self.project.path)
             self._save(self.project)
@@ -346,7 +347,7 @@ class Desk:
 
     @property
     def decisions(self) -> list[dict[str, str]]:
-        """All decisions about what is open, in order, including those from before the server was started."""
+        """All decisions about the open data, in order, including those from before the server was started."""
         return decided(self.project.path)
 
     # Messages ---------------------------------------------------------------------------------------------------------
@@ -365,7 +366,7 @@ class Desk:
 
 
 def reading(project: Project) -> ReadOptions:
-    """Return how a project says its data is read."""
+    """Return the read options of a project."""
     return read_options(project, ReadOptions())
 
 
@@ -378,7 +379,7 @@ def _read_as(project: Project, reading: Project) -> Project:
 
 
 def _opened(data: str, project: Project, *, kept: bool) -> Opened:
-    """Open data as its project says; a project that does not match the data is refused."""
+    """Open data as its project states; refuse a project that does not match the data."""
     whole = Study(open_source(data, reading(project)))
     Study(whole.held(), project=project, partial=True)
     return Opened(data, project, whole, kept)
@@ -401,7 +402,7 @@ def without_password(address: str) -> str:
 
 
 def _project_path(data: str, home: Path, *, kept: bool) -> Path:
-    """Return where the project of some data is kept: `unveil.toml` beside it, unless that is about other data."""
+    """Return the path of the project of some data: `unveil.toml` beside it, unless that is about other data."""
     usual = home / "unveil.toml"
     named = Path(named_part(without_credentials(data))[0].rpartition("/")[2] or "data")
     own = home / f"{named.stem or 'data'}.toml"
@@ -417,7 +418,7 @@ def _project_path(data: str, home: Path, *, kept: bool) -> Path:
 
 
 def _mark(path: Path) -> bytes | None:
-    """Return what tells one state of a file from another; None if there is no file."""
+    """Return a mark that distinguishes the states of a file; None if there is no file."""
     try:
         return hashlib.sha256(path.read_bytes()).digest()
     except OSError:

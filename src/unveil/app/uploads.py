@@ -21,7 +21,7 @@ __all__ = ["LARGEST", "received"]
 LARGEST = 4 << 30
 """The largest size of a dropped file, in bytes; a larger one can be opened by its path, which copies nothing."""
 _SPARE = 256 << 20
-"""How many bytes must stay free on the disk."""
+"""The number of bytes that must stay free on the disk."""
 _LONGEST_NAME = 120
 
 
@@ -58,7 +58,7 @@ async def received(request: Request, folder: Path, largest: int) -> Path:
 
 
 class _Form:
-    """Receives the parts of a form as they come, and writes the first that is a file."""
+    """A receiver of the parts of a form as they come, which writes the first part that is a file."""
 
     def __init__(self, place: Path, largest: int) -> None:
         self._place, self._left = place, largest

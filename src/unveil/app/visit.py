@@ -19,7 +19,7 @@ __all__ = ["Answer", "Download", "Go", "Handler", "Page", "Same", "Screen", "Vis
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """How to do the same without the app: a command, and lines of Python."""
+    """Equivalents of a page without the app: a command, and lines of Python."""
 
     command: str
     python: str
@@ -27,7 +27,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its template, the values it is filled with, and how to do the same without it."""
+    """A page: its template, the values it is filled with, and its equivalents without the app."""
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ Answer: TypeAlias = Page | Go | Download
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request to a screen: what is open, the query of the address, the fields of a form, and a file that was dropped."""
+    """A request to a screen: the desk, the query of the address, the fields of a form, and a file that was dropped."""
 
     desk: Desk
     query: Mapping[str, str] = field(default_factory=dict)
@@ -98,9 +98,9 @@ class Screen:
     question
         The question it answers, in a few words.
     page
-        Returns its page.
+        The function that returns its page.
     actions
-        What its forms do, by the word after its address (POST); each answers with a redirect.
+        The actions of its forms, by the word after its address (POST); each answers with a redirect.
     uploads
         Like `actions`, for forms with a file, which is in the private folder when they are called.
     parts
@@ -108,7 +108,7 @@ class Screen:
     step
         Whether it is a step of the main path; otherwise it is a side screen.
     missing
-        Returns what must be done before it can be used; empty if it can be used.
+        The function that returns what must be done before it can be used; empty if it can be used.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The screens, in the order of the main path: one module each, and one line here.
 
-A module defines `SCREEN`, a `Screen` with its page and what its forms do; its template is `templates/NAME.html`.
+A module defines `SCREEN`, a `Screen` with its page and the actions of its forms; its template is `templates/NAME.html`.
 """
 
 from __future__ import annotations

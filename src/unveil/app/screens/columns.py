@@ -1,4 +1,4 @@
-"""The screen of columns: what is each column to an intruder? A card for every column, with its evidence and a choice of roles."""
+"""The screen of columns: what does each column mean to an intruder? A card for each, with its evidence and a choice of roles."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SHOWN = ("all", "undecided", "names", *(choice.role for choice in CHOICES[:-1])
 
 
 def settled(desk: Desk) -> str:
-    """Return what must be decided about the columns before the next step; empty if nothing."""
+    """Return a sentence on what must be decided about the columns before the next step; empty if there is nothing."""
     if not desk.is_open:
         return "Open a file first."
     if overview_of(desk) is None:
@@ -134,7 +134,7 @@ def _decide(visit: Visit) -> Answer:
 
 
 def _missing(visit: Visit) -> Answer:
-    """Read those codes of a column that may stand for a missing value as missing."""
+    """Read the codes of a column that may stand for a missing value as missing."""
     column, overview = visit.column("column"), overview_of(visit.desk)
     texts = () if overview is None else tuple(code.text for code in overview.column(column).proposal.missing)
     visit.desk.change_attributes({column: {"missing": texts}}, f"{column}: {' '.join(texts)} read as missing")

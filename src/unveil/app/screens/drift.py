@@ -1,4 +1,4 @@
-"""The screen of next month's file: is it riskier than the baseline? The figures of both, and by how much each has grown."""
+"""The screen of next month's file: is it riskier than the baseline? The figures of both, and the growth of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _compare(visit: Visit) -> Answer:
-    """Compare a new file with what is open, in a job."""
+    """Compare a new file with the open data, in a job."""
     desk, name = visit.desk, visit.form.get("path", "").strip()
     path = within(desk.folder, name)
     if not name or not path.is_file():
@@ -59,7 +59,7 @@ def _allowed(text: str) -> float:
 
 
 def _roles(desk: Desk) -> list[str]:
-    """Return the options that name what an intruder knows and wants to learn."""
+    """Return the options that name the known and the sensitive columns."""
     known = [("--key", name) for name in desk.study.key] + [("--sensitive", name) for name in desk.study.sensitive]
     return [word for pair in known for word in pair]
 

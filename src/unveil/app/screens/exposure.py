@@ -1,4 +1,4 @@
-"""The screen of what the data gives away: how many people an intruder who knows some columns can find, all from counts."""
+"""The screen of exposure: how many people can an intruder who knows some columns find? All figures come from counts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SIZES = ((1, 1, "1"), (2, 2, "2"), (3, 4, "3-4"), (5, 9, "5-9"), (10, 19, "10-1
 
 @dataclass(frozen=True, slots=True)
 class _Exposure:
-    """What an intruder who knows some columns can find, counted in persons if they are distinguished, else in records."""
+    """The findings of an intruder who knows some columns, counted in persons if they are distinguished, else in records."""
 
     everyone: int
     alone: int
@@ -70,7 +70,7 @@ class _Exposure:
 
 
 def _sizes_chart(size: NDArray[np.int64], own: NDArray[np.int64], unit: Unit) -> Chart:
-    """Return how many people share everything that is known about them with how many others."""
+    """Return a chart of how many people share all known values with how many others."""
     rows = [(title, int(own[(size >= low) & (size <= (high or size.max()))].sum())) for low, high, title in _SIZES]
     many = noun(unit)
     note = f"How many {many} are in groups of each size, including themselves."
@@ -101,7 +101,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _exposure(desk: Desk, known: Sequence[str]) -> _Exposure:
-    """Count who is unique: persons, if a column that the intruder does not know tells them apart."""
+    """Count who is unique: persons, if a column that the intruder does not know distinguishes them."""
     person = desk.study.person
     in_persons = person is not None and person not in known
     return _Exposure.of(
@@ -116,7 +116,7 @@ def _countable(desk: Desk) -> list[str]:
 
 
 def _known(visit: Visit, columns: Sequence[str]) -> list[str]:
-    """Return what the intruder knows: the ticked columns; at first, all that others may know."""
+    """Return the columns that the intruder knows: the ticked ones; at first, all that others may know."""
     if visit.query.get("asked"):
         return [name for name in visit.columns("c") if name in columns]
     roles = {name: one.role for name, one in visit.desk.project.attributes.items()}
@@ -129,7 +129,7 @@ def _known(visit: Visit, columns: Sequence[str]) -> list[str]:
 
 
 def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
-    """Return the column that the intruder wants to learn; None for who is who."""
+    """Return the column that the intruder wants to learn; None for the identity of the records."""
     if visit.query.get("about"):
         column = desk.column(visit.query["about"])
         return None if column in known else column
@@ -138,7 +138,7 @@ def _about(visit: Visit, desk: Desk, known: Sequence[str]) -> str | None:
 
 
 def _counts(desk: Desk, columns: Sequence[str]) -> Counts:
-    """Count some columns from the table of all columns, which is counted once; the result is not kept, as clicks are many."""
+    """Count some columns from the table of all columns, which is counted once; not cached, because clicks are many."""
     wide: Counts | None = desk.memory.get("wide")
     if wide is None or not {*columns} <= {*wide.names}:
         every = dict.fromkeys([*_countable(desk), *columns])
@@ -167,7 +167,7 @@ def _toggles(desk: Desk, columns: Sequence[str], known: Sequence[str]) -> list[t
 
 
 def _learnt(desk: Desk, known: Sequence[str], about: str) -> DiscriminationRate | str:
-    """Return how much the intruder learns about a column, or why that is undefined."""
+    """Return how much the intruder learns about a column, or the reason why that is undefined."""
     try:
         return _rated(desk, known, about)
     except UndefinedMeasureError as reason:
@@ -228,7 +228,7 @@ def _pairs(desk: Desk, rates: Sequence[tuple[str, float]], about: str | None, ta
 
 
 def _rate(desk: Desk, names: tuple[str, ...], about: str | None) -> float:
-    """Return the Discrimination Rate of some columns, computed once; 0 if it is undefined, as nothing can be learnt."""
+    """Return the Discrimination Rate of some columns, computed once; 0 if it is undefined, because nothing can be learnt."""
     known: dict[Any, float] = desk.memory.setdefault("rates", {})
     question = (frozenset(names), about)
     if question not in known:

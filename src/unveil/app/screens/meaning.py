@@ -23,7 +23,7 @@ from unveil.search.hierarchies import HierarchyReport, build_hierarchy, check_hi
 __all__ = ["SCREEN"]
 
 _MOST_ROWS = 2_000
-"""The most rows of a hierarchy, or values of a column, that are edited as text on the page."""
+"""The largest number of rows of a hierarchy, or values of a column, that are edited as text on the page."""
 _PROPOSED = "proposed"
 
 
@@ -79,7 +79,7 @@ def _offered(desk: Desk) -> list[str]:
 
 
 def _chosen(visit: Visit) -> str:
-    """Return the column that the address names, else the one shown last, else the first that is offered."""
+    """Return the column that the address names, else the last one shown, else the first one offered."""
     desk = visit.desk
     if visit.query.get("column"):
         desk.memory["meaning"] = desk.column(visit.query["column"])
@@ -92,7 +92,7 @@ def _values(desk: Desk, column: str) -> list[str]:
 
 
 def _hierarchy(desk: Desk, column: str) -> tuple[HierarchyReport | None, str]:
-    """Return the project's hierarchy of a column with its levels, or what is wrong with it."""
+    """Return the project's hierarchy of a column with its levels, or the problem with it."""
     attribute = desk.project.attributes.get(column)
     if attribute is None or attribute.hierarchy is None:
         return None, ""
@@ -103,7 +103,7 @@ def _hierarchy(desk: Desk, column: str) -> tuple[HierarchyReport | None, str]:
 
 
 def _tried(desk: Desk, column: str, rule: str, steps: str) -> tuple[HierarchyReport | None, str]:
-    """Return the hierarchy that a rule would build, or why it cannot; neither if no rule is chosen."""
+    """Return the hierarchy that a rule would build, or the reason why it cannot; neither if no rule is chosen."""
     if not rule:
         return None, ""
     try:
@@ -130,7 +130,7 @@ def _groups(desk: Desk, column: str, number: int, name: str, partition: Partitio
 
 
 def _sizes(desk: Desk, column: str, partition: Partition) -> Table:
-    """Return how many values and records each group has; a value without a group is refused."""
+    """Return the number of values and records of each group; refuse a value without a group."""
     counts = desk.opened.whole.counts([column])
     codes, labels = partition.apply(counts.columns[0].values, column)
     at = codes[counts.codes[0]]

@@ -96,7 +96,7 @@ def _written(value: Any) -> str:
 
 
 def _reading(desk: Desk) -> dict[str, Any]:
-    """Return how the file is read, as the form shows it."""
+    """Return how the file is read, for display in the form."""
     section = desk.project.data
     return {
         "is_text": desk.opened.data.lower().endswith(_TEXT),
@@ -116,7 +116,7 @@ def _sheets(data: str) -> list[str]:
 
 
 def _warnings(desk: Desk) -> list[dict[str, str]]:
-    """Return what the user should check before the next step: each a sentence, with what can be done about it."""
+    """Return what the user should check before the next step: sentences, each with a possible remedy."""
     overview = overview_of(desk)
     if overview is None:
         return []
@@ -176,7 +176,7 @@ def _with_password(address: str, password: str) -> str:
 
 
 def _dropped(visit: Visit) -> Answer:
-    """Open a file that was dropped, and ask at once where to keep it."""
+    """Open a file that was dropped, and request at once a place to keep it."""
     if visit.file is None:
         raise ArgumentError("no file was received; choose one, or drop it on the page.")
     try:
@@ -225,7 +225,7 @@ def _zeros(visit: Visit) -> Answer:
 
 
 def _person(visit: Visit) -> Answer:
-    """Make a column the one that says whose record it is."""
+    """Make a column the column of persons, who own the records."""
     column = visit.column("column")
     others = {name: {"role": "other"} for name in visit.desk.project.names("person")}
     visit.desk.change_attributes({**others, column: {"role": "person"}}, f"{column}: Person")
@@ -233,7 +233,7 @@ def _person(visit: Visit) -> Answer:
 
 
 def _open(desk: Desk, data: str, *, kept: bool = True) -> Answer:
-    """Open data; text that is not UTF-8 is read as Windows text, and the user is told."""
+    """Open data; text that is not UTF-8 is read as Windows text, and the user is informed."""
     note, kind = "", "good"
     sheets = _sheets(data)
     if len(sheets) > 1 and named_part(data)[1] is None:

@@ -33,9 +33,9 @@ __all__ = ["SCREEN", "chosen", "tried"]
 _JOB, _SPACE = "protect", "solution space"
 _FIRST = ("generalise", "mondrian", "local")
 _NONE_CHOSEN: dict[str, Any] = {"chosen": "", "judged": None, "waivers": (), "seen": ()}
-"""What is forgotten when another release is chosen: its judgement, its exceptions, the columns that were checked."""
+"""The parts that are forgotten when another release is chosen: its judgement, its exceptions, the columns that were checked."""
 _MOST_EXPLORED = 300_000
-"""The most records for which the levels of a generalisation are explored on the page itself."""
+"""The largest number of records for which the levels of a generalisation are explored on the page itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Slider:
 
 
 def tried(desk: Desk) -> Tried | None:
-    """Return what was tried last, if the columns have not changed since."""
+    """Return the last protections tried, if the columns have not changed since."""
     job = desk.memory.get(_JOB)
     answer: Tried | None = None if job is None else job.answer
     return answer if answer is not None and answer.is_of(desk.project) else None
@@ -63,7 +63,7 @@ def chosen(desk: Desk) -> TriedRelease | None:
 
 
 def _lacking(desk: Desk) -> str:
-    """Return what must be done before anything can be protected."""
+    """Return a sentence on what must be done before anything can be protected; empty if nothing must."""
     if lacking := settled(desk):
         return lacking
     return "" if desk.project.names("key") else "Mark at least one column as known to others."
@@ -92,7 +92,7 @@ def _page(visit: Visit) -> Answer:
 
 
 def _charts(trial: Tried | None) -> list[Chart]:
-    """Return charts of the risk, and of the smallest group, against what the releases are good for."""
+    """Return charts of the risk, and of the smallest group, against the utility of the releases."""
     if trial is None or trial.comparison is None:
         return []
     return [trial.comparison.trade_off.picture(figure) for figure in ("prosecutor", "k")]

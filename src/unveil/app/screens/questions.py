@@ -1,4 +1,4 @@
-"""The screen of questions: the query gate, for people who may not see records; its answers, refusals, and what was spent."""
+"""The screen of questions: the query gate, for people who may not see records; its answers, refusals, and spent budget."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _gate(desk: Desk) -> Gate:
 
 
 def _spent(desk: Desk) -> dict[str, Any]:
-    """Return what was spent, and the questions so far; only the first question creates a ledger."""
+    """Return the spent budget, and the questions so far; only the first question creates a ledger."""
     nothing: dict[str, Any] = {"spent": None, "history": None, "closed": ""}
     if not _ledger(desk).is_file():
         return nothing
@@ -91,7 +91,7 @@ def _spent(desk: Desk) -> dict[str, Any]:
 
 
 def _in_words(written: str) -> str:
-    """Return a statistic of the ledger as a person would ask for it."""
+    """Return a statistic of the ledger as a person would phrase it."""
     from unveil.queries.inquiry import Statistic
     from unveil.queries.predicates import All
 

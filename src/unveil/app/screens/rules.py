@@ -1,4 +1,4 @@
-"""The screen of rules and needs: what must a release meet, and what must it still be good for?"""
+"""The screen of rules and needs: what must a release meet, and which uses must it still allow?"""
 
 from __future__ import annotations
 

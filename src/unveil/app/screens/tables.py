@@ -1,4 +1,4 @@
-"""The screen of tables: which cells give someone away, and which others must be suppressed with them?"""
+"""The screen of tables: which cells reveal someone's value, and which others must be suppressed with them?"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def judged(desk: Desk) -> Judged | None:
 
 
 def blocked(desk: Desk) -> str:
-    """Return what keeps the release from being published; empty if nothing does."""
+    """Return what prevents the release from being published; empty if nothing does."""
     ruling = judged(desk)
     if chosen(desk) is None:
         return "Choose a protection first."
@@ -110,7 +110,7 @@ def _ruling(judgement: Judged, at: int) -> dict[str, Any]:
 
 
 def _tick(visit: Visit) -> Answer:
-    """Record which of the columns that nobody measured the user has checked."""
+    """Record which of the columns that no figure covers the user has checked."""
     ruling = judged(visit.desk)
     numbers = {int(one) for one in visit.lists("column") if one.isascii() and one.isdigit()}
     names = [] if ruling is None else [name for at, name in enumerate(ruling.verdict.unmeasured) if at in numbers]

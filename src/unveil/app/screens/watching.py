@@ -25,7 +25,7 @@ _WATCHABLE = (".csv", ".tsv", ".ndjson", ".jsonl")
 
 
 def _lacking(desk: Desk) -> str:
-    """Return what must be done before anything can be watched."""
+    """Return a sentence on what must be done before anything can be watched; empty if nothing must."""
     if lacking := settled(desk):
         return lacking
     if desk.opened.data not in built_in() and not desk.opened.data.lower().endswith(_WATCHABLE):
