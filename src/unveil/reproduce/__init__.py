@@ -7,7 +7,7 @@ from unveil.reproduce.table_attacks import worked_attacks
 __all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement", "reproduce"]
 
 OPEN_MODULES = ("experiments",)
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""
 
 
 _PARTS = (

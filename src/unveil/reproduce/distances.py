@@ -1,4 +1,4 @@
-"""The distances that publications print: how far a class is from the whole table, by rank and in the hierarchy of diseases."""
+"""The distances printed in publications: between a class and the whole table, by rank and in the hierarchy of diseases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COPIED = (
     "the print is half (also thesis, Tables 3.4 and 5.1)"
 )
 _ULCER, _GASTRITIS, _FLU = 0, 1, 4
-"""Records of Li's Table 3 by their disease."""
+"""The records of Li's Table 3 by their disease."""
 
 
 def distances() -> list[PublishedFigure]:
@@ -56,7 +56,7 @@ def captions() -> list[PublishedFigure]:
 
 
 def steps() -> list[PublishedFigure]:
-    """Recompute how far two diseases are apart in the hierarchy: a class of one record, compared with a table of another."""
+    """Recompute the distance of two diseases in the hierarchy, from a class of one record and a table of another."""
     patients = datasets.load("t-closeness-3")
     ulcer = patients[_ULCER : _ULCER + 1]
     colitis = ulcer.with_columns(ulcer["Disease"].replace("gastric ulcer", "colitis"))

@@ -34,7 +34,7 @@ def beliefs() -> list[PublishedFigure]:
 
 
 def uniqueness() -> list[PublishedFigure]:
-    """Recompute how often the patterns of Table 3.5 occur."""
+    """Recompute the frequencies of the patterns of Table 3.5."""
     key = ["ZIP", "Age", "Disease"]
     rows = datasets.load("thesis-3.5").to_dicts()
     often = {tuple(cell[name] for name in key): cell["n"] for cell in count("thesis-3.5", key).to_dict()["cells"]}

@@ -14,25 +14,25 @@ from unveil.results import Figure, Result, Table, View
 __all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement"]
 
 Agreement: TypeAlias = Literal["rounded", "truncated", "erratum"]
-"""How a printed figure relates to the computed one: rounded to it, cut to it, or neither."""
+"""The relation of a printed figure to the computed one: rounded, truncated, or neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """One printed figure and what follows from the printed table.
+    """One printed figure, and the one that follows from the printed table.
 
     Attributes
     ----------
     source, what
-        Where it is printed, and what it is of.
+        Where it is printed, and its subject.
     published, computed
         The printed figure, and the one that follows.
     by
         The public call that computes it.
     note
-        Why the two differ, if they do.
+        The reason why the two differ, if they do.
     decimals
-        The decimals of the print, if they are fewer than two.
+        The number of decimals of the print, if it is less than two.
     complement
         Whether the print is 1 minus another printed figure, so that the other one is what was rounded or truncated.
     """
@@ -48,7 +48,7 @@ class PublishedFigure:
 
     @property
     def agreement(self) -> Agreement:
-        """How the two relate."""
+        """The relation of the two figures."""
         if self.complement:
             return agreement(round(1.0 - self.published, 9), 1.0 - self.computed, self.decimals)
         return agreement(self.published, self.computed, self.decimals)
@@ -74,7 +74,7 @@ class Reproduction(Result):
     attacks: tuple[WorkedAttack, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line: how many figures agree."""
+        """Return one line: the number of figures that agree."""
         agreements = Counter(figure.agreement for figure in self.figures)
         errata = agreements["erratum"]
         return f"Reproduction({len(self.figures)} figures: {len(self.figures) - errata} agree, {errata} errata)"
@@ -92,7 +92,7 @@ class Reproduction(Result):
         return {name: [getattr(figure, name) for figure in self.figures] for name in names}
 
     def view(self) -> View:
-        """Return what a person should see: all figures, then the errata with their notes."""
+        """Return the displayed figures, then the errata with their notes."""
         agreements = Counter(figure.agreement for figure in self.figures)
         rows = tuple((f.source, f.what, str(f.published), f.computed, f.agreement) for f in self.figures)
         errata = [f for f in self.figures if f.agreement == "erratum"]
@@ -116,8 +116,8 @@ class Reproduction(Result):
 def agreement(published: float, computed: float, decimals: int = 2) -> Agreement:
     """Compare a printed figure with the computed one.
 
-    It is rounded if rounding at two decimals (more if more are printed) gives it, and truncated if cutting at the
-    decimals of the print does: two, or as many as are there, unless `decimals` says that its table has fewer.
+    It is rounded if rounding to two decimals (more if more are printed) yields the printed figure, and truncated if cutting to
+    the decimals of the print does: two, or as many as are printed, unless `decimals` states that its table has fewer.
 
     Examples
     --------

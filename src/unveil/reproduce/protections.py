@@ -1,4 +1,4 @@
-"""The tables that protections make of others by generalisation, anatomy and microaggregation, made again."""
+"""The tables that result from others by generalisation, anatomy and microaggregation, recomputed."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _CLASSES: Mapping[str, tuple[str, Mapping[str, str], Mapping[tuple[str, ...], in
     ),
     "thesis Table 6.7": ("thesis-6.6", {"Salary*": "salary-below-10K"}, {("{4K, 8K}",): 6, ("{13K}",): 3}, None),
 }  # fmt: skip
-"""For each generalised table: what it is made of, the partitions, the classes it prints with their records, and a note."""
+"""For each generalised table: its original, the partitions, the printed classes with their numbers of records, and a note."""
 
 
 def generalisation() -> list[PublishedFigure]:
-    """Count the classes of the printed generalisations in the tables they are made of."""
+    """Count the classes of the printed generalisations in their original tables."""
     figures = []
     for source, (table, names, classes, note) in _CLASSES.items():
         counts = count(table, list(names), partitions={column: datasets.partition(name) for column, name in names.items()})
@@ -44,7 +44,7 @@ def generalisation() -> list[PublishedFigure]:
 
 
 def anatomy() -> list[PublishedFigure]:
-    """Recompute the two tables of anatomy, and what a count comes to on them and on the generalised table."""
+    """Recompute the two tables of anatomy, and the result of a count on them and on the generalised table."""
     tables = anatomize("thesis-2.3", ["ZIP", "Age", "Salary"], "Disease", l=3, groups="ID")
     keys, diseases = tables.quasi.to_dicts(), tables.sensitive.to_dicts()
     first = next(row["group"] for row in diseases if row["Disease"] == "colon cancer")
@@ -63,7 +63,7 @@ def anatomy() -> list[PublishedFigure]:
 
 
 def _queries(tables: Anatomy) -> list[PublishedFigure]:
-    """Recompute the count of those of 35 or more with aids; the class > 32 covers the ages 35, 40, 45 and 63."""
+    """Recompute the count of people of 35 or more with aids; the class > 32 covers the ages 35, 40, 45 and 63."""
     cells = count("thesis-2.2", ["Age*", "Disease"]).to_dict()["cells"]
     ill = next(cell["n"] for cell in cells if (cell["Age*"], cell["Disease"]) == (">32", "aids"))
     ages = [int(age) for age in datasets.partition("age-32").to_dict()["blocks"][1]]

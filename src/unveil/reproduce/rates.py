@@ -1,4 +1,4 @@
-"""The rates that the publications print: of attributes, of values, semantic ones, and their complements."""
+"""The rates printed in the publications: of attributes, of values, semantic ones, and their complements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rates() -> list[PublishedFigure]:
 
 
 def resistances() -> list[PublishedFigure]:
-    """Recompute how far rates are from full disclosure: the printed resistance to homogeneity and background knowledge."""
+    """Recompute the distances of rates from full disclosure: the printed resistance to homogeneity and background knowledge."""
     figures = []
     for source, (table, key, rows) in _RESISTANCE.items():
         sensitive = tuple(dict.fromkeys(name for name, *_ in rows))

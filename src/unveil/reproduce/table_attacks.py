@@ -14,7 +14,7 @@ _SOURCE = "thesis 2.4.1"
 
 @dataclass(frozen=True, slots=True)
 class WorkedAttack:
-    """One attack: the salaries behind a cell, who computes, what the document says they learn, and what comes out.
+    """One attack: the salaries behind a cell, the kind of attacker, the document's statement, and the computed result.
 
     Attributes
     ----------
@@ -23,11 +23,11 @@ class WorkedAttack:
     salaries
         The salaries of the respondents of the cell.
     says
-        What the document says.
+        The statement of the document.
     low, high
         The bounds that the attacker reaches.
     true
-        What they are bounds of; the attack is right if it lies between them.
+        The true value that they bound; the attack is right if it lies between them.
     """
 
     attack: str
@@ -39,7 +39,7 @@ class WorkedAttack:
 
     @property
     def right(self) -> bool:
-        """Whether the bounds hold what is computed."""
+        """Whether the bounds contain the true value."""
         return self.low <= self.true <= self.high
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Can the documents' experiments on Adult be reproduced? Each is repeated, with its figures beside the printed ones.
 
-They run on the built-in Adult with hierarchies of our own. The documents used the example hierarchies of another tool and do not
-print which generalisation they got, so figures differ where releases do; every difference is explained beside it.
+They run on the built-in Adult with hierarchies of our own. The documents used the example hierarchies of another tool and do
+not print the resulting generalisation, so figures differ where releases do; every difference is explained beside it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ def experiments(
     sizes, parameters
         The grid of the comparison of five measures: numbers of key attributes, and values of k and l.
     progress
-        A run, or a function called with the name of a stage ("experiments"), the parts done and all parts.
+        A run, or a function called with the name of a stage ("experiments"), the number of parts done, and the number of all
+        parts.
 
     Returns
     -------
     Experiments
-        For each experiment what the document did, what is done here, the figures, and whether its conclusions hold.
+        For each experiment, the procedure of the document, the procedure here, the figures, and whether its conclusions hold.
     """
     total = len(_QUICK) + 5 * len(five_measures.settings_of(sizes, parameters))
     step = active_run().counting("experiments", total)

@@ -16,7 +16,7 @@ from unveil.study import count
 __all__ = ["KEYS", "PARAMETERS", "SIZES", "run", "settings_of"]
 
 KEYS = ("age", "workclass", "education", "native-country", "marital-status", "race", "sex")
-"""The key attributes in the order of the document's list; a key of n is the first n."""
+"""The key attributes in the order of the document's list; a key of n attributes consists of the first n."""
 SIZES = (1, 2, 3, 4, 5, 6, 7)
 PARAMETERS = (2, 5, 10)
 _PARAMETER = 5
@@ -44,7 +44,7 @@ def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS,
     step
         Called after each setting and measure.
     """
-    _figures(1, _models(_PARAMETER)[_ANONYMOUS])  # what happens once, compilation above all, counts for no measure
+    _figures(1, _models(_PARAMETER)[_ANONYMOUS])  # one-time costs, above all compilation, are not attributed to any measure
     findings: list[ExperimentFigure] = []
     for size, parameter in settings_of(sizes, parameters):
         for name, models in _models(parameter).items():
@@ -68,7 +68,7 @@ def run(*, sizes: Sequence[int] = SIZES, parameters: Sequence[int] = PARAMETERS,
 
 
 def _strict(findings: Sequence[ExperimentFigure]) -> str:
-    """Say at how many settings t-closeness makes larger classes than entropy diversity."""
+    """Return a sentence on the number of settings at which t-closeness makes larger classes than entropy diversity."""
     sizes: dict[str, dict[str, float]] = {}
     for one in findings:
         if one.figure == _SIZE:
@@ -82,7 +82,7 @@ def _strict(findings: Sequence[ExperimentFigure]) -> str:
 
 
 def _times(findings: Sequence[ExperimentFigure]) -> str:
-    """Say which measure is the quickest, and how much each leaves out of the search."""
+    """Return a sentence on which measure is the quickest, and how much of the search each one skips."""
     times: dict[str, dict[str, float]] = {}
     looked: dict[str, float] = {}
     for one in findings:
@@ -100,7 +100,7 @@ def _times(findings: Sequence[ExperimentFigure]) -> str:
 
 
 def _salary() -> str:
-    """Say why the second sensitive attribute of the document is left out."""
+    """Return a sentence on why the second sensitive attribute of the document is left out."""
     values = datasets.adult()["income-per-year"].n_unique()
     return (
         f"The document has the salary as a second sensitive attribute. It has {values} values, so no class holds {_PARAMETER} of "
@@ -153,7 +153,7 @@ def _figures(size: int, models: Sequence[Model]) -> dict[str, float]:
 
 
 def _conclusions(findings: Sequence[ExperimentFigure]) -> tuple[Conclusion, ...]:
-    """Say at how many settings each conclusion holds; it holds if it does at all of them."""
+    """Return the conclusions, each with the number of settings at which it holds; it holds if it does at all of them."""
     means: dict[str, dict[str, dict[str, float]]] = {}
     for one in findings:
         means.setdefault(one.figure, {}).setdefault(one.of, {})[one.release] = one.computed or 0.0

@@ -1,4 +1,4 @@
-"""The frame of an experiment: figures beside the printed ones, why they differ, and whether the conclusions hold."""
+"""The frame of an experiment: figures beside the printed ones, the reasons for differences, and whether conclusions hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SUPPRESSION = 0.05
 
 KEPT, LEFT_OUT = "kept", "left out"
 READINGS = (KEPT, LEFT_OUT)
-"""What is done with suppressed records before a release is measured: they stay, as a class of `*`, or they are left out."""
+"""The treatment of suppressed records before a release is measured: they stay, as a class of `*`, or they are left out."""
 
 Step = Callable[[], Any]
 """Called when a part of an experiment is done."""
@@ -56,9 +56,9 @@ class ExperimentFigure:
     figure, of, release
         Which figure, of which attribute, value or setting, in which release.
     computed
-        The result; None if the release does not hold what it is of, or it is undefined.
+        The result; None if it is undefined, or if the release lacks the attribute or value.
     published, why
-        What is printed, and why it is not the same; None if it is only drawn or not given at all.
+        The printed figure, and the reason why it differs; None if the figure is only plotted or not given at all.
     suppressed
         Whether suppressed records are "kept" in the release or "left out".
     """
@@ -83,7 +83,7 @@ class ExperimentFigure:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a document concludes, whether it holds here, and by which figures."""
+    """A conclusion of a document, whether it holds here, and the figures as evidence."""
 
     says: str
     holds: bool
@@ -102,17 +102,17 @@ class Experiment(Result):
     Attributes
     ----------
     name, title, source
-        Its short name, what it is about, and where it is printed.
+        Its short name, its subject, and where it is printed.
     theirs, ours
-        What the document did, as far as it is printed, and what is done here.
+        The procedure of the document, as far as it is printed, and the procedure here.
     findings
         Every figure, including the printed ones.
     conclusions
-        What the document concludes.
+        The conclusions of the document.
     releases
         For each release its models, the level of every attribute, and the suppressed records.
     notes
-        What else a reader should know.
+        Further notes for the reader.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Experiment(Result):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return one line: how much there is to compare."""
+        """Return one line: the number of figures, and of conclusions that hold."""
         printed = sum(one.published is not None for one in self.findings)
         return f"Experiment({self.name}: {len(self.findings)} figures, {printed} of them printed; {_held(self.conclusions)})"
 
@@ -155,7 +155,7 @@ class Experiment(Result):
         return _columns(self.findings)
 
     def view(self) -> View:
-        """Return what a person should see: printed beside computed, the conclusions, then all figures by release."""
+        """Return the displayed results: printed beside computed, the conclusions, then all figures by release."""
         figures = (Figure("printed in", self.source), Figure("they", self.theirs), Figure("we", self.ours))
         tables = [_printed(self.findings), _concluded(self.conclusions)]
         tables += [_by_release(name, self.findings) for name in dict.fromkeys(one.figure for one in self.findings)]
@@ -171,7 +171,7 @@ class Experiments(Result):
     experiments: tuple[Experiment, ...]
 
     def __repr__(self) -> str:
-        """Return one line: how many there are, and how much of what they conclude holds."""
+        """Return one line: the number of experiments, and of conclusions that hold."""
         return f"Experiments({len(self.experiments)}; {_held([one for each in self.experiments for one in each.conclusions])})"
 
     def __getitem__(self, name: str) -> Experiment:
@@ -188,7 +188,7 @@ class Experiments(Result):
         return {"experiment": names, **_columns([one for experiment in self.experiments for one in experiment.findings])}
 
     def view(self) -> View:
-        """Return what a person should see: the outcome as a whole, then every experiment."""
+        """Return the displayed results: the outcome as a whole, then every experiment."""
         rows = tuple(
             (one.title, sum(f.published is not None for f in one.findings),
              *(len(_holding(one.conclusions, reading)) for reading in READINGS), len(_says(one.conclusions)))
@@ -205,7 +205,7 @@ def released(
     by_key: Mapping[str, Hierarchy],
     **options: Any,
 ) -> dict[str, Release[Any]]:
-    """Return a release of Adult for each requirement, its records in the order of the data."""
+    """Return a release of Adult for each requirement, with its records in the order of the data."""
     data = datasets.adult().select([*keys, sensitive])
     return {
         name: anonymize(data, {key: by_key[key] for key in keys}, required, keep_order=True, **options)
@@ -214,14 +214,14 @@ def released(
 
 
 def read(release: Release[Any], suppressed: str) -> tuple[Any, Any]:
-    """Return a release's records, with or without the suppressed ones, and which of the data's records they are."""
+    """Return a release's records, with or without the suppressed ones, and a mask of the corresponding records of the data."""
     gone: Any = reduce(and_, (release.data[key] == "*" for key in release.transformation))
     kept = ~gone if suppressed == LEFT_OUT else gone | ~gone
     return release.data.filter(kept), kept
 
 
 def alike(releases: Mapping[str, Release[Any]]) -> str:
-    """Say whether the levels of the releases are the same."""
+    """Return a sentence on whether the levels of the releases are the same."""
     levels = {name: tuple(release.transformation.items()) for name, release in releases.items()}
     gone = ", ".join(f"{release.suppressed:,} in {name}" for name, release in releases.items())
     if len(set(levels.values())) == 1:
@@ -234,7 +234,7 @@ def alike(releases: Mapping[str, Release[Any]]) -> str:
 
 
 def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]:
-    """Return what was done for each release."""
+    """Return the transformation of each release."""
     return {
         name: {
             "models": release.settings["models"],
@@ -248,7 +248,7 @@ def described(releases: Mapping[str, Release[Any]]) -> dict[str, dict[str, Any]]
 
 
 def _columns(findings: Sequence[ExperimentFigure]) -> dict[str, Sequence[Any]]:
-    """Return one row per figure; counts become decimals, for a column has one type."""
+    """Return one row per figure; counts become decimals, because a column has one type."""
     columns: dict[str, Sequence[Any]] = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
     numbers = {name: [None if value is None else float(value) for value in columns[name]] for name in _NUMBERS}
     return columns | numbers
@@ -280,7 +280,7 @@ def _says(conclusions: Sequence[Conclusion]) -> list[str]:
 
 
 def _holding(conclusions: Sequence[Conclusion], suppressed: str) -> list[str]:
-    """Return what holds under a reading; if there is only one reading, it stands for both."""
+    """Return the conclusions that hold under a reading; if there is only one reading, it counts for both."""
     own = {one.says: one.holds for one in conclusions if one.suppressed == KEPT}
     own |= {one.says: one.holds for one in conclusions if one.suppressed == suppressed}
     return [says for says, holds in own.items() if holds]
@@ -293,7 +293,7 @@ def _held(conclusions: Sequence[Conclusion]) -> str:
 
 
 def _by_release(figure: str, findings: Sequence[ExperimentFigure]) -> Table:
-    """Return one kind of figure, a column for each release."""
+    """Return one kind of figure, with a column for each release."""
     cells = {
         (one.of, one.release if one.suppressed == KEPT else f"{one.release}, {LEFT_OUT}"): one.computed
         for one in findings
@@ -305,7 +305,7 @@ def _by_release(figure: str, findings: Sequence[ExperimentFigure]) -> Table:
 
 
 def _made(releases: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say how each release came about."""
+    """Return sentences on how each release was made."""
     notes = []
     for name, one in releases.items():
         levels = ", ".join(f"{key} {level} of {one['heights'][key]}" for key, level in one["levels"].items())

@@ -73,7 +73,7 @@ def run() -> Experiment:
 
 
 def _why(bound: float, releases: Mapping[str, Release[Any]]) -> str:
-    """Say why the printed rates are not ours, from the rates of the data itself."""
+    """Return the reason why the printed rates differ from ours, from the rates of the data itself."""
     own = datasets.adult()
     status = discrimination_rate(own, KEYS[0], "occupation").value
     left = discrimination_rate(own.filter(read(releases[_ANONYMOUS], LEFT_OUT)[1]), KEYS, "occupation").value
@@ -86,7 +86,7 @@ def _why(bound: float, releases: Mapping[str, Release[Any]]) -> str:
 
 
 def _findings(tables: Mapping[str, Any], reading: str, why: str) -> list[ExperimentFigure]:
-    """Return the rates of the attributes and of the marital statuses; of the latter the thesis leaves out the entropy."""
+    """Return the rates of the attributes and of the marital statuses; for the latter, the thesis leaves out the entropy."""
     findings = []
     for name, table in tables.items():
         rates = _rates(table)
@@ -110,7 +110,7 @@ def _by_value(table: Any) -> dict[str, float]:
 
 
 def _star(tables: Mapping[str, Any]) -> str:
-    """Say what the suppressed records do to the rate of the marital status, from the rates with them and in the data."""
+    """Return a sentence on the effect of suppressed records on the rate of the marital status, with them and in the data."""
     status = discrimination_rate(datasets.adult(), KEYS[0], "occupation").value
     rate = _rates(tables[_ANONYMOUS])[KEYS[0]]
     how = "above" if rate > status else "below" if rate < status else "the same as"

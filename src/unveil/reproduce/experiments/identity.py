@@ -90,7 +90,7 @@ def _rates(box: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _by_value(box: Mapping[str, Any]) -> dict[str, float]:
-    """Return what each protected marital status says about the original one, by name."""
+    """Return what each protected marital status reveals about the original one, by name."""
     entry = next(entry for entry in box["by_attribute"] if entry["attribute"] == KEYS[0])
     return {str(row[KEYS[0]]): row["dr"] for row in sorted(entry["by_value"], key=lambda row: str(row[KEYS[0]]))}
 

@@ -42,7 +42,7 @@ _RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
 
 
 def run() -> Experiment:
-    """Measure how far each key attribute serves the need to tell the income, in the original and three releases."""
+    """Measure how far each key attribute serves the need to infer the income, in the original and three releases."""
     age = hierarchies()["age"].height - 1
     releases = released(KEYS, INCOME, _MODELS, hierarchies(), suppression=SUPPRESSION, levels={"age": (age, age)})
     findings: list[ExperimentFigure] = []
@@ -68,7 +68,7 @@ def run() -> Experiment:
 
 
 def _findings(name: str, served: Mapping[str, Served], reading: str) -> list[ExperimentFigure]:
-    """Return the degree of each attribute, of each race, and the records by race; the original occurs once."""
+    """Return the degree of each attribute and of each race, and the number of records by race; the original occurs once."""
     if name == _ORIGINAL and reading == LEFT_OUT:
         return []
     degrees = _degrees(served)
@@ -93,7 +93,7 @@ def _degrees(served: Mapping[str, Served]) -> dict[str, float]:
 
 
 def _star(release: Release[Any]) -> str:
-    """Say what suppression by 2-diversity tells, from the incomes of the suppressed records."""
+    """Return a sentence on what suppression by 2-diversity reveals, from the incomes of the suppressed records."""
     data = datasets.adult()
     gone = data.filter(~read(release, LEFT_OUT)[1])[INCOME]
     share, whole = (float((column == _LOWER).mean() or 0.0) for column in (gone, data[INCOME]))

@@ -88,7 +88,7 @@ def _why(groups: Partition, releases: Mapping[str, Release[Any]]) -> str:
 
 
 def _mending(groups: Partition) -> str:
-    """Say what is wrong with the printed groups, and how they are read."""
+    """Return a sentence on what is wrong with the printed groups, and how they are read."""
     named = [value for block in PRINTED_OCCUPATIONS for value in block]
     twice = sorted({value for value in named if named.count(value) > 1})
     missing = [value for value in OCCUPATIONS if value not in named]
@@ -124,13 +124,13 @@ def _mean(rates: Mapping[str, float]) -> float:
 
 
 def _of_sex(table: Any, groups: Partition | None) -> dict[str, float]:
-    """Return what each value of the sex says."""
+    """Return what each value of the sex reveals."""
     partitions = None if groups is None else {"occupation": groups}
     return {str(row["sex"]): row["dr"] for row in _sex(table, partitions).by_value}
 
 
 def _readings(tables: Mapping[str, Any]) -> list[ExperimentFigure]:
-    """Return what follows from other ways to read the printed groups."""
+    """Return the figures under other ways to read the printed groups."""
     first, second, third, fourth = PRINTED_OCCUPATIONS
     meant = ("Craft-repair", "Farming-fishing", "Sales")
     readings = {

@@ -65,7 +65,7 @@ _MEANINGS: Mapping[str, Mapping[tuple[str, ...], Sequence[str]]] = {
         ("services", "protection"): ("Armed-Forces", "Protective-serv"),
     },
 }  # fmt: skip
-"""For each attribute the values by their labels, the coarsest first; the root is added."""
+"""For each attribute, the values by their labels, the coarsest first; the root is added."""
 
 PRINTED_OCCUPATIONS: tuple[tuple[str, ...], ...] = (
     ("Adm-clerical", "Exec-managerial", "Prof-specialty", "Transport-moving", "Other-service"),
@@ -85,7 +85,7 @@ OCCUPATIONS: tuple[str, ...] = (
 
 @cache
 def hierarchies() -> dict[str, Hierarchy]:
-    """Return a hierarchy, up to a common root, for each attribute that the experiments take as key, and for the occupation.
+    """Return a hierarchy, up to a common root, for each key attribute of the experiments, and for the occupation.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _hierarchy(name: str, meanings: Mapping[tuple[str, ...], Sequence[str]]) -> 
 
 
 def mended(blocks: Sequence[Sequence[Any]], values: Sequence[Any]) -> Partition:
-    """Return the partition that printed blocks stand for, even if they are not one.
+    """Return the partition that printed blocks represent, even if they do not form one.
 
     A value keeps its place in the first block that names it; a value that no block names gets a block of its own.
 
