@@ -11,4 +11,4 @@ from unveil.report.page import page
 __all__ = ["FORMATS", "checked_path", "page", "write", "write_view"]
 
 OPEN_MODULES = ("files",)
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

@@ -1,4 +1,4 @@
-"""Results as files; the form follows the file's ending."""
+"""Results as files; the format follows from the file's extension."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unveil.results.masking import SMALL
 __all__ = ["FORMATS", "checked_path", "write", "write_view"]
 
 FORMATS = (".json", ".csv", ".parquet", ".html", ".txt", ".xlsx")
-"""The endings that `write` knows."""
+"""The extensions that `write` knows."""
 
 _TEXT_WIDTH = 100
 
@@ -33,37 +33,37 @@ def write(
     unmasked: bool = False,
     small: int = SMALL,
 ) -> Path:
-    """Write a result to a file, in the form that the file's ending names.
+    """Write a result to a file, in the format of the file's extension.
 
-    It is written for others, so it is masked as `Result.displayed` says.
+    It is written for others, so it is masked as described for `Result.displayed`.
 
     Parameters
     ----------
     result
         Any answer of this package.
     path
-        ``.json``: the whole answer, as `to_dict` gives it. ``.csv`` and ``.parquet``: its table, as `to_frame` gives it
-        (in CSV, a list is written as JSON). ``.xlsx``: that table, and every table that is shown, each a sheet. ``.html``: a page
-        that stands alone. ``.txt``: what a terminal shows, without colour. An older file is replaced.
+        ``.json``: the whole answer, as returned by `to_dict`. ``.csv`` and ``.parquet``: its table, as returned by `to_frame`
+        (in CSV, a list is written as JSON). ``.xlsx``: that table, and every displayed table, each as a sheet. ``.html``: a
+        self-contained page. ``.txt``: the terminal's output, without colour. An existing file is replaced.
     spreadsheet_safe
-        Whether texts of a CSV table that a spreadsheet would take for formulas get an apostrophe before them.
+        Whether texts of a CSV table that a spreadsheet would interpret as formulas are preceded by an apostrophe.
     made_from
-        The names of what it was made from, for the foot of a page.
+        The names of its inputs, for the foot of a page.
     unmasked, small
-        Whether it is written without masking, and marked as such; otherwise classes with fewer than `small` records, or that give
-        a sensitive value away, are masked.
+        Whether it is written without masking, and marked as such; otherwise classes with fewer than `small` records, or that
+        reveal a sensitive value, are masked.
 
     Returns
     -------
     Path
-        Where the file is.
+        The path of the file.
 
     Raises
     ------
     ArgumentError
-        If the ending is not one of these.
+        If the extension is not one of these.
     OutputError
-        If the file cannot be written; an older one then stays as it was.
+        If the file cannot be written; an existing one then stays unchanged.
     """
     target = checked_path(path)
     if not isinstance(result, Result):
@@ -79,7 +79,7 @@ def write(
 
 
 def write_view(view: View, path: str | os.PathLike[str]) -> Path:
-    """Write a view as a page (``.html``) or as text (any other ending)."""
+    """Write a view as a page (``.html``) or as text (any other extension)."""
     target = Path(path)
     content = _html(view) if target.suffix.lower() == ".html" else _txt(view)
     with atomic_write(target) as file:
@@ -106,7 +106,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-# What each ending holds -----------------------------------------------------------------------------------------------
+# The content for each extension ---------------------------------------------------------------------------------------
 
 
 def _json(result: Result) -> bytes:
@@ -133,7 +133,7 @@ def _parquet(result: Result) -> bytes:
 
 
 def _xlsx(result: Result) -> bytes:
-    """Return a workbook: the answer's table, then every table that a person sees, including those of the parts."""
+    """Return a workbook: the answer's table, then every displayed table, including those of the parts."""
     from unveil.sources.files.workbook import workbook
 
     frame = _frame(result)
@@ -150,7 +150,7 @@ def _xlsx(result: Result) -> bytes:
 
 
 def _plain(cell: Any) -> Any:
-    """Return what a cell of a workbook holds: a number, a text, or a list as JSON."""
+    """Return the content of a workbook cell: a number, a text, or a list as JSON."""
     if isinstance(cell, Mark):
         return cell.text
     if isinstance(cell, list | tuple | dict):
@@ -182,7 +182,7 @@ def _frame(result: Result) -> Any:
 
 
 def _as_json(column: Any) -> Any:
-    """Return a column of lists as one of text: CSV has no lists."""
+    """Return a column of lists as one of text, because CSV has no lists."""
     import narwhals as nw
 
     values = [None if value is None else json.dumps(jsonable(value), ensure_ascii=False) for value in column.to_list()]

@@ -1,8 +1,8 @@
 """A result as a self-contained page.
 
-One HTML5 file: nothing is fetched. Its content security policy allows two things, each named by its hash: the page's own style
-sheet, and its script, which sorts tables and opens definitions for printing. So whatever a data value holds, a browser does not
-run it, load anything for it or style anything by it.
+One HTML5 file: nothing is fetched. Its content security policy allows two things, each identified by its hash: the page's own
+style sheet, and its script, which sorts tables and opens definitions for printing. So whatever a data value contains, a browser
+does not run it, load anything for it or style anything by it.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = 
     shown
         A view, or a result, which is masked unless it comes from `displayed(unmasked=True)`.
     made_on, made_from
-        The day, and the names of what it was made from, for the foot of the page.
+        The day, and the names of its inputs, for the foot of the page.
 
     Returns
     -------
     str
-        An HTML5 document, to be stored as UTF-8. The same view, day and names give the same page.
+        An HTML5 document, to be stored as UTF-8. The same view, day and names yield the same page.
     """
     from unveil.results.html_view import html_parts
     from unveil.results.wording import visible
