@@ -1,7 +1,7 @@
-"""What every answer has in common: it is frozen, shows itself, and says how it was made.
+"""The common base of all answers: each is frozen, displays itself, and states how it was made.
 
-A result holds data only. Its `view` says once what a person should see of it; `terminal` and `html_view` turn a view into text
-and HTML, and are imported when something is shown.
+A result holds data only. Its `view` defines once what is displayed of it; `terminal` and `html_view` turn a view into text and
+HTML, and are imported when something is shown.
 """
 
 from __future__ import annotations
@@ -19,4 +19,4 @@ OPEN_MODULES = (
     "svg",
     "terminal",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

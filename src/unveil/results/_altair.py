@@ -26,7 +26,7 @@ def altair_chart(chart: Chart) -> Any:
         import altair as alt
     except ImportError:
         raise MissingExtraError.needed("a chart that can be changed", extra="charts") from None
-    fields = [f"c{at}" for at in range(len(chart.columns))]  # a name may hold what Vega would read as a path
+    fields = [f"c{at}" for at in range(len(chart.columns))]  # a name may contain characters that Vega would read as a path
     values = [dict(zip(fields, map(jsonable, row), strict=False)) for row in chart.rows]
     drawn = _offline(alt)(alt.InlineData(values=values), title=chart.title)
     tips = [alt.Tooltip(field=field, title=title) for field, title in zip(fields, chart.columns, strict=True)]
@@ -35,7 +35,7 @@ def altair_chart(chart: Chart) -> Any:
 
 @cache
 def _offline(alt: Any) -> Any:
-    """Return a chart that a notebook shows as a picture drawn here: otherwise it would fetch scripts from the network."""
+    """Return a chart that a notebook shows as a picture drawn here; otherwise it would fetch scripts from the network."""
 
     class OfflineChart(alt.Chart):  # type: ignore[misc]
         def _repr_mimebundle_(self, *args: Any, **named: Any) -> Any:
@@ -72,7 +72,7 @@ def _heat(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
 
 
 def _points(alt: Any, drawn: Any, names: tuple[str, ...]) -> Any:
-    """Return points; what is required is in the picture of a page, and in the titles of the axes."""
+    """Return points; requirements appear in the picture of a page, and in the titles of the axes."""
     return drawn.mark_point(filled=True, size=90).encode(
         x=alt.X("c1:Q", title=names[1]), y=alt.Y("c2:Q", title=names[2]), color=alt.Color("c3:N", title=names[3])
     )

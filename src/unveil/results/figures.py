@@ -1,4 +1,4 @@
-"""A section of an answer: its figures by name, typed, and readable as the JSON has them."""
+"""A section of an answer: its figures by name, typed, and readable in the form of the JSON."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Figures", "plain"]
 
 
 class Figures(Mapping[str, Any]):
-    """A frozen dataclass whose fields are read as attributes, or by their names as the JSON of the answer has them.
+    """A frozen dataclass whose fields are read as attributes, or by their names in the JSON of the answer.
 
     A field with a default, such as the reason why a figure is undefined, is left out as long as it has that default, unless it
-    stands `beside` another field, named in its metadata, that is given: then it is reported even if it is null. A field
-    named in `flat` is a section itself, whose figures stand among those of this one. If a field's name in JSON means something
-    else here (`values`), the field has another name, and that of the JSON in its metadata; if that name is None, the field is not
-    reported.
+    stands `beside` another field, named in its metadata, that is given: then it is reported even if it is null. A field named
+    in `flat` is itself a section, whose figures are placed among those of this one. If a field's name in JSON has another
+    meaning here (`values`), the field has another name, and its name in JSON is in its metadata; if that name is None, the
+    field is not reported.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Figures(Mapping[str, Any]):
 
 
 def plain(part: Any) -> Any:
-    """Return sections, wherever they stand in an answer, as plain dictionaries; lists of values stay as they are."""
+    """Return sections, at any depth of an answer, as plain dictionaries; lists of values stay unchanged."""
     if isinstance(part, Mapping):
         return {name: plain(item) for name, item in part.items()}
     if isinstance(part, tuple) or (type(part) is list and any(isinstance(item, Figures) for item in part)):

@@ -1,8 +1,8 @@
 r"""A view as HTML, with its style sheet.
 
-Terminal and HTML start from the same cells (`results.cells`), so a value is written one way. A value is data, so it
-is never read as markup: it goes into the terminal as `rich.text.Text`, into HTML escaped, and what would steer a
-terminal or turn the reading direction (control characters, escapes, line breaks) is written out, as in ``\x1b``.
+Terminal and HTML start from the same cells (`results.wording`), so a value is written in one way. A value is data, so it is
+never read as markup: it goes into the terminal as `rich.text.Text`, into HTML escaped, and anything that would control a
+terminal or change the reading direction (control characters, escapes, line breaks) is written out, as in ``\x1b``.
 
 Bars run from 0 to 1; longer and redder is riskier.
 """
@@ -26,7 +26,7 @@ __all__ = ["html_parts", "html_table", "style_sheet", "to_html"]
 
 _STEPS = 40
 _SHADES = 4
-"""The steps of a shade behind a cell."""
+"""The number of steps of the shade behind a cell."""
 _LOWEST_HEADING = 6
 _CODE, _WORD_OF_CODE = re.compile("`([^`]+)`"), re.compile(r"\S+")
 
@@ -118,16 +118,16 @@ _RESET = """\
 
 
 def to_html(view: View) -> str:
-    """Return an HTML fragment of a view for a notebook: one element with its own style, no script, nothing fetched."""
+    """Return an HTML fragment of a view for a notebook: one element with its own style, no script, and nothing fetched."""
     css, markup = html_parts(view)
     own = (_RESET + css).replace(".unveil-view", ".unveil-view" * 3)
     return f'<div class="unveil-view">\n<style>\n{own}</style>\n{markup}</div>\n'
 
 
 def html_parts(view: View, *, level: int = 2) -> tuple[str, str]:
-    """Return the style sheet and the markup of a view, to be put in an element of class `unveil-view`.
+    """Return the style sheet and the markup of a view, for an element of class `unveil-view`.
 
-    No element has a `style` attribute, so that a page can forbid every style but its own sheet.
+    No element has a `style` attribute, so that a page can forbid every style except its own sheet.
     """
     steps: set[int] = set()
     markup = _html_view(view, level, steps)
@@ -141,7 +141,7 @@ def style_sheet() -> str:
 
 
 def html_table(table: Table) -> str:
-    """Return the markup of one table, to be put in an element of class `unveil-view`; `style_sheet` has its style."""
+    """Return the markup of one table, for an element of class `unveil-view`; its style is in `style_sheet`."""
     return _html_table(table, set())
 
 
@@ -166,7 +166,7 @@ def _escaped(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return a remark with what is between backticks as code, whose lines break between its words only."""
+    """Return a remark in which text between backticks is code, whose lines break only between its words."""
     return _CODE.sub(lambda code: "<code>" + _WORD_OF_CODE.sub(r"<span>\g<0></span>", code[1]) + "</code>", _escaped(text))
 
 
@@ -257,7 +257,7 @@ def _html_cell(cell: WrittenCell, column: WrittenColumn, steps: set[int]) -> str
 
 
 def _html_hint(cell: WrittenCell) -> str:
-    """Return what is shown when the pointer rests on a cell."""
+    """Return the hint that is shown when the pointer rests on a cell."""
     return f' title="{_escaped(cell.mark.hint)}"' if cell.mark is not None and cell.mark.hint else ""
 
 
@@ -270,6 +270,6 @@ def _shade_rule(step: int) -> str:
 
 
 def _marks(marks: dict[str, bool]) -> str:
-    """Return a class attribute of the marks that hold."""
+    """Return a class attribute with the marks that are set."""
     classes = " ".join(name for name, holds in marks.items() if holds)
     return f' class="{classes}"' if classes else ""

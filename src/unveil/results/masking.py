@@ -7,14 +7,14 @@ may know that a certain person is in the class. So the class is shown without it
 - it *discloses*: it lets the reader infer a sensitive value of its members, whatever its size (`disclosing` in
   `measures.by_value` defines it).
 
-Figures stay (they are what the report is for), and so does the size of a small class. The size of a class that discloses is left
-out: elsewhere a class of that size may be shown with its values.
+Figures stay (they are the purpose of the report), and so does the size of a small class. The size of a class that discloses is
+left out: elsewhere a class of that size may be shown with its values.
 
-What is masked must not follow from the rest. Anyone who knows all classes there are finds a single masked one by elimination, and
-its figures by subtracting the others from the whole. So along with the values of an attribute that must be masked, one is masked
-that need not be. Which one that is depends on all records, so that anyone who knows this rule cannot tell it from the others; and
-it is the same wherever the attribute occurs, so that two tables say no more than one. A class that decides is named only if at
-least `small` classes stay unnamed.
+Masked values must not follow from the rest. Anyone who knows all existing classes finds a single masked one by elimination, and
+its figures by subtracting the others from the whole. So along with the values of an attribute that must be masked, one is
+masked that need not be. Its choice depends on all records, so that anyone who knows this rule cannot distinguish it from the
+others; and it is the same wherever the attribute occurs, so that two tables reveal no more than one. A class that decides is
+named only if at least `small` classes stay unnamed.
 """
 
 from __future__ import annotations
@@ -47,28 +47,29 @@ __all__ = [
 ]
 
 MASK = "(masked)"
-"""What stands for values that are not shown."""
+"""The text that replaces values that are not shown."""
 UNMASKED = "UNMASKED: classes of single people are shown with their values. For the steward's own eyes; do not pass it on."
-"""What every form of an answer says that is not masked."""
+"""The statement in every form of an answer that is not masked."""
 SMALL = 5
-"""Classes of fewer records are small, unless another number is chosen."""
+"""Classes with fewer records are small, unless another number is chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DecidingClass(Figures):
-    """The class that decides a figure, as an answer names it.
+    """The class that decides a figure, as named in an answer.
 
     Attributes
     ----------
     key, size
-        Its values of the key attributes, and the number of its records or persons; once it is masked, no values, and a size only
-        if it is small.
+        Its values of the key attributes, and the number of its records or persons; once it is masked, no values, and a size
+        only if it is small.
     discloses
-        The sensitive attributes of which it gives a value away.
+        The sensitive attributes of which it reveals a value.
     population, lowest
-        Of a model that compares with the population: the people there who share the key, and the lowest chance of presence.
+        For a model that compares with the population: the number of people there who share the key, and the lowest chance of
+        presence.
     masked
-        Whether its values are taken out.
+        Whether its values are removed.
 
     Examples
     --------
@@ -85,24 +86,24 @@ class DecidingClass(Figures):
     masked: bool = False
 
     def __repr__(self) -> str:
-        """Return one line with the fields that say something."""
+        """Return one line with the fields that are reported."""
         return f"DecidingClass({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
 
 def masking_in_words(small: int) -> str:
-    """Say which classes are masked."""
+    """Return a sentence on which classes are masked."""
     return f"Classes of fewer than {small} records, and those that give a sensitive value away, are shown without their values."
 
 
 def is_masked(shown: DecidingClass | None, small: int = SMALL) -> bool:
-    """Return whether a class has to be masked; if `small` is 0, none has."""
+    """Return whether a class must be masked; if `small` is 0, none must be."""
     if not small or shown is None:
         return False
     return shown.masked or bool(shown.discloses) or shown.size is None or shown.size < small
 
 
 def masked_class(shown: DecidingClass | None, small: int = SMALL) -> DecidingClass | None:
-    """Return a class as it may be shown: with its values, or `masked` and without.
+    """Return a class in the form in which it may be shown: with its values, or `masked` and without them.
 
     Examples
     --------
@@ -126,16 +127,16 @@ def without_values(shown: DecidingClass, small: int = SMALL) -> DecidingClass:
 def masked_together(
     shown: Sequence[DecidingClass], among: int, small: int, hidden: Mapping[str, frozenset[Any]]
 ) -> list[DecidingClass]:
-    """Return the classes that decide the figures of one table as they may be shown beside each other.
+    """Return the classes that decide the figures of one table in the form in which they may be shown together.
 
     Parameters
     ----------
     shown, among
-        The classes that decide, and how many classes the table has.
+        The classes that decide, and the number of classes of the table.
     small
-        Classes of fewer records are small; 0: nothing is masked.
+        Classes with fewer records are small; 0: nothing is masked.
     hidden
-        Values of attributes that are masked elsewhere although they are not small; a class that has one would name it.
+        Values of attributes that are masked elsewhere although they are not small; a class that has one would reveal it.
     """
     if not small:
         return list(shown)
@@ -153,11 +154,11 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, 
     Parameters
     ----------
     n, telling
-        The records that hold each value, and whether the value discloses.
+        The number of records of each value, and whether the value discloses.
     small
-        Values of fewer records are small; 0: nothing is masked.
+        Values with fewer records are small; 0: nothing is masked.
     salt
-        What the choice of the value that is masked with the others depends on; no reader may know it.
+        The salt that determines which further value is masked; no reader may know it.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def masked_values(n: NDArray[np.int64], telling: NDArray[np.bool_], small: int, 
 
 
 def _drawn(places: NDArray[np.uint64], salt: bytes) -> NDArray[np.uint64]:
-    """Return the positions of values in an order that nobody can tell without the salt."""
+    """Return the positions of values in an order that cannot be guessed without the salt."""
     import numpy as np
 
     first, second, third = np.frombuffer(hashlib.blake2b(key=salt, digest_size=24).digest(), dtype=np.uint64)
@@ -186,10 +187,10 @@ def _drawn(places: NDArray[np.uint64], salt: bytes) -> NDArray[np.uint64]:
 
 
 _SIZES = frozenset({"count", "dr", "missing", "in_original", "in_release", "difference"})
-"""What a row says about the size of its class; it is left out of a row that is masked for a reason other than being small."""
+"""The figures of a row that reveal its class's size; left out of a row that is masked for a reason other than being small."""
 
 HiddenClasses: TypeAlias = Mapping[tuple[str, ...], frozenset[tuple[Any, ...]]]
-"""The combinations of values that are masked, by the attributes that they are of, in order of their names."""
+"""The masked combinations of values, by their attributes, in order of their names."""
 
 
 class Rows(list[dict[str, Any]]):
@@ -198,9 +199,9 @@ class Rows(list[dict[str, Any]]):
     Attributes
     ----------
     attributes
-        The columns that hold values, and the attributes that these are of.
+        The columns that hold values, and the attributes of these values.
     n, telling
-        For each row the records that it is about, and whether it gives a sensitive value of theirs away.
+        For each row, the number of records that it is about, and whether it reveals a sensitive value of theirs.
     """
 
     __slots__ = ("attributes", "n", "telling")
@@ -214,7 +215,7 @@ class Rows(list[dict[str, Any]]):
         self.telling = tuple(telling) or (False,) * len(self.n)
 
     def with_figures(self, rows: Iterable[dict[str, Any]]) -> Rows:
-        """Return other figures of the same classes."""
+        """Return other figures for the same classes."""
         return Rows(rows, self.attributes, self.n, self.telling)
 
     @property
@@ -228,7 +229,7 @@ class Rows(list[dict[str, Any]]):
         return [tuple(row[column] for column in columns) for row in self]
 
     def masked(self, small: int, hidden: HiddenClasses) -> list[dict[str, Any]]:
-        """Return the rows without the values of those that are hidden."""
+        """Return the rows, without the values of those that are hidden."""
         masked = hidden.get(self.about, frozenset())
         rows = []
         for row, values, n in zip(self, self.classes(), self.n, strict=True):
@@ -240,7 +241,7 @@ class Rows(list[dict[str, Any]]):
 
 
 def masked_parts(part: Any, small: int) -> tuple[Any, HiddenClasses]:
-    """Return an answer of mappings, lists and values as it may be shown, and which classes are hidden in it.
+    """Return an answer of mappings, lists and values in the form in which it may be shown, and the classes hidden in it.
 
     Examples
     --------
@@ -271,7 +272,7 @@ def _tables(part: Any) -> Iterator[Rows]:
 
 
 def _hidden(tables: Sequence[Rows], small: int, salt: bytes) -> HiddenClasses:
-    """Return what has to be masked, single attributes first: a combination with a value that is masked is masked as well."""
+    """Return what must be masked, single attributes first: a combination with a masked value is masked as well."""
     hidden: dict[tuple[str, ...], frozenset[tuple[Any, ...]]] = {}
     for about in sorted({table.about for table in tables}, key=lambda names: (len(names), names)):
         classes: dict[tuple[Any, ...], bool] = {}

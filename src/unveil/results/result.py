@@ -1,6 +1,6 @@
-"""The base of every answer, how and when an answer was made, and an answer as it is given to a reader.
+"""The base of every answer, the provenance of an answer, and an answer in the form for a reader.
 
-A result holds data only. The forms in which it shows itself are imported when something is shown.
+A result holds data only. The forms in which it is displayed are imported when something is shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a result was made: enough to repeat it."""
+    """The provenance of a result: enough to repeat it."""
 
     records: int
     nulls: str
@@ -61,10 +61,10 @@ class Provenance:
 
 
 class Result:
-    """The base of every answer; a subclass is a frozen dataclass that gives `to_dict`, `columns` and `view`.
+    """The base of every answer; a subclass is a frozen dataclass that defines `to_dict`, `columns` and `view`.
 
-    It holds true figures, including values of single people. What it shows of itself is for others, so it is masked: `masked`
-    takes the values out, and a subclass that holds any says how.
+    It holds true figures, including values of single people. Its displayed forms are for others, so they are masked: `masked`
+    removes the values, and a subclass that holds any defines how.
     """
 
     __slots__ = ()
@@ -78,15 +78,15 @@ class Result:
         raise NotImplementedError
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         raise NotImplementedError
 
     def terminal_view(self) -> View:
-        """Return what a person should see in a terminal."""
+        """Return the view displayed in a terminal."""
         return self.view()
 
     def terminal_form(self, view: View) -> RenderableType:
-        """Return what a terminal prints of a view."""
+        """Return the form in which a terminal prints a view."""
         from unveil.results.terminal import to_rich
 
         return to_rich(view)
@@ -97,14 +97,14 @@ class Result:
 
     @checked_arguments
     def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:
-        """Return the answer as it is shown, printed and written.
+        """Return the answer in the form in which it is shown, printed and written.
 
         Parameters
         ----------
         unmasked
-            As it is, and marked as such in every form: for the steward's own eyes.
+            Whether to return it unchanged, and marked as such in every form: for the data steward's own eyes.
         small
-            Else classes of fewer records are masked, and those that give a sensitive value away.
+            Otherwise classes with fewer records are masked, and those that reveal a sensitive value.
 
         Examples
         --------
@@ -120,9 +120,9 @@ class Result:
 
     @checked_arguments
     def to_frame(self, backend: Literal["polars", "pandas", "pyarrow"] = "polars") -> Any:
-        """Return the answer's table as a data frame of the library named.
+        """Return the answer's table as a data frame of the named library.
 
-        Values of several types in one column, and numbers that not every library holds, become text.
+        Values of several types in one column, and numbers that not every library can represent, become text.
         """
         import narwhals as nw
 
@@ -132,7 +132,7 @@ class Result:
             frame = nw.from_dict(numbered, backend=backend)
         except ModuleNotFoundError:
             raise MissingExtraError.library(backend) from None
-        except UnicodeEncodeError:  # halves of surrogate pairs, which few libraries hold
+        except UnicodeEncodeError:  # halves of surrogate pairs, which few libraries can represent
             frame = nw.from_dict({at: list(map(whole, values)) for at, values in numbered.items()}, backend=backend)
         return frame.rename(dict(zip(numbered, columns, strict=True))).to_native()
 
@@ -143,7 +143,7 @@ class Result:
         Parameters
         ----------
         name
-            Which chart; an unknown name is refused with a list of those there are.
+            The name of the chart; an unknown name is refused with a list of the existing ones.
         """
         known = self.displayed().view().every_chart()
         if name not in known:
@@ -159,7 +159,7 @@ class Result:
     def in_terminal(
         self, phrases: Mapping[str, str], names: Mapping[str, str], *, unmasked: bool = False, small: int = SMALL
     ) -> RenderableType:
-        """Return what a terminal prints of the answer as it is displayed, in the words of its reader (`wording.reworded`)."""
+        """Return the form in which a terminal prints the displayed answer, in the words of its reader (`wording.reworded`)."""
         from unveil.results.wording import in_words
 
         shown = self.displayed(unmasked=unmasked, small=small)
@@ -167,7 +167,7 @@ class Result:
         return shown.terminal_form(in_words(view, phrases, names) if phrases or names else view)
 
     def python_calls(self) -> Mapping[str, str]:
-        """Return, for each command that the view names, the Python call that does the same; a notebook shows these."""
+        """Return, for each command that the view names, the equivalent Python call, which a notebook shows instead."""
         return {}
 
     def _repr_html_(self) -> str:
@@ -190,7 +190,7 @@ class Displayed(Result):
         return repr(self.result)
 
     def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002
-        """Return the answer itself: whether it is masked has been decided."""
+        """Return the answer itself: whether it is masked is already decided."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,11 +204,11 @@ class Displayed(Result):
         return {**columns, "unmasked": [True] * rows} if self.unmasked else columns
 
     def view(self) -> View:
-        """Return what a person should see, under a banner if it is marked."""
+        """Return the displayed view, under a banner if it is marked."""
         return self._marked(self.result.view())
 
     def terminal_view(self) -> View:
-        """Return what a person should see in a terminal, under a banner if it is marked."""
+        """Return the view displayed in a terminal, under a banner if it is marked."""
         return self._marked(self.result.terminal_view())
 
     def terminal_form(self, view: View) -> RenderableType:

@@ -1,7 +1,8 @@
 """Charts as small SVG pictures inside the page: crisp, printable, read aloud by title and description.
 
-No script, no style of its own and nothing fetched: classes take their colours from the sheet in `html_view`, text the colour of
-what surrounds it. Every value of the data is escaped. A picture is 480 units wide, so that it can be read on a telephone.
+No script, no style of its own and nothing fetched: classes take their colours from the sheet in `html_view`, text takes the
+colour of its surroundings. Every value of the data is escaped. A picture is 480 units wide, so that it can be read on a
+telephone.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ _LEFT = 140
 _ROW = 25
 _LONGEST_LABEL = 19
 _STRONG = 0.85
-"""From here on a cell of the heat map is dark, and its text light."""
+"""From this share on, a cell of the heat map is dark, and its text light."""
 _CELL_WITH_TEXT = 24
 _TICKS = 4
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
-"""How the lines of one picture are distinguished."""
+"""The dashes that distinguish the lines of one picture."""
 _FEWEST_COLUMNS = 8
 """Columns without labels are as wide as if there were at least this many."""
 _LETTER, _LINE = 7.2, 13.0
-"""How wide a letter of a label is at most on average, and how high a line."""
+"""The largest average width of a letter in a label, and the height of a line."""
 _AXIS = 64
-"""Where the upright axis of points stands."""
+"""The position of the vertical axis of points."""
 _LONGEST_SMALL = 22
-"""How many letters of a small line fit beside a picture."""
+"""The number of letters of a small line that fit beside a picture."""
 
 
 def svg(chart: Chart, visible: Callable[[str], str]) -> str:
@@ -45,9 +46,9 @@ def svg(chart: Chart, visible: Callable[[str], str]) -> str:
     Parameters
     ----------
     chart
-        What to draw.
+        The chart to draw.
     visible
-        Writes out what cannot be seen in a text.
+        A function that writes out everything in a text that cannot be seen.
     """
     said = _Words(visible)
     parts, height = _DRAWN[chart.kind](chart, said)
@@ -60,7 +61,7 @@ def svg(chart: Chart, visible: Callable[[str], str]) -> str:
 
 
 class _Words:
-    """Writes data into the picture."""
+    """A writer of data into the picture."""
 
     def __init__(self, visible: Callable[[str], str]) -> None:
         self._visible = visible
@@ -70,7 +71,7 @@ class _Words:
         return html.escape(self._visible(str(value)))
 
     def label(self, value: object) -> str:
-        """Return a text cut to what fits beside a picture; the whole of it is a title that a pointer shows."""
+        """Return a text truncated to fit beside a picture; the whole text is a title that a pointer shows."""
         text = str(value)
         if len(text) <= _LONGEST_LABEL:
             return self.plain(text)
@@ -90,14 +91,14 @@ class _Words:
 
 
 def _broken(text: str) -> tuple[str, str]:
-    """Break a long name into two lines, after a separator between its words if there is one."""
+    """Break a long name into two lines, after a separator between its words if possible."""
     places = [at + 1 for at, sign in enumerate(text[:_LONGEST_SMALL]) if sign in " -_/.,:+"]
     at = places[-1] if places and len(text) - places[-1] <= _LONGEST_SMALL else _LONGEST_SMALL
     return text[:at], text[at:]
 
 
 def _described(chart: Chart) -> str:
-    """Say in words what the picture shows, for those who do not see it."""
+    """Return a description of the picture in words, for those who do not see it."""
     if not chart.rows:
         return "nothing to show"
     if chart.kind == "lines":
@@ -161,7 +162,7 @@ def _columns(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _spark(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw small columns side by side; what each stands for is a title that a pointer shows."""
+    """Draw small columns side by side; the meaning of each is a title that a pointer shows."""
     bottom = 58
     highest = max((row[1] for row in chart.rows), default=0) or 1
     step = _WIDTH / max(len(chart.rows), _FEWEST_COLUMNS)
@@ -176,7 +177,7 @@ def _spark(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _amount(value: float) -> str:
-    """Return a share as a percentage, a number of things as it is."""
+    """Return a share as a percentage, and a count unchanged."""
     if isinstance(value, int):
         return number(value)
     percent = 100 * value
@@ -245,7 +246,7 @@ def _heat(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
-    """Draw one circle per row with its label, filled if it is marked; requirements as lines; and which way is better."""
+    """Draw one circle per row with its label, filled if it is marked; requirements as lines; and which direction is better."""
     left, right, top, bottom = _AXIS, _WIDTH - 16, 20, 268
     rules = {axis: [place for name, _, place in chart.rules if name == axis] for axis in ("across", "up")}
     across = _Scale.over([*(row[1] for row in chart.rows), *rules["across"]], left, right)
@@ -272,14 +273,14 @@ def _points(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 
 def _point(x: float, y: float, *, marked: bool | None) -> str:
-    """Return a filled circle, a hollow one, or a hollow square for what the others are compared with."""
+    """Return a filled circle, a hollow one, or a hollow square for the reference with which the others are compared."""
     if marked is None:
         return f'<rect class="unveil-hollow" x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"/>'
     return f'<circle class="{"unveil-mark" if marked else "unveil-hollow"}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>'
 
 
 def _beside(x: float, y: float, said: _Words, label: object, taken: list[tuple[float, float, float]], *, faint: bool) -> str:
-    """Return the label of a point where there is room: right of it, left of it, above, below, or further down; never outside."""
+    """Return the label of a point where there is room: right of it, left, above, below, or further down; never outside."""
     whole = _LETTER * len(str(label))
     fits = whole <= max(_WIDTH - x - 9, x - _AXIS - 9)
     width = whole if fits else _LETTER * min(len(str(label)), _LONGEST_LABEL)
@@ -303,7 +304,7 @@ def _covered(start: float, width: float, line: float, taken: list[tuple[float, f
 
 
 def _better(better: tuple[str, str], left: float, right: float, top: float, bottom: float) -> list[str]:
-    """Return the words at the ends of the axes that say which way is better."""
+    """Return the words at the ends of the axes that state which direction is better."""
     across, up = better
     parts = []
     if across:
@@ -343,7 +344,7 @@ def _lines(chart: Chart, said: _Words) -> tuple[list[str], float]:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where a number is on an axis that runs from `start` to `end` in the picture."""
+    """The position of numbers on an axis that runs from `start` to `end` in the picture."""
 
     low: float
     high: float
@@ -352,7 +353,7 @@ class _Scale:
 
     @classmethod
     def over(cls, values: Sequence[float], start: float, end: float) -> _Scale:
-        """Return the scale that holds all values, with some room around them."""
+        """Return a scale that contains all values, with some room around them."""
         low, high = min(values, default=0.0), max(values, default=1.0)
         room = (high - low) * 0.08 or max(abs(high) * 0.08, 0.5)
         return cls(low - room, high + room, start, end)
@@ -363,7 +364,7 @@ class _Scale:
         return _Scale(low, high + ((high - low) * 0.08 or 1.0), self.start, self.end)
 
     def at(self, value: float) -> float:
-        """Return the place of a number."""
+        """Return the position of a number."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
     def ticks(self) -> list[float]:
@@ -376,7 +377,7 @@ class _Scale:
 
 
 def _short(share: float) -> str:
-    """Return a share in two digits; what is not quite 0 or 1 is never written as such."""
+    """Return a share in two digits; a share that is not quite 0 or 1 is never written as such."""
     if share in (0.0, 1.0):
         return f"{share:g}"
     rounded = f"{share:.2f}"

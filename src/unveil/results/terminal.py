@@ -1,4 +1,4 @@
-"""A view for the terminal: figures, sentences and tables that fit the width there is."""
+"""A view for the terminal: figures, sentences and tables that fit the available width."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _ASCII = str.maketrans({"∞": "inf", "…": "...", "•": "*", "█": "#"})
 
 
 def to_rich(view: View) -> RenderableType:
-    """Return what `rich` prints for a view; it adapts to the terminal's width, colours and encoding when printed."""
+    """Return a view in the form that `rich` prints; it adapts to the terminal's width, colours and encoding when printed."""
     return _Terminal(view)
 
 
@@ -83,13 +83,13 @@ class _Terminal:
 
 @dataclass(frozen=True, slots=True)
 class _Pen:
-    """Writes the parts of a view for one console."""
+    """A writer of the parts of a view for one console."""
 
     console: Console
     options: ConsoleOptions
 
     def text(self, text: str, style: str = "") -> Text:
-        """Return literal text, in characters that the output can hold."""
+        """Return literal text, in characters that the output can represent."""
         encoding = self.options.encoding
         if not encoding.startswith("utf"):
             text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
@@ -156,7 +156,7 @@ class _Pen:
         return drawn
 
     def cut(self, text: str, width: int, style: str) -> Text:
-        """Return text in at most five lines of `width`; what does not fit ends in an ellipsis."""
+        """Return text in at most five lines of `width`; longer text ends in an ellipsis."""
         whole = self.text(text, style)
         lines = list(whole.wrap(self.console, width, overflow="fold"))
         for line in lines:
@@ -182,7 +182,7 @@ class _Pen:
 def _blocks(columns: Sequence[WrittenColumn], room: int) -> tuple[int, list[Sequence[WrittenColumn]]]:
     """Return the bars' width, and the columns in blocks that fit; every block starts with the first column.
 
-    A cut text tells less than a missing bar, so bars are as wide as they can be without cutting more texts.
+    A truncated text is worse than a missing bar, so bars are as wide as possible without truncating more texts.
     """
     fitting = [bar for bar in _BARS if _least_of(columns, bar) <= room]
     if fitting:
@@ -199,7 +199,7 @@ def _blocks(columns: Sequence[WrittenColumn], room: int) -> tuple[int, list[Sequ
 
 
 def _widths(columns: Sequence[WrittenColumn], room: int, bar: int) -> list[int]:
-    """Share the room out: each column has its least width, and the narrowest that wants more gets it first."""
+    """Distribute the room: each column has its least width, and the narrowest that needs more gets it first."""
     spare = room - _between(columns, bar)
     widths = [_least(column) for column in columns]
     for wanted in ([_longest(column) for column in columns], [min(cell_len(c.name), HEADER) for c in columns]):
@@ -214,7 +214,7 @@ def _widths(columns: Sequence[WrittenColumn], room: int, bar: int) -> list[int]:
 
 
 def _cuts(columns: Sequence[WrittenColumn], widths: Sequence[int]) -> int:
-    """Return how many texts would be cut, if wrapping leaves about one line of each empty."""
+    """Return the number of texts that would be truncated, if wrapping leaves about one line of each empty."""
     most = [width * (_MOST_LINES - 1) for width in widths]
     return sum(cell_len(cell.text) > n for column, n in zip(columns, most, strict=True) for cell in column.cells)
 
@@ -224,13 +224,13 @@ def _least_of(columns: Sequence[WrittenColumn], bar: int) -> int:
 
 
 def _between(columns: Sequence[WrittenColumn], bar: int) -> int:
-    """Return the room that gaps and bars take."""
+    """Return the room used by gaps and bars."""
     barred = sum(column.has_bar for column in columns) if bar else 0
     return _GAP * (len(columns) - 1) + barred * (bar + _GAP)
 
 
 def _least(column: WrittenColumn) -> int:
-    """Return the least width of a column: a number is never cut, a text and a header only in a very long word."""
+    """Return the least width of a column: a number is never truncated, a text and a header only in a very long word."""
     words = [column.name] if column.is_number else [column.name, *(cell.text for cell in column.cells)]
     word = max((cell_len(word) for text in words for word in text.split()), default=1)
     return max(min(word, WORD), _longest(column) if column.is_number else 1)

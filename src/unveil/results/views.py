@@ -1,4 +1,4 @@
-"""What a person should see of a result: figures, tables and charts, which `terminal` and `html_view` turn into text and HTML."""
+"""Views of results: figures, tables and charts for a reader, which `terminal` and `html_view` turn into text and HTML."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["Between", "Chart", "Figure", "Mark", "Table", "View"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One value that a person should see first, with what it means in a few words; the renderer formats a number.
+    """One of the values shown first, with its meaning in a few words; the renderer formats a number.
 
-    A definition, be it of a figure, a table or a chart, says exactly what was computed; a page keeps it one click away.
+    A definition, of a figure, a table or a chart, states exactly what was computed; a page keeps it one click away.
     """
 
     label: str
@@ -43,16 +43,16 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An entry of a table that says more than a value; it is aligned as a number.
+    """An entry of a table that is more than a value; it is aligned as a number.
 
     Attributes
     ----------
     text
-        What is shown.
+        The text shown.
     hint
-        What a page shows when the pointer rests on it.
+        The hint that a page shows when the pointer rests on it.
     shade
-        How risky it is, from 0 to 1; None: no shade.
+        The risk, from 0 to 1; None: no shade.
     """
 
     text: str
@@ -69,21 +69,21 @@ class Chart:
     name
         The word by which it is requested.
     kind
-        What `rows` hold. "bars": a label, a share from 0 to 1, and perhaps a second one, drawn as a mark. "columns": a label and
-        an amount. "dots": a label, what the dot stands for, its position up to 1, and how many records it stands for. "heat": a
-        row, a column and a share. "points": a label, its places across and upwards, and whether it is marked (None: it is what
-        the others are compared with). "lines": which line, and the places across and upwards of a point of it.
-        "spark": as "columns", small and without labels.
+        The contents of `rows`. "bars": a label, a share from 0 to 1, and optionally a second one, drawn as a mark. "columns": a
+        label and an amount. "dots": a label, the meaning of the dot, its position up to 1, and the number of its records.
+        "heat": a row, a column and a share. "points": a label, its positions across and upwards, and whether it is marked
+        (None: it is the reference with which the others are compared). "lines": the line, and the positions across and upwards
+        of a point of it. "spark": as "columns", small and without labels.
     title, note, definition
-        What it shows, how to read it, and what exactly was computed.
+        Its subject, how to read it, and exactly what was computed.
     columns
-        What each entry of a row is.
+        The names of the entries of a row.
     rows
         The figures, in the order drawn.
     rules
-        Of points: what is required, each with its axis ("across" or "up"), its words and its place; drawn as lines.
+        For points: the requirements, each with its axis ("across" or "up"), its words and its position; drawn as lines.
     better
-        Of points: whether "higher" or "lower" is better, across and upwards; the ends of the axes say so.
+        For points: whether "higher" or "lower" is better, across and upwards; stated at the ends of the axes.
     """
 
     name: str
@@ -99,9 +99,9 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What to show of a result, in order: its title, what it comes to, its first figures, charts, tables, remarks, its parts.
+    """The view of a result, in order: its title, its summary, its first figures, charts, tables, remarks, and its parts.
 
-    A banner comes before all of it: what the reader must know before anything else.
+    A banner comes before all of it: something that the reader must know before anything else.
     """
 
     title: str

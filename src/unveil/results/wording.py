@@ -1,7 +1,7 @@
 """The words of a view: cells that cannot mislead, however long or odd they are, and commands or Python calls.
 
-A page or a terminal shows commands, a notebook Python calls. Only what we say ourselves is translated (titles, remarks,
-definitions), never a cell of a table, which is data.
+A page or a terminal shows commands, a notebook Python calls. Only our own words are translated (titles, remarks, definitions),
+never a cell of a table, which is data.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-_JOINERS = "\u200c\u200d"  # they hold emoji and Persian words together, and steer nothing
+_JOINERS = "\u200c\u200d"  # they join emoji and Persian words, and control nothing
 
 
 _LONGEST = 500
@@ -42,7 +42,7 @@ _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
 def visible(text: str) -> str:
-    r"""Return the text with everything in it that cannot be seen written out.
+    r"""Return the text with all invisible characters written out.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def risk_colour(share: float) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCell:
-    """A value as it is shown."""
+    """A value in its displayed form."""
 
     text: str
     kind: Literal["number", "null", "text"]
@@ -77,7 +77,7 @@ class WrittenCell:
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumn:
-    """A column of shown values; it is right-aligned when it holds numbers only."""
+    """A column of displayed values; it is right-aligned if it holds numbers only."""
 
     name: str
     cells: tuple[WrittenCell, ...]
@@ -105,7 +105,7 @@ def _cell(value: Any) -> WrittenCell:
 
 
 def _cut(text: str) -> str:
-    """Return what a person would read of a text."""
+    """Return a text truncated to what a person would read."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -127,7 +127,7 @@ def _column(name: str, values: Sequence[Any], bars: frozenset[str]) -> WrittenCo
 
 
 def figure_cell(figure: Figure) -> WrittenCell:
-    """Return the cell of a figure's value; infinity may come as JSON writes it."""
+    """Return the cell of a figure's value; infinity may be given in its JSON form."""
     value = figure.value
     return _cell(_INFINITE.get(value, value) if isinstance(value, str) else value)
 
@@ -141,14 +141,14 @@ _OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
 
 
 def in_python(view: View, calls: Mapping[str, str]) -> View:
-    """Return a view whose words are those of Python.
+    """Return a view in the words of Python.
 
     Parameters
     ----------
     view
-        What a person should see.
+        The view to translate.
     calls
-        The call that does what a command does, by the command.
+        For each command, the equivalent Python call.
     """
     phrases = {**calls, **_PHRASES}
 
@@ -161,12 +161,12 @@ def in_python(view: View, calls: Mapping[str, str]) -> View:
 
 
 def in_words(view: View, phrases: Mapping[str, str], names: Mapping[str, str]) -> View:
-    """Return a view whose words are those of its reader: phrases, and the names of arguments, as `reworded` has them."""
+    """Return a view in the words of its reader: phrases, and the names of arguments, as in `reworded`."""
     return _worded(view, lambda text: reworded(text, phrases, names))
 
 
 def reworded(text: str, phrases: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Return a text with other phrases, and with a name of the reader's for each argument in backticks that has one.
+    """Return a text with other phrases, and with the reader's names for the arguments in backticks that have one.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def reworded(text: str, phrases: Mapping[str, str], names: Mapping[str, str]) ->
 
 
 def _worded(view: View, said: Callable[[str], str]) -> View:
-    """Return a view with other words for what we say ourselves, never for data."""
+    """Return a view with other words in our own texts, never in data."""
     return replace(
         view,
         banner=said(view.banner),
