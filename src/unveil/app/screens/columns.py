@@ -1,4 +1,4 @@
-"""The screen of columns: what does each column mean to an intruder? A card for each, with its evidence and a choice of roles."""
+"""The screen of columns: what does each column mean to an intruder? A card for each, with evidence and a choice of roles."""
 
 from __future__ import annotations
 
