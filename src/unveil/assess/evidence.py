@@ -11,16 +11,18 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unveil import __version__
 from unveil.clock import moment
 from unveil.credentials import without_credentials
 from unveil.formats import jsonable
 from unveil.project import Policy, Project
+from unveil.project.rules import Rule
 from unveil.randomness import read_key
 from unveil.results import Displayed, Table, View
 from unveil.sources import Data, Source, open_source
@@ -139,6 +141,7 @@ def verdict_files(
     places: Mapping[str, str | os.PathLike[str] | None],
     project: Project | None,
     policy: Policy | None,
+    rules: Sequence[Rule],
     key_file: str | os.PathLike[str] | None,
 ) -> tuple[InputFile, ...]:
     """Return the files behind a verdict.
@@ -147,31 +150,33 @@ def verdict_files(
     ----------
     places
         By role ("release", "record", "original", "earlier result"); one that is not a file is left out.
-    project, policy
-        The project, and the rules applied to the release. A project that names a database with a password has no plain hash.
+    project, policy, rules
+        The project, the policy applied to the release, and its rules. A project that names a database with a password has no
+        plain hash.
     key_file
         The secret key of the hashes; none: hashes are plain, and the original has none.
     """
     key = None if key_file is None else read_key(key_file)
-    files: list[InputFile] = []
-    for role, place in places.items():
-        if place == "-":
-            files.append(replace(_standard_input(key, public=role != "original"), role=role))
-        elif place is not None:
-            files += _file(role, os.fspath(place), key, public=key is None and role != "original")
-    return (*files, *_rules(project, policy, key))
+    plain = key is None
+    named = [_Place(role, os.fspath(one), plain and role != "original") for role, one in places.items() if one is not None]
+    written, in_hand = _rules(project, policy, rules, plain=plain)
+    return (*_files([*named, *written], key), *in_hand)
 
 
-def _rules(project: Project | None, policy: Policy | None, key: bytes | None) -> list[InputFile]:
-    """Return the files of a project and of a policy, with plain hashes if there is no key."""
-    files: list[InputFile] = []
+def _rules(
+    project: Project | None, policy: Policy | None, rules: Sequence[Rule], *, plain: bool
+) -> tuple[list[_Place], list[InputFile]]:
+    """Return the places of a project and of a policy, and a policy that is not in a file; with plain hashes without a key."""
+    places: list[_Place] = []
     if project is not None:
-        files += _file("project", str(project.path), key, public=key is None and not has_password(project))
-    if policy is not None:
-        place = policy.path or (project.path if project is not None and policy is project.policy else None)
-        open_to_all = key is None and not (project is not None and place == project.path and has_password(project))
-        files += [_rules_in_hand(policy)] if place is None else _file("policy", str(place), key, public=open_to_all)
-    return files
+        places.append(_Place("project", str(project.path), plain and not has_password(project)))
+    if policy is None:
+        return places, []
+    place = policy.path or (project.path if project is not None and policy is project.policy else None)
+    if place is None:
+        return places, [_rules_in_hand(policy, rules)]
+    open_to_all = plain and not (project is not None and place == project.path and has_password(project))
+    return [*places, _Place("policy", str(place), open_to_all)], []
 
 
 def has_password(project: Project) -> bool:
@@ -179,9 +184,10 @@ def has_password(project: Project) -> bool:
     return project.data.path is not None and without_credentials(project.data.path) != str(project.data.path)
 
 
-def _rules_in_hand(policy: Policy) -> InputFile:
+def _rules_in_hand(policy: Policy, rules: Sequence[Rule]) -> InputFile:
     """Return the rules of a preset, or of a policy that is not in a file, with the hash of their text."""
-    text = json.dumps(jsonable(policy.documents), sort_keys=True, ensure_ascii=True).encode()
+    documents = [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in rules]
+    text = json.dumps(jsonable(documents), sort_keys=True, ensure_ascii=True).encode()
     place = f"preset {policy.name}" if policy.presets and not policy.rules else "rules given in the call"
     return InputFile("policy", place, len(text), sha256=hashlib.sha256(text).hexdigest(), is_file=False)
 
@@ -202,14 +208,12 @@ def input_files(
         a column, so they are no more public than the data.
     """
     key = None if key_file is None else read_key(key_file)
-    files = [_standard_input(key)] if source.place == "-" else _file("data", source.place, key)
+    places = [_Place("data", source.place)]
     if project is not None:
-        files += _file("project", str(project.path), key)
-        known = (project.attributes.get(name) for name in sensitive)
-        for attribute in known:
-            if attribute is not None and attribute.hierarchy is not None:
-                files += _file(f"hierarchy of {attribute.name}", str(attribute.hierarchy), key)
-    return tuple(files)
+        places.append(_Place("project", str(project.path)))
+        known = [project.attributes[name] for name in sensitive if name in project.attributes]
+        places += [_Place(f"hierarchy of {one.name}", str(one.hierarchy)) for one in known if one.hierarchy is not None]
+    return tuple(_files(places, key))
 
 
 def read_files(read: Iterable[tuple[str, str]], key_file: str | os.PathLike[str]) -> tuple[InputFile, ...]:
@@ -222,10 +226,7 @@ def read_files(read: Iterable[tuple[str, str]], key_file: str | os.PathLike[str]
     key_file
         The secret key of the hashes.
     """
-    key, files = read_key(key_file), list[InputFile]()
-    for role, place in dict.fromkeys(read):
-        files += [replace(_standard_input(key), role=role)] if place == "-" else _file(role, place, key)
-    return tuple(files)
+    return tuple(_files([_Place(role, place) for role, place in dict.fromkeys(read)], read_key(key_file)))
 
 
 def table_files(
@@ -237,22 +238,36 @@ def table_files(
 ) -> tuple[InputFile, ...]:
     """Return the files of an original and its releases by the tables' names and, if there is a key, of project and policy."""
     key = None if key_file is None else read_key(key_file)
-    places = {name: open_source(data).place for name, data in tables.items()}
-    files = [file for name, place in places.items() for file in _file(name, place, key, public=name != original)]
-    return tuple(files if key is None else [*files, *_rules(project, policy, key)])
+    places = [_Place(name, open_source(data).place, name != original) for name, data in tables.items()]
+    if key is None:
+        return tuple(_files(places, key))
+    written, in_hand = _rules(project, policy, () if policy is None else policy.in_force(), plain=False)
+    return (*_files([*places, *written], key), *in_hand)
 
 
-def _file(role: str, place: str, key: bytes | None, *, public: bool = False) -> list[InputFile]:
-    """Return the file as it is on the disk, compressed or not; nothing for a built-in set, a frame or a database."""
-    try:
-        files = [(InputFile(role, without_credentials(one), path.stat().st_size), path) for one, path in files_at(place)]
-        return [_hashed(file, path, key, public=public) for file, path in files]
-    except (OSError, ValueError):  # a place that is not a path, or that went away after it was read
-        return []
+class _Place(NamedTuple):
+    """A place that was read: its role, and whether it has a plain hash, or one under the key, if there is a key."""
+
+    role: str
+    place: str
+    plain: bool = False
 
 
-def _hashed(file: InputFile, path: Path, key: bytes | None, *, public: bool) -> InputFile:
-    if public:
+def _files(places: Sequence[_Place], key: bytes | None) -> list[InputFile]:
+    """Return the files as they are on the disk, compressed or not; none for a built-in set, a frame or a database."""
+    files: list[InputFile] = []
+    for one, found in zip(places, files_at(*(one.place for one in places)), strict=True):
+        if one.place == "-":
+            files.append(_standard_input(one, key))
+            continue
+        with suppress(OSError):  # a file that went away after it was read
+            files += [_hashed(one, without_credentials(name), path, key) for name, path in found]
+    return files
+
+
+def _hashed(place: _Place, shown: str, path: Path, key: bytes | None) -> InputFile:
+    file = InputFile(place.role, shown, path.stat().st_size)
+    if place.plain:
         return replace(file, sha256=_digest(path, hashlib.sha256()))
     return replace(file, hmac_sha256=None if key is None else _digest(path, hmac.new(key, digestmod="sha256")))
 
@@ -263,9 +278,10 @@ def _digest(path: Path, state: Any) -> str:
         return hashlib.file_digest(file, lambda: state).hexdigest()
 
 
-def _standard_input(key: bytes | None, *, public: bool = False) -> InputFile:
-    kept, plain = locate("-"), public and key is None
+def _standard_input(place: _Place, key: bytes | None) -> InputFile:
+    kept, plain = locate("-"), place.plain and key is None
     if kept.path is not None:
-        return replace(_file("data", kept.path, key, public=plain)[0], place=kept.place)
+        return _hashed(place, kept.place, Path(kept.path), key)
     keyed = None if key is None else hmac.digest(key, kept.content, "sha256").hex()
-    return InputFile("data", kept.place, len(kept.content), hashlib.sha256(kept.content).hexdigest() if plain else None, keyed)
+    sha256 = hashlib.sha256(kept.content).hexdigest() if plain else None
+    return InputFile(place.role, kept.place, len(kept.content), sha256, keyed)

@@ -141,15 +141,16 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]
     known = [columns[name] for name in keys]
     starts = np.cumsum([0, *(len(column.values) for column, _ in known)])
     by_one = np.concatenate([codes + start for (_, codes), start in zip(known, starts[:-1], strict=True)])
-    together = counts.classes(keys) if len(keys) > 1 else None
     questions: list[tuple[Sequence[Codes], Sequence[int], NDArray[Any]]] = []
-    for column, hidden in (columns[name] for name in sensitive):
+    of_sensitive = [columns[name] for name in sensitive]
+    together = counts.classes(keys) if len(keys) > 1 else None
+    for column, hidden in of_sensitive:
         size, repeated = len(column.values), np.tile(counts.n, len(keys))
         questions.append(([by_one, np.tile(hidden, len(keys))], [int(starts[-1]), size], repeated))
         if together is not None:
             questions.append(([together.of_cell, hidden], [together.number, size], counts.n))
     sums = iter(group_sums_each(questions))
-    for column, hidden in (columns[name] for name in sensitive):
+    for column, hidden in of_sensitive:
         whole = np.bincount(hidden, weights=counts.n, minlength=len(column.values))
         value, of, telling_value, others = _told(*next(sums), whole)
         of_attribute = np.searchsorted(starts, value, side="right") - 1

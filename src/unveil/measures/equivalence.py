@@ -9,7 +9,7 @@ overlap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -63,6 +63,8 @@ class Spread:
         Where the entries of each class begin.
     whole
         The share of each value in the whole table (suppressed records included), or in the reference table.
+    distinct
+        The number of values in each class.
     """
 
     name: str
@@ -72,6 +74,11 @@ class Spread:
     n: NDArray[np.float64]
     starts: NDArray[np.int64]
     whole: NDArray[np.float64]
+    distinct: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Count the values of each class."""
+        object.__setattr__(self, "distinct", np.diff(self.starts, append=len(self.n)))
 
     @cached_property
     def size(self) -> NDArray[np.float64]:
@@ -82,11 +89,6 @@ class Spread:
     def share(self) -> NDArray[np.float64]:
         """The share of each value in its class."""
         return np.asarray(self.n / self.size[self.of_class])
-
-    @cached_property
-    def distinct(self) -> NDArray[np.int64]:
-        """The number of values in each class."""
-        return np.diff(self.starts, append=len(self.n))
 
     @cached_property
     def falling(self) -> NDArray[np.float64]:
@@ -166,10 +168,13 @@ class Equivalence:
         """Count the records in some classes, or the persons who have one there."""
         return int(self.own[which].sum()) if self.owners is None else self.owners.among(which)
 
-    def certain(self, name: str, *, missing_is_sensitive: bool = False) -> tuple[int, int]:
-        """Count the records, or persons, whose class holds one value of a sensitive attribute, and those whose class has none."""
-        spread = self.spreads[name]
-        return self.among(spread.certain(missing_is_sensitive=missing_is_sensitive)), self.among(spread.valueless)
+    def certain(self, attributes: Iterable[tuple[str, bool]]) -> list[tuple[int, int]]:
+        """Count the records, or persons, whose class holds one value of a sensitive attribute, and those whose class has none.
+
+        Each attribute comes with whether a missing value is sensitive.
+        """
+        spreads = [(self.spreads[name], missing_is_sensitive) for name, missing_is_sensitive in attributes]
+        return [(self.among(one.certain(missing_is_sensitive=gaps)), self.among(one.valueless)) for one, gaps in spreads]
 
     def worst(self, alike: NDArray[Any]) -> NDArray[np.int64]:
         """Count every record in its class, or every person once, in the class of theirs in which the fewest look alike."""
@@ -220,12 +225,12 @@ def equivalence(
     """
     if suppressed not in ("apart", "class"):
         raise ArgumentError.not_one_of("suppressed", suppressed, ("apart", "class"))
+    wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
     kept = without_suppressed(counts, keys) if suppressed == "apart" else counts
     if not kept.records:
         raise EmptyDataError(
             f"all {counts.records:,} records are suppressed in every key attribute; there is no class to measure."
         )
-    wanted = [[name] for name in sensitive] + ([list(sensitive)] if len(sensitive) > 1 else [])
     crossing = kept.crossed(keys, wanted, counts if reference is None else reference)
     classes, mass = crossing.classes, crossing.classes.mass
     size = mass if kept.weight is None else classes.n.astype(np.float64)

@@ -11,6 +11,7 @@ most: the risk of a person is the highest over the classes in which they have a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -77,34 +78,31 @@ class ClassRisks:
         One over the records, or persons, that look alike to the intruder.
     own
         The number of records, or persons, at that risk; a person is counted in the class where their risk is highest.
+    highest
+        The risk of the record, or person, that is worst off.
+    average
+        The mean over the records, or persons.
+    unique
+        The number of records, or persons, that nobody else looks like.
     """
 
     risk: NDArray[np.float64]
     own: NDArray[np.int64]
+    highest: float
+    average: float
+    unique: int
 
     @classmethod
     def of(cls, classes: Equivalence, alike: NDArray[np.float64]) -> ClassRisks:
         """Return the risks from an intruder who finds `alike` matching records for each class."""
-        return cls(1.0 / alike, classes.worst(alike))
+        risk, own = 1.0 / alike, classes.worst(alike)
+        average = float((own * risk).sum() / own.sum())
+        return cls(risk, own, float(risk.max()), average, int(own[risk >= 1.0].sum()))
 
-    @property
-    def highest(self) -> float:
-        """The risk of the record, or person, that is worst off."""
-        return float(self.risk.max())
-
-    @property
-    def average(self) -> float:
-        """The mean over the records, or persons."""
-        return float((self.own * self.risk).sum() / self.own.sum())
-
-    @property
-    def unique(self) -> int:
-        """The number of records, or persons, that nobody else looks like."""
-        return int(self.own[self.risk >= 1.0].sum())
-
-    def above(self, threshold: float) -> float:
-        """Return the share of records, or persons, whose risk exceeds a threshold."""
-        return float(self.own[self.risk > threshold + 1e-12].sum() / self.own.sum())
+    def above(self, thresholds: Iterable[float]) -> list[float]:
+        """Return the share of records, or persons, whose risk exceeds each threshold."""
+        total = self.own.sum()
+        return [float(self.own[self.risk > threshold + 1e-12].sum() / total) for threshold in thresholds]
 
 
 def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
@@ -121,7 +119,7 @@ def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: f
     """
     risks = ClassRisks.of(classes, alike)
     worst = classes.describe(int(np.argmax(risks.risk)))
-    return Intruder(risks.highest, risks.average, risks.above(threshold), threshold, worst)
+    return Intruder(risks.highest, risks.average, risks.above([threshold])[0], threshold, worst)
 
 
 def vulnerability_of_records(classes: Equivalence) -> Vulnerability:

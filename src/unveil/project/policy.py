@@ -58,11 +58,6 @@ class Policy:
         """Whether there is any rule."""
         return bool(self.presets or self.rules)
 
-    @property
-    def documents(self) -> list[dict[str, Any]]:
-        """The rules in force: the name, the threshold and the parameters of each."""
-        return [{"rule": one.name, "threshold": one.threshold, "parameters": dict(one.parameters)} for one in self.in_force()]
-
     def in_force(self) -> tuple[Rule, ...]:
         """Return the rules of the presets and the policy's own, each once."""
         rules = {rule.place: rule for name in self.presets for rule in PRESETS[name].rules}

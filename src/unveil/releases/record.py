@@ -48,22 +48,22 @@ class Record:
     ----------
     content
         The content of the file.
+    repeatable
+        Who can repeat the draws of the release: nobody (False), someone who has the "key", or, from a "seed", everybody.
+    vouched
+        The columns that the maker of the release vouched for.
     """
 
     content: Mapping[str, Any]
+    repeatable: Repeatable
+    vouched: tuple[str, ...]
 
-    @property
-    def vouched(self) -> tuple[str, ...]:
-        """The columns that the maker of the release vouched for."""
-        columns = self.content.get("columns")
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Record:
+        """Return the record that a file holds."""
+        columns = content.get("columns")
         names = columns.get("vouched_for", ()) if isinstance(columns, Mapping) else ()
-        return tuple(name for name in names if isinstance(name, str))
-
-    @property
-    def repeatable(self) -> Repeatable:
-        """Who can repeat the draws of the release: nobody (False), someone who has the "key", or, from a "seed", everybody."""
-        repeatable: Repeatable = self.content["repeatable"]
-        return repeatable
+        return cls(content, content["repeatable"], tuple(name for name in names if isinstance(name, str)))
 
 
 def recorded(
@@ -159,7 +159,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     if content.get("sha256") != digest:
         names = f"the record {shown(Path(place).name)} does not belong to {shown(Path(release).name)}"
         raise RecordMismatchError(f"{names}: the checksums differ.")
-    return Record(content)
+    return Record.of(content)
 
 
 def inherited(place: str) -> Repeatable:

@@ -35,6 +35,9 @@ __all__ = ["Tables", "counted_split"]
 _WEIGHT = "\x00weight"
 """The coded weights, as a column that no file can hold under this name."""
 
+_ALL = "\x00together"
+"""The columns that are counted together, as a set under a name that no column can have."""
+
 _SHARE = 16
 """Tables that a study keeps take at most one part in so many of the memory that its run may use."""
 _TOGETHER = 16
@@ -94,17 +97,23 @@ class Tables:
         """Return the combinations of some columns and of those that say whose records they are; refuse records of nobody."""
         return _of_somebody(self.table([*columns, *owners], nulls, weights, owners=owners), len(columns))
 
-    def each(self, columns: Sequence[str], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
-        """Return the values of every column, one row each, and whose records they are."""
-        require_columns([*columns, *owners], self.source.names)
+    def each(
+        self, columns: Sequence[str], owners: Sequence[str], together: Sequence[str] = (), *, strict: bool
+    ) -> dict[str, CodedTable]:
+        """Return the values of every column, one row each, and whose records they are; count some columns together as well."""
+        wanted = [*columns, *owners, *together]
+        require_columns(wanted, self.source.names)
         if len(columns) > _TOGETHER and not self.source.can_count:
-            self.records.collect([*columns, *owners])  # all in one pass
+            self.records.collect(list(dict.fromkeys(wanted)))  # all in one pass
         tables: dict[str, CodedTable] = {}
         for start in range(0, len(columns), _TOGETHER):
             active_run().check()
-            sets = {name: [name, *owners] for name in columns[start : start + _TOGETHER]}
+            sets: dict[str, Sequence[str]] = {name: [name, *owners] for name in columns[start : start + _TOGETHER]}
+            if together and not start:
+                sets[_ALL] = together
             with self._lock:
                 tables |= self._each(sets, owners, strict=strict)
+        tables.pop(_ALL, None)
         return {name: _of_somebody(table, 1) for name, table in tables.items()} if owners else tables
 
     def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:

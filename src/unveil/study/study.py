@@ -324,13 +324,15 @@ class Study:
         """
         return self._tables.owned(columns, owners, self._policy(nulls), weights)
 
-    def each(self, columns: Sequence[str], *, owners: Sequence[str] = (), strict: bool = False) -> dict[str, CodedTable]:
+    def each(
+        self, columns: Sequence[str], *, owners: Sequence[str] = (), together: Sequence[str] = (), strict: bool = False
+    ) -> dict[str, CodedTable]:
         """Return the values of every column with their counts, one row each; a null is a value.
 
         Last come the columns that say whose records they are (see `owned`). A column that holds no single values, such as lists,
-        is left out, or refused if the call is strict.
+        is left out, or refused if the call is strict. Columns that will be counted `together` are counted in the same go.
         """
-        return self._tables.each(columns, owners, strict=strict)
+        return self._tables.each(columns, owners, together, strict=strict)
 
     def counted(self, columns: Sequence[str]) -> dict[str, Counts]:
         """Return the count table of every column by itself, by its blocks if it has a partition; a null is a value."""

@@ -102,13 +102,14 @@ class Case:
         For a table in an engine, each column is counted alone only: nothing but counts of single columns leaves the engine.
         """
         study, named, unnamed, keyed = self.study, [*self.keys, *self.sensitive], self.unnamed, self.rules.keyed
-        if not study.source.can_count:
-            study.collected(study.names)  # in one pass over a file
-        table = study.table(named) if keyed else None
-        counts = study.counts(named, partitions={}) if keyed else None
         owners = (study.person, study.household)
-        columns = study.each([name for name in study.names if name not in owners or name not in study.keep])
-        rest = [name for name in unnamed if name in columns]
+        alone = [name for name in study.names if name not in owners or name not in study.keep]
+        at_once = keyed and study.policy == "category" and not study.source.can_count
+        table = study.table(named) if keyed and not at_once else None
+        columns = study.each(alone, together=named if at_once else ())
+        table = study.table(named) if at_once else table
+        counts = study.counts(named, partitions={}) if keyed else None
+        rest = [*filter(columns.__contains__, unnamed)]
         if not rest or not keyed or study.person is not None or study.source.can_count:
             return Counted(table, counts, columns)
         return Counted(table, counts, columns, study.coded([*study.key, *rest]))
@@ -141,11 +142,22 @@ class Case:
         return tuple(singled_out_by(alone, None, by_key, with_key).values())
 
     @cached_property
-    def classes(self) -> Equivalence:
-        """The classes of the key."""
+    def grouped(self) -> tuple[Equivalence, ClassRisks]:
+        """The classes of the key, and the risks from an intruder who knows that the target is in the release."""
         wildcard = 1.0 if self.study.nulls == "wildcard" else None
         counts, person = self._counted([*self.keys, *self.sensitive])
-        return equivalence(counts, self.keys, self.sensitive, wildcard=wildcard, person=person)
+        classes = equivalence(counts, self.keys, self.sensitive, wildcard=wildcard, person=person)
+        return classes, ClassRisks.of(classes, classes.size)
+
+    @property
+    def classes(self) -> Equivalence:
+        """The classes of the key."""
+        return self.grouped[0]
+
+    @property
+    def risks(self) -> ClassRisks:
+        """The risks from such an intruder."""
+        return self.grouped[1]
 
     def _counted(self, columns: Sequence[str]) -> tuple[Counts, str | None]:
         """Return the count table, and the column of it that says whose record it is, which may come from the original."""
@@ -162,11 +174,6 @@ class Case:
     def unit(self) -> Unit:
         """What the figures count: persons if they are distinguished, else records."""
         return self.classes.unit
-
-    @cached_property
-    def risks(self) -> ClassRisks:
-        """The risks from an intruder who knows that the target is in the release."""
-        return ClassRisks.of(self.classes, self.classes.size)
 
     @property
     def wild(self) -> bool:

@@ -25,7 +25,7 @@ from unveil.measures.unnamed import column_exposures, never_measured
 from unveil.partitions import Hierarchy
 from unveil.project import Policy, Project
 from unveil.project.presets import PRESETS
-from unveil.project.rules import KEYLESS, RuleSet
+from unveil.project.rules import KEYLESS, Rule, RuleSet
 from unveil.project.sections import SECTIONS
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
@@ -146,14 +146,12 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     said |= {"hierarchies": hierarchies, "orders": orders, "project": plan or (None if own else home)}
     with studied(release, partial=True, wildcards=True, **said) as opened:
         require_values(opened, opened.names)
-        study = _with_persons(opened, person, original)
-        rules = RuleSet.of(stated, study.sensitive, study.keep)
-        on_trial, assumed = _sides(study, rules)
+        on_trial, rules, assumed = _on_trial(opened, person, original, stated)
         pairing = {"id": id, "link": link, "same_order": same_order, "mapping": mapping, "key": None if assumed else on_trial.key}
         paired = None if original is None else Original(original, pairing, seed, person, control)
         beside, found = _record(release, record)
-        places = {"release": study.place, "record": beside, **_before(original, baseline)}
-        evidence = Evidence(verdict_files(places, study.project, None if policy is None else required, key_file))
+        places = {"release": opened.place, "record": beside, **_before(original, baseline)}
+        evidence = Evidence(verdict_files(places, opened.project, None if policy is None else required, named, key_file))
         gate = _Gate(required, frozenset(rule.name for rule in named), earlier, allow, assumed=assumed)
         verdict = replace(_verdict(Case(on_trial, rules, paired, found), gate, evidence), waivers=tuple(map(waiver_of, waivers)))
         return verdict if history is None else replace(verdict, history=append_history(history, verdict))
@@ -192,14 +190,22 @@ def _check_options(policy: object, baseline: object, allow: float, original: obj
         open_source(control)  # one that cannot be read is refused, not a rule left undecided
 
 
-def _with_persons(study: Study, person: str | None, original: Data | None) -> Study:
-    """Return the release with its column of persons; one without it needs its original, which has it."""
+def _on_trial(study: Study, person: str | None, original: Data | None, stated: Sequence[Rule]) -> tuple[Study, RuleSet, bool]:
+    """Return the release as it is judged, by which rules, and whether its key had to be assumed.
+
+    It has the key and the sensitive attributes that rules name, and its column of persons; one without it needs its original.
+    """
     if person is not None and person not in study.names and original is None:
         raise ColumnNotFoundError(
             f"the release does not say whose record it is: {ColumnNotFoundError.among(person, study.names)} Hint: also give "
             "the original and the correspondence of records: the original says who the persons are."
         )
-    return study if person is None else study.with_person(person)
+    study = study if person is None else study.with_person(person)
+    rules = RuleSet.of(stated, study.sensitive, study.keep)
+    require_columns([*study.key, *rules.sensitive, *rules.named, *rules.excepted], study.names)
+    taken = {*rules.sensitive, study.person, study.household}
+    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], rules.sensitive or None)
+    return study.changed(key=keys, sensitive=hidden), rules, not study.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,14 +316,6 @@ def _with_rules(policy: Policy, place: str) -> Policy:
     if not policy:
         raise ArgumentError(f"{place}: there is no rule; add one, such as k_anonymity = 5, or a preset.")
     return policy
-
-
-def _sides(study: Study, rules: RuleSet) -> tuple[Study, bool]:
-    """Return the study with a key and the sensitive attributes that rules name, and whether the key had to be assumed."""
-    require_columns([*study.key, *rules.sensitive, *rules.named, *rules.excepted], study.names)
-    taken = {*rules.sensitive, study.person, study.household}
-    keys, hidden = sides_of(study.key or [name for name in study.names if name not in taken], rules.sensitive or None)
-    return study.changed(key=keys, sensitive=hidden), not study.key
 
 
 def _notes(case: Case, gate: _Gate, judged: Sequence[Outcome], required: tuple[Outcome, ...]) -> Iterator[str]:

@@ -6,8 +6,8 @@ A figure that is not available meets nothing: the outcome says why there is none
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from unveil import models as class_models
 from unveil.assess.policy.case import Case
@@ -90,41 +90,66 @@ class Outcome:
         return document | ({"question": self.rule.question} if self.rule.question else {})
 
 
-Measures: TypeAlias = Mapping[tuple[tuple[str, str], float | None], Measured | UnveilError]
-"""What models say of the classes, or why they say nothing, by the place and the threshold of the rule that states them."""
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """What the rules ask of the classes of the key; if there are no classes, only the models say why.
+
+    Attributes
+    ----------
+    models
+        The figures of models, or the reason why there is none, by the place and the threshold of the rule that states them.
+    above
+        The share of records, or persons, with a risk above each limit.
+    certain
+        The records, or persons, whose class holds one value of a sensitive attribute, and those whose class has none; by the
+        attribute, and by whether a missing value is sensitive.
+    """
+
+    models: Mapping[tuple[tuple[str, str], float | None], Measured | UnveilError]
+    above: Mapping[float, float] = field(default_factory=dict)
+    certain: Mapping[tuple[str, bool], tuple[int, int]] = field(default_factory=dict)
 
 
 def outcomes(case: Case) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
     """Judge every rule of a case; second come the figures that are measured of every release with a key."""
-    measured, rules = _measured(case), case.rules
-    return _judged(case, "rules", rules.single, measured), _judged(case, "other figures", rules.standing, measured)
+    figures, rules = _figures(case), case.rules
+    return _judged(case, "rules", rules.single, figures), _judged(case, "other figures", rules.standing, figures)
 
 
-def _judged(case: Case, stage: str, rules: Sequence[Rule], measured: Measures) -> tuple[Outcome, ...]:
-    return tuple(_verified(case, _decided(_read(case, rule, measured))) for rule in active_run().each(stage, rules))
+def _judged(case: Case, stage: str, rules: Sequence[Rule], figures: _Figures) -> tuple[Outcome, ...]:
+    return tuple(_verified(case, _decided(_read(case, rule, figures))) for rule in active_run().each(stage, rules))
 
 
-def _measured(case: Case) -> Measures:
-    """Measure all models that the rules name, in one go."""
-    rules = [rule for rule in (*case.rules.single, *case.rules.standing) if rule.name not in _READERS and not _lacks(rule)]
+def _figures(case: Case) -> _Figures:
+    """Measure all that the rules ask of the classes, in one go."""
+    stated = [rule for rule in (*case.rules.single, *case.rules.standing) if not _lacks(rule)]
+    models = [rule for rule in stated if rule.name not in _READERS]
     distances = class_models.TCloseness.scaled
-    names = [rule.parameters["attribute"] for rule in rules if rule.settings.get("distance") in distances]
+    names = [rule.parameters["attribute"] for rule in models if rule.settings.get("distance") in distances]
     scales = {name: case.scale(name) for name in names}
+    limits = [_limit(rule) for rule in stated if _READERS.get(rule.name) is _risk]
+    values = [(rule.target, _gaps_tell(case, rule)) for rule in stated if rule.name == "certain_disclosure"]
+    if not models and not limits and not values:
+        return _Figures({})
     try:
-        judged = judged_by_rules(rules, scales, case.classes) if rules else []
+        classes, risks = case.grouped
+        above, certain = risks.above(limits), classes.certain(values)
+        judged = judged_by_rules(models, scales, classes)
     except (CancelledError, MissingExtraError):
         raise
     except UnveilError as problem:  # there are no classes
-        judged = [problem for _ in rules]
-    return {(rule.place, rule.threshold): one for rule, one in zip(rules, judged, strict=True)}
+        return _Figures({(rule.place, rule.threshold): problem for rule in models})
+    measured = {(rule.place, rule.threshold): one for rule, one in zip(models, judged, strict=True)}
+    return _Figures(measured, dict(zip(limits, above, strict=True)), dict(zip(values, certain, strict=True)))
 
 
-def _read(case: Case, rule: Rule, measured: Measures) -> Outcome:
+def _read(case: Case, rule: Rule, figures: _Figures) -> Outcome:
     if case.original is not None and rule.name in _ATTACKS:
         _ = case.pair  # an original that cannot be paired is refused, not a rule left undecided
     try:
-        reader = _READERS.get(rule.name)
-        return _model(case, rule, measured) if reader is None else reader(case, rule)
+        if _lacks(rule):
+            return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
+        return _READERS.get(rule.name, _model)(case, rule, figures)
     except MissingExtraError:
         raise
     except UnveilError as problem:
@@ -169,11 +194,9 @@ def _lacks(rule: Rule) -> bool:
     return "attribute" in rule.form.parameters and not isinstance(rule.parameters.get("attribute"), str)
 
 
-def _model(case: Case, rule: Rule, measured: Measures) -> Outcome:
+def _model(case: Case, rule: Rule, figures: _Figures) -> Outcome:
     """Read a model's worst class; the model itself says which classes fall short."""
-    if _lacks(rule):
-        return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    judged = measured[rule.place, rule.threshold]
+    judged = figures.models[rule.place, rule.threshold]
     if isinstance(judged, UnveilError):
         raise judged
     detail = ""
@@ -188,39 +211,46 @@ def _model(case: Case, rule: Rule, measured: Measures) -> Outcome:
 # Risks and rates ------------------------------------------------------------------------------------------------------
 
 
-def _risk(case: Case, rule: Rule) -> Outcome:
+def _limit(rule: Rule) -> float:
+    """Return the risk above which a rule counts records."""
+    return float(rule.settings["above"] if rule.name == "records_at_risk" else rule.threshold or 1.0)
+
+
+def _risk(case: Case, rule: Rule, figures: _Figures) -> Outcome:
     """Read the prosecutor's risk: highest, average, or the share of records above a limit."""
-    limit = rule.settings["above"] if rule.name == "records_at_risk" else rule.threshold or 1.0
+    risks, limit = case.risks, _limit(rule)
     if rule.name == "prosecutor_average":
-        return Outcome(rule, rule.target, case.risks.average)
-    above = case.risks.above(limit)
+        return Outcome(rule, rule.target, risks.average)
+    above = figures.above[limit]
     if rule.name == "records_at_risk":
         return Outcome(rule, rule.target, above, detail=f"share of {noun(case.unit)} with a risk above {limit:g}")
     detail = f"{above:.1%} of the {noun(case.unit)} exceed {limit:g}" if above else ""
-    return Outcome(rule, rule.target, case.risks.highest, detail=detail)
+    return Outcome(rule, rule.target, risks.highest, detail=detail)
 
 
-def _uniques(case: Case, rule: Rule) -> Outcome:
+def _uniques(case: Case, rule: Rule, _: _Figures) -> Outcome:
     alone = case.risks.unique
     return Outcome(rule, rule.target, alone / case.classes.number, detail=f"{people(alone, case.unit)} unique by the key")
 
 
-def _certain(case: Case, rule: Rule) -> Outcome:
+def _gaps_tell(case: Case, rule: Rule) -> bool:
+    """Whether having no value is sensitive, as the rule or else the project says."""
+    declared = rule.settings["missing_is_sensitive"]
+    return rule.target in case.study.missing_is_sensitive if declared is None else bool(declared)
+
+
+def _certain(case: Case, rule: Rule, figures: _Figures) -> Outcome:
     """Read the share of records, or persons, in classes with one sensitive value; having none counts as a value if declared."""
-    name = rule.parameters.get("attribute")
-    if not isinstance(name, str):
-        return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
-    sensitive_gaps = rule.settings["missing_is_sensitive"]
-    declared = name in case.study.missing_is_sensitive if sensitive_gaps is None else bool(sensitive_gaps)
-    disclosed, gaps = case.classes.certain(name, missing_is_sensitive=declared)
+    number, name, declared = case.classes.number, rule.target, _gaps_tell(case, rule)
+    disclosed, gaps = figures.certain[name, declared]
     detail = f"the key determines it for {people(disclosed, case.unit)}"
     if gaps:
         apart = f"; {gaps:,} more have no value, which is not treated as sensitive"
         detail += f", {gaps:,} of which have no value" if declared else apart
-    return Outcome(rule, name, disclosed / case.classes.number, detail=detail)
+    return Outcome(rule, name, disclosed / number, detail=detail)
 
 
-def _rate(case: Case, rule: Rule) -> Outcome:
+def _rate(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Read a Discrimination Rate: of the key or of named columns, against record identity or a sensitive attribute."""
     sensitive = rule.settings["sensitive"]
     if sensitive is True:
@@ -239,7 +269,7 @@ def _rate(case: Case, rule: Rule) -> Outcome:
 # Attacks --------------------------------------------------------------------------------------------------------------
 
 
-def _attack(case: Case, rule: Rule) -> Outcome:
+def _attack(case: Case, rule: Rule, _: _Figures) -> Outcome:
     name = rule.name.removesuffix("_attack")
     value = case.attack.overall["risk"][name]
     lacks = {"identity": "it is not known which release record came from which original record"}
@@ -247,7 +277,7 @@ def _attack(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, rule.target, value, reason=None if value is not None else f"the attack has no rate: {lack}")
 
 
-def _linkage(case: Case, rule: Rule) -> Outcome:
+def _linkage(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Read the highest share of records that any way of linking gets right."""
     linked: dict[str, Any] = dict(case.attack.linkage)
     ways = {name: way for name, way in linked.items() if isinstance(way, Mapping) and way.get("linked") is not None}
@@ -258,7 +288,7 @@ def _linkage(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, rule.target, float(ways[best]["linked"]), detail=detail)
 
 
-def _beyond_holdout(case: Case, rule: Rule) -> Outcome:
+def _beyond_holdout(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Read what an attack gains beyond people whose records were not used."""
     if case.original is not None and case.original.control is None:
         lack = "no hold-out is given: what is true of everybody cannot be separated from what the release gives away"
@@ -278,7 +308,7 @@ def _beyond_holdout(case: Case, rule: Rule) -> Outcome:
 # How it was made ------------------------------------------------------------------------------------------------------
 
 
-def _repeatable(case: Case, rule: Rule) -> Outcome:
+def _repeatable(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Read from the record of the release whether everybody who has the software can repeat its draws."""
     if not isinstance(case.record, Record):
         return Outcome(rule, "the release", reason=case.record)
@@ -290,7 +320,7 @@ def _repeatable(case: Case, rule: Rule) -> Outcome:
 # Direct identifiers ---------------------------------------------------------------------------------------------------
 
 
-def _identifiers(case: Case, rule: Rule) -> Outcome:
+def _identifiers(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Count the columns that name people outright, by their best finding or because the study says so."""
     best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
     enough = _CONFIDENCES[: _CONFIDENCES.index(rule.settings["confidence"]) + 1]
@@ -305,7 +335,7 @@ def _identifiers(case: Case, rule: Rule) -> Outcome:
     return Outcome(rule, "columns", len(why), detail=detail)
 
 
-def _safe_harbor(case: Case, rule: Rule) -> Outcome:
+def _safe_harbor(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Count the columns that hold one of the 18 identifiers; a column that may hold one leaves the rule undecided."""
     item = rule.parameters["item"]
     seen = sightings(case.study, case.identifiers, item, rule.settings["except"])
@@ -323,7 +353,7 @@ def _in_words(seen: Sequence[Sighting]) -> str:
 # Tables of figures -----------------------------------------------------------------------------------------------------
 
 
-def _exposed(case: Case, rule: Rule) -> Outcome:
+def _exposed(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Count the cells of a published table that an attacker can compute too closely."""
     from unveil.tables import audit
 
@@ -358,7 +388,7 @@ BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")
 _ATTACKS = frozenset({"identity_attack", "homogeneity_attack", "linkage", *BEYOND_HOLDOUT})
 """Rules about the release beside its original."""
 
-_READERS: dict[str, Callable[[Case, Rule], Outcome]] = {
+_READERS: dict[str, Callable[[Case, Rule, _Figures], Outcome]] = {
     "prosecutor_highest": _risk,
     "prosecutor_average": _risk,
     "records_at_risk": _risk,

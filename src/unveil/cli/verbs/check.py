@@ -27,6 +27,7 @@ def check(
     paired = original.paired(trial, inputs)
     with showing_progress():
         verdict = check_release(inputs.study, policy, **trial.meanings(inputs), **before.arguments(), **paired)
+        passes = verdict.passes
     answer.give(verdict, signer)
-    if not verdict.passes:
+    if not passes:
         raise typer.Exit(1)

@@ -196,12 +196,19 @@ def files_of(pattern: str) -> list[str]:
     return files
 
 
-def files_at(place: str) -> list[tuple[str, Path]]:
-    """Return the names and paths of the files at a place: one file, those of a pattern, or none."""
-    path = Path(named_part(place)[0])
-    if not path.is_file() and is_pattern(place):
-        return [file for one in files_of(place) for file in files_at(one)]
-    return [(place, path)] if path.is_file() else []
+def files_at(*places: str) -> list[list[tuple[str, Path]]]:
+    """Return the names and paths of the files at each place: one file, those of a pattern, or none."""
+    return [_files_at(place) for place in places]
+
+
+def _files_at(place: str) -> list[tuple[str, Path]]:
+    try:
+        path = Path(named_part(place)[0])
+        if not path.is_file() and is_pattern(place):
+            return [file for one in files_of(place) for file in _files_at(one)]
+        return [(place, path)] if path.is_file() else []
+    except (OSError, ValueError):  # a place that is not a path
+        return []
 
 
 class GlobSource(Source):
