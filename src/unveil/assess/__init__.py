@@ -1,6 +1,6 @@
-"""Assessment, comparison and the policy gate, which put the measures, attacks and mechanisms of the other rooms together.
+"""Assessment, comparison and the policy gate, which combine the measures, attacks and mechanisms of the other rooms.
 
-The room can be called as a function too: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
+The room can also be called as a function: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
 """
 
 import sys
@@ -40,4 +40,4 @@ OPEN_MODULES = (
     "taxonomy",
     "tradeoff",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

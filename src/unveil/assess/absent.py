@@ -1,4 +1,4 @@
-"""Which values stand for a missing one? Words that say so, and numbers such as -9 or 999 that stand apart from all others."""
+"""Which values stand for a missing one? Words with this meaning, and numbers such as -9 or 999 far apart from all others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SIGNS = frozenset(("?", "-", "--", ".", "..", "n/a", "#n/a", "k.a.", "n.a."))
 _BELOW = frozenset((-1, -7, -8, -9, -66, -77, -88, -97, -98, -99, -777, -888, -999, -9999, -99999))
 _ABOVE = (99, 999, 9999, 99999, 999999)
 _NEIGHBOURS = 3
-"""Codes of refusals lie just below the largest: 97, 98, 99."""
+"""The number of codes that end at the largest, because codes of refusals lie just below it: 97, 98, 99."""
 _APART = 1.5
 
 
@@ -35,13 +35,13 @@ class MissingCode:
     Attributes
     ----------
     text
-        The value as it is in the file.
+        The value as written in the file.
     records
-        How many records hold it.
+        The number of records that hold it.
     sure
-        Whether there is little doubt: it is then read as a null.
+        Whether there is little doubt; it is then read as a null.
     evidence
-        Why.
+        The reason.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""What should be done next? Steps in plain words, each with its reason and the command to run; the reader chooses thresholds."""
+"""What should be done next? Steps in plain words, each with its reason and its command; the reader chooses thresholds."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ __all__ = ["Advice", "Command", "advice_on"]
 
 _MOST_NAMED = 3
 _MOST_KEYS = 20
-"""More key attributes than anybody would type: they belong in a project file, which unveil init writes."""
+"""More key attributes than this nobody would type: they belong in a project file, which unveil init writes."""
 _FRAME = "the data frame"
 _NO_SHELL = ("the count table", "the DuckDB relation", "the Spark data frame")
-"""Places of data that no command can name; a data frame can be written to a file first, so its place is yours to choose."""
+"""Places of data that no command can name; a data frame can be written to a file first, so its place is left to the user."""
 _ASSUMING = frozenset({"assess", "check"})
-"""Verbs that take every column for a key attribute if none is named."""
+"""Verbs that treat every column as a key attribute if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, in a shell and in Python; empty if no shell can name the data."""
+    """A command, for a shell and as a Python call; the former is empty if no shell can name the data."""
 
     shell: str
     python: str
 
 
 _OWNERS = {"person": ("assess", "measure", "check", "anonymize"), "household": ("assess", "measure", "anonymize")}
-"""The verbs that take the columns of persons and of households."""
+"""The verbs that accept the columns of persons and of households."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One step: what to do, why, and the command that does it or shows more; a word in capitals is yours to choose."""
+    """One step: the action, its reason, and the command that performs it or shows more; the user replaces words in capitals."""
 
     what: str
     why: str
@@ -53,7 +53,7 @@ class Advice:
 
     @property
     def python(self) -> str:
-        """The call that does the same, for Python."""
+        """The equivalent Python call."""
         return self.command.python
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,12 +62,12 @@ class Advice:
 
     @property
     def text(self) -> str:
-        """All of it in one line."""
+        """The whole step in one line."""
         return f"{self.what} {self.why} " + (f"In Python: `{self.python}`" if not self.run else f"Run: `{self.run}`")
 
 
 def advice_on(assessment: Assessment) -> tuple[Advice, ...]:
-    """Return the steps that follow from an assessment, the most pressing first."""
+    """Return the steps that follow from an assessment, the most urgent first."""
     steps = [
         *_on_identifiers(assessment),
         *_on_roles(assessment),
@@ -79,9 +79,9 @@ def advice_on(assessment: Assessment) -> tuple[Advice, ...]:
 
 
 def _command(assessment: Assessment, verb: str, *words: str, call: str, roles: bool = True) -> Command:
-    """Return a command on the same data with the same roles, leaving out what the verb assumes anyway.
+    """Return a command on the same data with the same roles, without those that the verb assumes by default.
 
-    The Python call comes with placeholders for the data and the roles: ``unveil.scan({data}{key})``.
+    The Python call has placeholders for the data and the roles: ``unveil.scan({data}{key})``.
     """
     place = "DATA" if assessment.place == _FRAME else assessment.place
     project = [one.place for one in assessment.files if one.role == "project"]

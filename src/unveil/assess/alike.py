@@ -1,9 +1,9 @@
-r"""Which columns say the same thing? Those that nearly determine each other, and an age beside a date of birth.
+r"""Which columns hold the same information? Those that nearly determine each other, and an age beside a date of birth.
 
-Two columns are alike if each predicts the other far better than the most frequent value does: with :math:`m_{A}` the records
-that the best guess of B gets right within each value of A, Goodman and Kruskal's lambda :math:`(m_A - \max n_B) / (N - \max
-n_B)` is at least 0.95, both ways. Columns in which nearly every record has a value of its own are left out: they would all be
-alike.
+Two columns are alike if each predicts the other far better than the most frequent value does: with :math:`m_{A}` the number of
+records for which the best guess of B within each value of A is right, Goodman and Kruskal's lambda :math:`(m_A - \max n_B) / (N
+- \max n_B)` is at least 0.95, in both directions. Columns in which nearly every record has a value of its own are left out:
+they would all be alike.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = ["AlikeColumns", "alike_columns"]
 
 _LAMBDA = 0.95
 _OWN = 0.5
-"""A column with more values than this share of the persons is left out: nearly everybody has a value of their own."""
+"""A column with more values than this share of the persons is left out: nearly every person has a value of their own."""
 _WIDE = 80
 """If there are more columns, only exact duplicates, and columns whose names share a word, are compared."""
 _ROUNDING = 1e-6
-"""In records: what a sum of floating point numbers may be off."""
+"""The tolerance, in records, for the rounding error of a sum of floating-point numbers."""
 _STRAIGHT = 0.99
 _FEWEST = 10
 _YEAR = 365.2425
@@ -41,7 +41,7 @@ _YEAR = 365.2425
 
 @dataclass(frozen=True, slots=True)
 class AlikeColumns:
-    """Columns that say the same, and the evidence for it."""
+    """Columns that hold the same information, and the evidence for it."""
 
     columns: tuple[str, ...]
     evidence: str
@@ -56,14 +56,14 @@ class AlikeColumns:
 
 
 def alike_columns(columns: Columns, persons: int | None = None) -> tuple[AlikeColumns, ...]:
-    """Find the columns that say the same.
+    """Find the columns that hold the same information.
 
     Parameters
     ----------
     columns
         The columns of the table.
     persons
-        How many persons the records belong to; none: as many as records.
+        The number of persons that the records belong to; none: as many as records.
     """
     most = _OWN * (persons or columns.records)
     few = [name for name in columns.names if 2 <= len(columns.values(name)) <= most]  # noqa: PLR2004 - two values
@@ -87,10 +87,11 @@ def _pairs(columns: Columns, names: Sequence[str]) -> Sequence[tuple[str, str]]:
 
 
 def _may_agree(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
-    r"""Whether the counts of two columns, each by itself, leave it open that each predicts the other: most pairs they rule out.
+    r"""Whether the counts of two columns, each by itself, permit that each predicts the other; they rule out most pairs.
 
-    With :math:`m_A + m_B - N` records or more both guesses are right. The cells that hold these match values one to one, so they
-    hold at most the sum of the smaller of two counts, which is largest if both columns are sorted by frequency.
+    For at least :math:`m_A + m_B - N` records both guesses are right. The cells of these records match values one to one, so
+    they hold at most the sum of the smaller count of each matched pair, which is largest if both columns are sorted by
+    frequency.
     """
     few, many = sorted((len(one), len(other)))
     if few < _LAMBDA * many - 1:
@@ -109,13 +110,13 @@ def _both_ways(columns: Columns, one: str, other: str) -> bool:
 
 
 def _lambda(codes: tuple[NDArray[np.int64], NDArray[np.int64]], n: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
-    """Return Goodman and Kruskal's lambda: how much better one column guesses another, which has these counts."""
+    """Return Goodman and Kruskal's lambda: how much better one column predicts another, which has these counts."""
     records, most = int(counts.sum()), int(counts.max())
     return (best_guess(*codes, len(counts), n)[1] - most) / (records - most) if records > most else 0.0
 
 
 def _ages(columns: Columns) -> list[AlikeColumns]:
-    """Find ages beside dates of birth: they lie on a straight line, one year of age less for each later year of birth."""
+    """Find ages beside dates of birth: they lie on a straight line, with one year of age less per later year of birth."""
     ages = [name for name in columns.names if "age" in words_of(name) or {"alter", "edad"} & {*words_of(name)}]
     births = [name for name in columns.names if "birth-date" in hints_of(name)] if ages else []
     groups = []
@@ -133,7 +134,7 @@ def _ages(columns: Columns) -> list[AlikeColumns]:
 
 
 def _correlation(x: NDArray[np.float64], y: NDArray[np.float64], n: NDArray[np.int64]) -> float | None:
-    """Return the correlation of two columns of numbers, cell by cell; None if few records have both, or all have the same."""
+    """Return the correlation of two numeric columns, cell by cell; None if few records have both, or if one is constant."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y, n = x[known], y[known], n[known]
     if n.sum() < _FEWEST or x.min() == x.max() or y.min() == y.max():

@@ -27,7 +27,7 @@ __all__ = ["ArxImport", "import_arx"]
 
 _FOLDER = "hierarchies"
 _MISSING = "NULL"
-"""What stands for a null in ARX's own files."""
+"""The text that represents a null in ARX's own files."""
 _ROLES: dict[str, Role] = {
     "IDENTIFYING_ATTRIBUTE": "identifier",
     "QUASI_IDENTIFYING_ATTRIBUTE": "key",
@@ -39,18 +39,18 @@ _KINDS: dict[str, Kind] = {"Integer": "continuous", "Decimal": "continuous", "St
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ArxImport(Result):
-    """A project of ARX, ready to be written as one of ours.
+    """A project of ARX, ready to be written as a project of this library.
 
     Attributes
     ----------
     project
-        The project; `write` puts it into files, with its data and its hierarchies.
+        The project; `write` stores it in files, with its data and its hierarchies.
     archive
         The content of the ARX file.
     records
-        How many records it releases.
+        The number of records that it releases.
     notes
-        What could not be imported, or means something else.
+        Parts that could not be imported, or have a different meaning here.
     """
 
     project: Project
@@ -59,7 +59,7 @@ class ArxImport(Result):
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Return one line: how many columns and requirements."""
+        """Return one line: the numbers of columns and requirements."""
         requirements = sum(len(value) if isinstance(value, list) else 1 for value in self.project.models.values())
         columns = counted(len(self.archive.columns), "column")
         return f"ArxImport({columns}, {counted(requirements, 'requirement')}, {len(self.notes)} notes)"
@@ -87,7 +87,7 @@ class ArxImport(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: the columns, what is required, and what is not imported."""
+        """Return the displayed view: the columns, the requirements, and the parts that are not imported."""
         figures = (
             Figure("records", self.records),
             Figure("project", str(self.project.path)),
@@ -112,7 +112,7 @@ class ArxImport(Result):
         return View(f"Project of ARX: {self.archive.path}", figures, tables, self.notes)
 
     def to_toml(self) -> str:
-        """Return the text of the project file, with comments on what could not be imported."""
+        """Return the text of the project file, with comments on the parts that could not be imported."""
         opening = f"Imported by unveil {__version__} from {self.archive.path.name}, which ARX {self.archive.version} wrote."
         return "\n".join([*commented(opening, *self.notes), "", self.project.to_toml()])
 
@@ -122,7 +122,7 @@ class ArxImport(Result):
         return (*hierarchies, *self._tables(), self.project.path)
 
     def _tables(self) -> dict[Path, bool]:
-        """Return the files of records, each with whether it holds the selected records only, or all of them."""
+        """Return the files of records, each with whether it holds only the selected records, or all of them."""
         data, step = Path(str(self.project.data.path)), self.project.protect.get("arx")
         everybody = {data.parent / str(step.options["population"]): False} if step and "population" in step.options else {}
         return {data: True, **everybody}
@@ -133,12 +133,12 @@ class ArxImport(Result):
         Parameters
         ----------
         force
-            Replace existing files.
+            Whether to replace existing files.
 
         Raises
         ------
         OutputError
-            If a file exists already, or cannot be written; then no file of the project is written.
+            If a file already exists, or cannot be written; then no file of the project is written.
         """
         require_new(self.files(), force=force)
         check_replaceable(self.project.path)
@@ -162,14 +162,14 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
     Parameters
     ----------
     file
-        The project of ARX, a .deid file. Never changed.
+        The project of ARX, a .deid file; it is never changed.
     path
         The project file; nothing is written before `ArxImport.write`.
 
     Returns
     -------
     ArxImport
-        The project, and notes on what has no counterpart. If records were selected in ARX, the data has only these.
+        The project, and notes on settings without a counterpart. If records were selected in ARX, the data has only these.
 
     Raises
     ------
@@ -192,12 +192,12 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
 
 
 def _population_name(archive: ArxArchive) -> str:
-    """Return the name of the file of all records, beside that of the selected ones."""
+    """Return the name of the file of all records, which is written beside that of the selected ones."""
     return f"{archive.path.stem}-population.csv"
 
 
 def _orders(archive: ArxArchive, ordered: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the orders of values: those that ARX saved, and the alphabetical one of texts if a requirement needs an order."""
+    """Return the orders of values: those that ARX saved, and the alphabetical order of texts if a requirement needs one."""
     orders = {one.name: one.order for one in archive.columns if one.order}
     texts = [
         (at, one.name)
@@ -211,7 +211,7 @@ def _orders(archive: ArxArchive, ordered: Collection[str]) -> dict[str, tuple[st
 
 
 def _checked_records(archive: ArxArchive) -> Any:
-    """Yield the records, or refuse a table that does not have the columns described."""
+    """Yield the records, or refuse a table that does not have the described columns."""
     rows = archive.records()
     header = next(rows)
     if header != [one.name for one in archive.columns]:

@@ -1,6 +1,6 @@
-"""What does this table give away, and what should be done about it? The whole picture, from one call.
+"""What does this table disclose, and what should be done about it? The whole picture, from one call.
 
-Nothing new is computed here: the other verbs answer their questions, one after the other, for the same records.
+No new figures are defined here: the measures of the other verbs are computed, one after another, for the same records.
 """
 
 from __future__ import annotations
@@ -51,55 +51,55 @@ from unveil.study import Study, studied
 
 __all__ = ["CLASS_SIZES", "Assessment", "ClassSizes", "Without", "assess"]
 
-"""Called with the name of a stage, the number of steps done, and of all steps."""
+"""A function called with the name of a stage, the number of completed steps, and the total number of steps."""
 
 
 _WORK = 1_500_000_000
-"""The most records times subsets that the scan may look at, which takes about half a minute."""
+"""The largest product of records and subsets that the scan may process, which takes about half a minute."""
 _PER_SUBSET = 7_500
-"""A subset costs as much as this many records, however few there are."""
+"""A subset costs at least as much as this many records, however few there are."""
 _COMBINED = 60
-"""With more key attributes, only sets of those that say most by themselves are looked at, unless a size is requested."""
+"""With more key attributes, only sets of those with the highest rates are examined, unless a size is requested."""
 _RISKIEST, _FEW = 3, 3
-"""This many combinations are shown of each size up to a few attributes, one of each larger size."""
+"""The number of combinations shown of each size, and the last size to which it applies; of larger sizes, one is shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assessment(Result):
-    """What a table gives away, where it comes from, and what to do next.
+    """The disclosure of a table, its origins, and the next steps.
 
     Attributes
     ----------
     place
-        Where the data was.
+        The location of the data.
     identifiers
         The columns that name people outright.
     rate
         The Discrimination Rate of all key attributes together, against record identity.
     attributes
-        What each key attribute gives away about who is who, highest first.
+        The rate of each key attribute against record identity, the highest first.
     combinations
         The rates of sets of key attributes against record identity, and the minimal identifiers.
     combined
-        The key attributes whose sets were looked at: all, or, if there are very many, those that say most by themselves.
+        The key attributes whose sets were examined: all, or, if there are very many, those with the highest rates.
     disclosures
-        What the key gives away about each sensitive attribute, as it is and by each partition.
+        What the key discloses about each sensitive attribute, by its values and by each partition.
     measurement
-        Every model and risk.
+        The figures of every model and risk.
     without
-        What would be left without each key attribute.
+        The risk that would remain without each key attribute.
     class_sizes
-        How large the classes are.
+        The distribution of class sizes.
     files
-        The files it was made from.
+        The files from which it was made.
     small
-        Classes of fewer records, and those that disclose, are shown without their values; 0: all are shown.
+        Classes with fewer records, and those that disclose, are shown without their values; 0: all are shown.
     assumed
-        Whether the key attributes were not named, but taken from what the columns hold.
+        Whether the key attributes were not named, but chosen from the content of the columns.
     made
-        How the result was made.
+        The provenance of the result.
     advice
-        What to do next.
+        The next steps.
     """
 
     place: str
@@ -135,7 +135,7 @@ class Assessment(Result):
         return tuple(subset for subset in self.combinations.subsets if len(subset.key) == 2)  # noqa: PLR2004
 
     def __repr__(self) -> str:
-        """Return one line: k, how many are unique, and the steps to take."""
+        """Return one line: k, the number of uniques, and the number of steps to take."""
         uniques = self.measurement.uniqueness["sample"]["uniques"]
         return (
             f"Assessment({in_line([self.place])}: k = {self.measurement['k_anonymity'].value}, {uniques:,} of "
@@ -183,13 +183,13 @@ class Assessment(Result):
         return {one.run: one.python for one in self.advice if one.run}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         from unveil.assess.assessment_view import view_of
 
         return view_of(self)
 
     def displayed(self, *, unmasked: bool = False, small: int = SMALL) -> Result:  # noqa: ARG002 - it was measured so
-        """Return the answer as it was measured: masked, or marked as not."""
+        """Return the answer as it was measured: masked, or marked as unmasked."""
         if unmasked and self.small:
             raise ArgumentError("this assessment was measured with masking; use redact=False for one without.")
         return Displayed(self, unmasked=not self.small)
@@ -214,12 +214,12 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     key_file: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Assessment:
-    """Measure what a table gives away: what identifies, what discloses, the models and risks, and what to do next.
+    """Measure the disclosure of a table: identification, disclosure, the models and risks, and the next steps.
 
     Parameters
     ----------
     project_or_data
-        A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals knows, a
+        A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals supports, a
         table in an engine, or counts.
     key, sensitive
         Key attributes and sensitive attributes; none: those of the project. Without a project, every column that is not a direct
@@ -229,26 +229,27 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     partitions
         Semantic partitions by name, and under it by column: ``{"kinds": {"Disease": [["flu"], ["aids", "cancer"]]}}``.
     nulls
-        "category" (the default), "drop" (a record with a null in a column looked at is left out of everything) or "error".
+        "category" (the default), "drop" (a record with a null in an examined column is left out of everything) or "error".
     weights
         A column of sampling weights.
     person, household
-        A column that says whose record it is (k, uniques and risks then count persons), and one that says who lives together.
+        A column that identifies the person of a record (k, uniques and risks then count persons), and one that identifies the
+        household.
     max_size
-        The largest sets of key attributes to look at; none: as large as half a minute allows.
+        The size of the largest sets of key attributes to examine; none: as large as half a minute allows.
     redact, small
-        Whether classes of fewer than `small` records, and classes of any size that give a sensitive value away, are shown without
-        their values, so that the answer discloses nobody.
+        Whether classes of fewer than `small` records, and classes of any size that reveal a sensitive value, are shown without
+        their values, so that the answer discloses nothing about anyone.
     key_file
-        A file with a secret key (at least 16 bytes): the answer then holds the HMAC of every file that went in, by which you,
-        and nobody else, can tell later whether it was the same file.
+        A file with a secret key (at least 16 bytes): the answer then holds the HMAC of every input file, by which only the
+        holder of the key can later verify that it was the same file.
     progress
-        A run, or a function called with the name of a stage, the number of steps done, and of all steps.
+        A run, or a function called with the name of a stage, the number of completed steps, and the total number of steps.
 
     Returns
     -------
     Assessment
-        The figures and the advice; it shows itself as text, as a page with charts, and as JSON.
+        The figures and the advice; it can be displayed as text, as a page with charts, and as JSON.
 
     Examples
     --------
@@ -270,7 +271,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is known, and what is to be measured, before anything is measured."""
+    """What is known, and what is to be measured, before any measurement."""
 
     identifiers: DirectIdentifiers
     views: Mapping[str, Mapping[str, Partition]]
@@ -333,7 +334,7 @@ def _assessed(study: Study, plan: _Plan) -> Assessment:
 
 
 def _looked_at(study: Study) -> tuple[DirectIdentifiers, Study]:
-    """Look for direct identifiers, and return the study with a key: if none is named, every column that is left."""
+    """Look for direct identifiers, and return the study with a key: if none is named, every remaining column."""
     if study.key:
         sides_of(study.key, study.sensitive or None)
         if study.source.can_count:
@@ -381,14 +382,14 @@ def _views(partitions: Mapping[str, Mapping[str, Any]] | None, study: Study) -> 
 
 
 def _salt(study: Study) -> bytes:
-    """Return a value that depends on all records, whatever their order; only someone who has them all can compute it."""
+    """Return a value that depends on all records, but not on their order; only someone who has them all can compute it."""
     counts = study.counts([*study.key, *study.sensitive], partitions={})
     hashes = counts.as_source().count(counts.names).frame.hash_rows().to_numpy()
     return hashlib.blake2b(np.sort(np.repeat(hashes, counts.n)).tobytes()).digest()
 
 
 def _combined(keys: Sequence[str], rates: Sequence[AttributeRate]) -> tuple[str, ...]:
-    """Return the key attributes whose sets are looked at: all, or, if there are very many, those that say most by themselves."""
+    """Return the key attributes whose sets are examined: all, or, if there are very many, those with the highest rates."""
     if len(keys) <= _COMBINED:
         return tuple(keys)
     most = {rate.name for rate in rates[:_COMBINED]}
@@ -396,7 +397,7 @@ def _combined(keys: Sequence[str], rates: Sequence[AttributeRate]) -> tuple[str,
 
 
 def _affordable(attributes: int, records: int) -> int:
-    """Return the size of the largest sets of attributes that can be looked at in time."""
+    """Return the size of the largest sets of attributes that can be examined in time."""
     subsets = 0
     for size in range(1, attributes + 1):
         subsets += math.comb(attributes, size)
@@ -409,7 +410,7 @@ def _affordable(attributes: int, records: int) -> int:
 
 
 def _attributes(measure: Measure, keys: Sequence[str]) -> tuple[AttributeRate, ...]:
-    """Return what each key attribute gives away about who is who, highest first."""
+    """Return the rate of each key attribute against record identity, the highest first."""
     step = active_run().counting("attributes", len(keys))
     rates = []
     for name in keys:
@@ -419,7 +420,7 @@ def _attributes(measure: Measure, keys: Sequence[str]) -> tuple[AttributeRate, .
 
 
 def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> list[Question]:
-    """Return the questions about disclosure: of each sensitive attribute as it is, then by each partition that touches it."""
+    """Return the questions on disclosure: each sensitive attribute by its values, then by each partition that involves it."""
     questions: list[Question] = []
     for sensitive in study.sensitive:
         touching = [(sensitive, name, blocks) for name, blocks in views.items() if set(blocks) & {sensitive, *study.key}]
@@ -428,7 +429,7 @@ def _questions(study: Study, views: Mapping[str, Mapping[str, Partition]]) -> li
 
 
 def _disclosures(measure: Measure, keys: Sequence[str], questions: Sequence[Question]) -> tuple[Disclosure, ...]:
-    """Return what the key gives away about each sensitive attribute."""
+    """Return what the key discloses about each sensitive attribute."""
     if not questions:
         return ()
     step = active_run().counting("disclosure", len(questions) * (len(keys) + 1))
@@ -436,5 +437,5 @@ def _disclosures(measure: Measure, keys: Sequence[str], questions: Sequence[Ques
 
 
 def _measured(study: Study) -> Measurement:
-    """Return every model and risk, with the requirements of the project."""
+    """Return the figures of every model and risk, with the requirements of the project."""
     return measured_study(study.changed(partitions={}), MeasureOptions(models=tuple(planned_models(study))))

@@ -1,4 +1,4 @@
-"""The view of an assessment: what to do first, then what identifies, what discloses, and where it comes from."""
+"""The view of an assessment: the next steps, then identification, disclosure, and the origins of both."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _DEFINED_BY_PERSON = {
 
 
 def view_of(assessment: Assessment) -> View:
-    """Return the report: what to do next, what identifies, what discloses, models and risks, origins, how it was made."""
+    """Return the report: next steps, identification, disclosure, models and risks, origins, and provenance."""
     parts = [View("What to do next", notes=tuple(one.text for one in assessment.advice)), _identity(assessment)]
     if assessment.disclosures:
         parts.append(View("What discloses", lead=_LEAD_ON_DISCLOSURE, parts=tuple(_disclosures(assessment))))
@@ -102,7 +102,7 @@ def _lead(assessment: Assessment) -> str:
 
 
 def _base(assessment: Assessment) -> str:
-    """Say of whom uniques are a share, if not of all."""
+    """Return the base of the share of uniques in words, if it is not all records."""
     return " of those with a key value" if assessment.measurement.suppressed else ""
 
 
@@ -130,7 +130,7 @@ def _first_figures(assessment: Assessment) -> Iterator[Figure]:
 
 
 def _identity(assessment: Assessment) -> View:
-    """Return what singles people out: attributes, values, pairs, combinations, minimal identifiers, direct identifiers."""
+    """Return the section on identification: attributes, values, pairs, combinations, minimal and direct identifiers."""
     names = {rate.name for rate in assessment.attributes[:_MOST_DRAWN]}
     unnamed = "Masked values have no name." if assessment.small else ""
     charts = [
@@ -213,7 +213,7 @@ def _cut(rows: int) -> str:
 
 
 def _left_out(assessment: Assessment) -> Iterator[str]:
-    """Say which sets of attributes were not looked at."""
+    """Yield notes on the sets of attributes that were not examined."""
     largest, keys, together = assessment.combinations.max_size, len(assessment.made.key), len(assessment.combined)
     if together < keys:
         yield (
@@ -283,7 +283,7 @@ def _disclosure_charts(assessment: Assessment, one: Disclosure, name: str) -> It
 
 
 def _models(assessment: Assessment) -> View:
-    """Return the models and risks as `unveil measure` shows them, with how risks and class sizes are distributed."""
+    """Return the models and risks as `unveil measure` shows them, with the distributions of risks and class sizes."""
     shown = measured_view(assessment.measurement)
     sizes, total = assessment.class_sizes, sum(assessment.class_sizes.records)
     risks = tuple(reversed([(label, records / total) for label, records in zip(_RISKS, sizes.records, strict=True)]))
@@ -306,12 +306,12 @@ def _models(assessment: Assessment) -> View:
 
 
 def _defined(assessment: Assessment) -> Mapping[str, str]:
-    """Return what the figures and tables mean; they count people if the data distinguishes them."""
+    """Return the meaning of the figures and tables; they count people if the data distinguishes them."""
     return _DEFINED if assessment.measurement.persons is None else {**_DEFINED, **_DEFINED_BY_PERSON}
 
 
 def _origins(assessment: Assessment) -> Iterator[View]:
-    """Return what would be left without each attribute."""
+    """Yield the section on what would remain without each attribute."""
     if not assessment.without:
         return
     first = sorted(assessment.without, key=lambda one: one.uniques)[:_MOST_ROWS]

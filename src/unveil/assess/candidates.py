@@ -1,6 +1,6 @@
-"""Which protections are worth trying on a table? Mechanisms with values of their parameters, for the attributes they suit.
+"""Which protections are worth trying on a table? Mechanisms with parameter values, for the attributes that they suit.
 
-Each mechanism is tried on key attributes of its kind: numbers are microaggregated, swapped by rank and disturbed, names are
+Each mechanism is tried on key attributes of its kind: numbers are microaggregated, rank-swapped and perturbed, names are
 randomised, and all of them are generalised. A chain joins two protections of different mechanisms.
 """
 
@@ -21,7 +21,7 @@ _LARGE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ProtectionCandidate:
-    """A protection to try: one step, or two in a row."""
+    """A protection to try: one step, or two in succession."""
 
     steps: tuple[Step, ...]
 
@@ -31,7 +31,7 @@ class ProtectionCandidate:
         return ", then ".join(" ".join([step.mechanism, *_varied(step)]) for step in self.steps)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Return the steps as they are written to JSON, and into a project."""
+        """Return the steps in the form that is written to JSON, and to a project."""
         return [
             {"mechanism": step.mechanism, "attributes": list(step.attributes), "options": dict(step.options)}
             for step in self.steps
@@ -45,9 +45,9 @@ class ParameterGrid:
     Attributes
     ----------
     mechanism, parameter, values
-        Its name, the parameter, and the values that are tried, the weakest protection first.
+        The name of the mechanism, its parameter, and the values to try, the weakest protection first.
     suits
-        The attributes that it is for: "numbers", "names", or "all".
+        The attributes to which it applies: "numbers", "names", or "all".
     options
         A function from the attributes and the number of records to the other settings.
     """
@@ -95,10 +95,10 @@ def single_candidates(
     *,
     nulls: bool = False,
 ) -> list[ProtectionCandidate]:
-    """Return the protections of one step, for key attributes that hold numbers and for those that hold names.
+    """Return the protections of one step, for key attributes with numbers and for those with names.
 
-    Differential privacy needs bounds that do not come from the data, so it is tried on attributes that have them. If
-    attributes hold nulls, these stay.
+    Differential privacy needs bounds that do not come from the data, so it is tried on attributes that have them. Nulls of the
+    attributes stay.
     """
     candidates: list[ProtectionCandidate] = []
     for grid in _GRIDS:

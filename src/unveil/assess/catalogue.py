@@ -18,7 +18,7 @@ _SHOWN_ROWS = 10
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Catalogue(Result):
-    """The built-in data sets, and the partitions and hierarchies that are built in beside them."""
+    """The built-in data sets, with the built-in partitions and hierarchies."""
 
     entries: tuple[dict[str, Any], ...]
     partitions: Mapping[str, Sequence[Sequence[Any]]]
@@ -42,7 +42,7 @@ class Catalogue(Result):
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         rows = tuple((entry["name"], entry["records"], ", ".join(entry["columns"])) for entry in self.entries)
         notes = tuple(dict.fromkeys(re.split(r", (?:Table|section) ", entry["origin"])[0] for entry in self.entries))
         blocks = tuple(
@@ -101,5 +101,5 @@ def catalogue() -> Catalogue:
 
 
 def records(name: str) -> Records:
-    """Return a built-in data set, to be shown or written."""
+    """Return a built-in data set, for display or export."""
     return Records(name, datasets.load(name))

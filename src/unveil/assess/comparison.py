@@ -1,4 +1,4 @@
-"""How do releases of one original compare, and why? Attacks, models, needs and losses side by side, attribute by attribute."""
+"""How do releases of one original compare, and why? Attacks, models, needs and losses side by side, by attribute."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from unveil.utility.tasks import Task
 __all__ = ["AttributeChange", "Comparison", "compare"]
 
 _NOTABLE = 0.01
-"""A degree that fell by no more than this is not explained."""
+"""A fall of a degree by no more than this is not explained."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """What happened to one attribute in one release.
+    """The change of one attribute in one release.
 
     Attributes
     ----------
     values_before, values_after
-        How many distinct values it had, and has; nulls and suppressed cells do not count.
+        The number of distinct values before and after; nulls and suppressed cells are not counted.
     suppressed
-        The share of its cells that are null or suppressed now and were not before.
+        The share of its cells that are null or suppressed in the release and were not in the original.
     degrees
-        For each need that it serves, its own degree in the original and in the release; None if undefined.
+        For each need that it serves, its individual degree in the original and in the release; None if undefined.
     missing
-        Whether the release leaves it out.
+        Whether it is absent from the release.
     """
 
     values_before: int
@@ -67,7 +67,7 @@ class AttributeChange:
         }
 
     def because(self) -> str:
-        """Say in words what happened to it."""
+        """Return a description of the change in words."""
         if self.missing:
             return "the release leaves it out"
         if self.values_after == 0:
@@ -87,13 +87,13 @@ class Comparison(Result):
     Attributes
     ----------
     trade_off
-        The figures of every release, and which releases no other dominates.
+        The figures of every release, and the releases that no other dominates.
     attributes
-        What happened to each attribute in each release.
+        The change of each attribute in each release.
     reasons
-        For every release, why it lost what it lost, in words.
+        For every release, the reasons for its losses, in words.
     files
-        The files compared: releases with their SHA-256; if a key file is given, the HMAC of the original, project and policy.
+        The compared files: releases with their SHA-256; if a key file is given, the HMAC of the original, project and policy.
     """
 
     trade_off: TradeOff
@@ -107,7 +107,7 @@ class Comparison(Result):
         return self.trade_off.front
 
     def __repr__(self) -> str:
-        """Return one line: how many releases there are, and which none dominates."""
+        """Return one line: the number of releases, and those that no other dominates."""
         releases = counted(len(self.trade_off.releases), "release")
         return f"Comparison({releases}; undominated: {', '.join(self.front) or 'none'})"
 
@@ -125,7 +125,7 @@ class Comparison(Result):
         return self.trade_off.columns()
 
     def view(self) -> View:
-        """Return what a person should see: the figures, then why."""
+        """Return the displayed view: the figures, then the reasons."""
         whole = self.trade_off.view()
         rows = tuple((name, line) for name, lines in self.reasons.items() for line in lines)
         why = Table(("release", "why"), rows, title="What was lost, and why")
@@ -186,42 +186,42 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     policy: AnyPolicy | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Comparison | TableComparison:
-    """Compare any number of releases of one original, from any tool, on one scale.
+    """Compare any number of releases of one original, made with any tool, on one scale.
 
     Parameters
     ----------
     releases
         The original and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
-        studies or project files. Never changed. Or a table (`unveil.table`) and its protections: nothing else is then
+        studies or project files; they are never changed. Or a table (`unveil.table`) and its protections: nothing else is then
         needed, and the sensitive cells are those of the first suppressed one (others: `unveil.tables.compare_tables`).
     key, sensitive
-        The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy hold, too, if
-        none are named.
+        The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy also hold,
+        if none are named.
     original
-        The name that the original has among them.
+        The name of the original among them.
     privacy
         Figures of privacy: "k", "prosecutor", "l", "t", the names of models such as "alpha" and, where records are aligned,
         "attack".
     needs, tasks, losses
-        Figures of utility; losses that need to know which record is which are null, with the reason, if that is not known.
+        Figures of utility; losses that need the correspondence of records are null, with the reason, if it is not known.
     id, link, same_order
-        How to know which record is which, as in `trade_off`.
+        The correspondence of records, as in `trade_off`.
     seed
-        The seed of what is drawn at random.
+        The seed of random draws.
     key_file
-        A file with a secret key (at least 16 bytes), by which the original is hashed; none: its hash is not given.
+        A file with a secret key (at least 16 bytes), with which the original is hashed; none: its hash is not reported.
     policy
-        What is required, as in `trade_off`; the chart shows it as a line.
+        The requirements, as in `trade_off`; the chart shows them as lines.
     progress
-        A run, or a function called with the name of a stage (a release, its tasks, the reasons), the number of steps done, and
-        of all steps.
+        A run, or a function called with the name of a stage (a release, its tasks, the reasons), the number of completed steps,
+        and the total number of steps.
 
     Returns
     -------
     Comparison
-        The figures side by side, the releases that no other dominates, and why each lost what it lost.
+        The figures side by side, the releases that no other dominates, and the reasons for the losses of each.
     TableComparison
-        For tables: cells and value lost, deviation, ranks, exposed cells and the Discrimination Rate.
+        For tables: lost cells and values, deviation, ranks, exposed cells and the Discrimination Rate.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
 
 
 def _protected(releases: Mapping[str, Any], original: str) -> tuple[CrossTable, dict[str, ProtectedTable]] | None:
-    """Return a table and its protections; None if records are compared. A mixture of both is refused."""
+    """Return a table and its protections; None if records are compared. A mixture of the two is refused."""
     tabular = {name for name, one in releases.items() if isinstance(one, get_args(ProtectedTable))}
     if not tabular:
         return None
@@ -291,7 +291,7 @@ Degrees = dict[str, tuple[float | None, Mapping[str, float | None]]]
 
 
 def _degrees(study: Study, needs: Sequence[Need]) -> Degrees:
-    """Return the degree of each need, whole and by attribute; an attribute that is not there serves nothing."""
+    """Return the degree of each need, as a whole and by attribute; an absent attribute serves nothing."""
     degrees: Degrees = {}
     for need in needs:
         present = [name for name in need.given if name in study.names]
@@ -321,7 +321,7 @@ def _changes(
 
 
 def _values(study: Study, name: str) -> tuple[int, float]:
-    """Return how many values each column holds, and the share of its cells that say nothing."""
+    """Return the number of distinct values of a column, and the share of its cells that are null or suppressed."""
     counts = study.counts([name], nulls="category", partitions={})
     nothing = [value is None or value == SUPPRESSED for value in counts.columns[0].values]
     hidden = sum(int(n) for n, code in zip(counts.n.tolist(), counts.codes[0].tolist(), strict=True) if nothing[code])
@@ -331,7 +331,7 @@ def _values(study: Study, name: str) -> tuple[int, float]:
 def _reasons(
     name: str, trade: TradeOff, changes: Mapping[str, AttributeChange], served: Degrees, needs: Sequence[Need]
 ) -> list[str]:
-    """Return why a release lost what it lost: for every need, the attribute that lost most; without needs, the coarsest one."""
+    """Return the reasons for a release's losses: per need, the attribute that lost most; without needs, the coarsest one."""
     lines = []
     for need in needs:
         whole, now = served[need.name][0], trade[name].figures[need.name]

@@ -1,4 +1,4 @@
-"""The figures by which composed protections are compared: what each gives away, and what it serves."""
+"""The figures by which composed protections are compared: their risks, and the degrees to which they serve needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unveil.sources.microdata import Microdata
 __all__ = ["ComposedFigures", "CompositionMeasure"]
 
 _BLOCKS = 10
-"""A column of more numbers than this is read by this many blocks of equally many original records."""
+"""A column with more distinct numbers is read by this many blocks of equally many original records."""
 _TOLERANCE = 1e-9
 _BEFORE, _AFTER = "original", "release"
 
@@ -33,7 +33,7 @@ class ComposedFigures:
     Attributes
     ----------
     identity
-        The mean rate of the original key attributes, each given its protected one.
+        The mean rate of the original key attributes, each given its protected version.
     homogeneity
         The rate of each sensitive attribute given the protected key.
     degrees
@@ -56,14 +56,14 @@ class ComposedFigures:
 
     @property
     def vector(self) -> list[float]:
-        """The figures that protections are compared by; higher is better."""
+        """The figures by which protections are compared; higher is better."""
         return [
             round(figure, 9)
             for figure in (-self.identity, *(-risk for risk in self.homogeneity.values()), *self.degrees.values())
         ]
 
     def misses(self, needs: Sequence[Need], max_identity: float | None, max_homogeneity: float | None) -> dict[str, float]:
-        """Return by how much it misses the required risks and degrees, by name."""
+        """Return the amounts by which it misses the required risks and degrees, by name."""
         gaps = {"identity": 0.0 if max_identity is None else self.identity - max_identity}
         for name, risk in self.homogeneity.items():
             gaps[f"homogeneity of {name}"] = 0.0 if max_homogeneity is None else risk - max_homogeneity
@@ -78,7 +78,7 @@ class ComposedFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompositionMeasure:
-    """Reads every release in the same way."""
+    """A measurement of releases that reads all of them in the same way."""
 
     records: Microdata
     keys: tuple[str, ...]
@@ -95,7 +95,7 @@ class CompositionMeasure:
         needs: Sequence[Need],
         partitions: Mapping[str, Any],
     ) -> CompositionMeasure:
-        """Find the blocks by which the numbers among the columns are read, unless they are given."""
+        """Determine the blocks by which the numeric columns are read, unless they are given."""
         columns = dict.fromkeys([*keys, *sensitive, *(name for need in needs for name in (need.target, *need.given))])
         blocks = {name: Partition.of(spec, column=name) for name, spec in partitions.items()}
         for name in columns:
@@ -120,11 +120,11 @@ class CompositionMeasure:
         return single_candidates(numbers, names, self.records.records, bounds, nulls=nulls)
 
     def original(self) -> ComposedFigures:
-        """Return the figures of the table as it is."""
+        """Return the figures of the unprotected table."""
         return self._figures(self.records, np.arange(self.records.records))
 
     def figures(self, release: Any) -> ComposedFigures:
-        """Return the figures of a release that holds the origin of each of its records."""
+        """Return the figures of a release that knows the origin of each of its records."""
         return self._figures(release.records, release.origin)
 
     def _figures(self, released: Microdata, origin: Any) -> ComposedFigures:
@@ -136,7 +136,7 @@ class CompositionMeasure:
         )
 
     def _identity(self, released: Microdata, alignment: Alignment, key: str) -> float:
-        """Return how far a protected attribute gives the original one away: not at all if it was left out."""
+        """Return the rate of an original attribute given the protected one; 0 if the release leaves it out."""
         if key not in released.names:
             return 0.0
         frame = side_by_side(
@@ -147,7 +147,7 @@ class CompositionMeasure:
         return _beyond_chance(table, [_AFTER], _BEFORE, own)
 
     def _degree(self, released: Microdata, given: Sequence[str], target: str, own: Mapping[str, Partition]) -> float:
-        """Return how far columns of a release determine another; those that it lacks say nothing."""
+        """Return the degree to which columns of a release determine another; absent columns contribute nothing."""
         kept = [name for name in given if name in released.names]
         if not kept or target not in released.names:
             return 0.0
@@ -156,7 +156,7 @@ class CompositionMeasure:
 
 
 def _beyond_chance(table: CodedTable, given: Sequence[str], target: str, blocks: Mapping[str, Partition]) -> float:
-    """Return the rate adjusted for chance; a column that its partition cannot read, such as labels, stays as it is."""
+    """Return the rate adjusted for chance; a column that its partition cannot read, such as labels, stays unchanged."""
     readable = {column.name: blocks[column.name] for column in table.columns if _reads(blocks.get(column.name), column)}
     return beyond_chance(rate(RateQuestion(table, given, [target], values=False), readable).adjusted)
 
@@ -172,7 +172,7 @@ def _reads(partition: Partition | None, column: Any) -> bool:
 
 
 def _deciles(column: Any) -> Partition | None:
-    """Return blocks of equally many records for a column of many numbers; None for another."""
+    """Return blocks of equally many records for a column of many numbers; None for any other column."""
     if not column.dtype.is_numeric() or column.n_unique() <= _BLOCKS:
         return None
     values = np.sort(column.drop_nulls().cast(float).to_numpy())

@@ -1,4 +1,4 @@
-"""What mechanisms are weighed on: the records, what a study says of them, and the columns that a release may have."""
+"""The subject of a composition: the records, what a study states about them, and the columns that a release may have."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ __all__ = ["Subject"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """What is to be protected.
+    """The data to be protected.
 
     Attributes
     ----------
     records, rows
-        The records that the null policy keeps, with the columns that a release may have and that of persons; and their rows.
+        The records that the null policy keeps, with the columns that a release may have and that of persons; and their rows in
+        the data.
     study
-        What is said of them, if a study or project was given.
+        The study of the data, if a study or project was given.
     screen
-        The columns that a release does not have: that of persons is among them.
+        The screening of columns that a release does not have; that of persons is among them.
     partitions
-        How numbers are read, as far as that is said.
+        The partitions by which numbers are read, if any are stated.
     """
 
     records: Microdata
@@ -58,12 +59,12 @@ class Subject:
         return cls(records, rows, study, screened, said.partitions)
 
     def released(self, release: Any) -> Any:
-        """Return a release without the columns that it may not have, whose records know their rows in the data given."""
+        """Return a release without the columns that it may not have, with the rows of its records in the given data."""
         known = release.origin >= 0
         origin = np.where(known, self.rows[np.where(known, release.origin, 0)], -1)
         return replace(self.screen.applied(release), origin=origin)
 
     @property
     def data(self) -> Data:
-        """What the steps of a protection are given."""
+        """The input of the steps of a protection."""
         return self.records if self.study is None else said_of(RecordsSource(self.records), self.study)

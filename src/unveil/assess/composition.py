@@ -1,9 +1,9 @@
-"""Which mechanism, with which parameter, keeps the data useful and gives least away? Protections, composed and judged by rates.
+"""Which mechanism, with which parameter, keeps data useful and discloses least? Protections, composed and judged by rates.
 
-Every candidate protects the table once, and that very release is judged: how far its key attributes give the original ones away,
-how far they disclose the sensitive ones, and how far it serves the needs. All are Discrimination Rates, adjusted for
-chance, and numbers are read by blocks that are the same for all, so that noise, groups and generalisations compare. What no
-other protection dominates is the front.
+Every candidate protects the table once, and that very release is judged: how far its key attributes reveal the original ones,
+how far they disclose the sensitive ones, and how far it serves the needs. All figures are Discrimination Rates, adjusted for
+chance, and numbers are read by blocks that are the same for all, so that noise, groups and generalisations are comparable. The
+protections that no other dominates form the front.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Composed", "Composition", "compose"]
 
 _SHOWN_ROWS = 20
 _MOST_SEEDS = 6
-"""The most undominated single protections that chains are made of."""
+"""The largest number of undominated single protections from which chains are formed."""
 _ON_DATA = (
     "Each release was made and judged from the data itself. If a guarantee of differential privacy is meant to cover the "
     "choice too, choose the parameter without looking at the data."
@@ -53,17 +53,17 @@ class Composed:
     Attributes
     ----------
     candidate
-        Its steps.
+        The steps of the protection.
     figures
-        What it gives away and what it serves; None if it could not be made.
+        Its risks and its degrees of service; None if it could not be made.
     undominated
         Whether no other protection is as good in every figure and better in one.
     seconds
-        How long it took to make and to judge.
+        The time that making and judging it took.
     reason
-        Why it could not be made.
+        The reason why it could not be made.
     release
-        The release that was judged, kept if it is undominated.
+        The judged release, kept only if it is undominated.
     """
 
     candidate: ProtectionCandidate
@@ -74,7 +74,7 @@ class Composed:
     release: Any = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was tried and how it fared, without the records."""
+        """Return the protection and its figures, without the records."""
         figures = {} if self.figures is None else self.figures.to_dict()
         return {
             "name": self.candidate.name,
@@ -88,14 +88,14 @@ class Composed:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Composition(Result):
-    """Protections that were tried, least risk first.
+    """Protections that were tried, in order of increasing risk.
 
     Attributes
     ----------
     tried
-        Each with its figures; those that could not be made are last.
+        The protections with their figures; those that could not be made are last.
     original
-        The figures of the table as it is.
+        The figures of the unprotected table.
     choice
         The position of the preferred protection in `tried`.
     complete
@@ -103,7 +103,7 @@ class Composition(Result):
     blocks
         The blocks by which numbers were read, by column.
     settings, notes
-        The request, and what a user should know.
+        The request, and remarks for the user.
     """
 
     tried: tuple[Composed, ...]
@@ -121,16 +121,16 @@ class Composition(Result):
 
     @property
     def chosen(self) -> Any:
-        """The release that is preferred, as it was judged."""
+        """The judged release of the preferred protection."""
         return self.tried[self.choice].release
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the protection that is preferred, to be written into a project."""
+        """The steps of the preferred protection, in the form for a project."""
         return self.tried[self.choice].candidate.steps
 
     def __repr__(self) -> str:
-        """Return one line: how many were tried, how many are on the front, and the one preferred."""
+        """Return one line: the number of protections, the number on the front, and the preferred one."""
         chosen = self.tried[self.choice]
         figures = (
             "" if chosen.figures is None else f"; risk {number(chosen.figures.risk)}, degree {number(chosen.figures.service)}"
@@ -141,7 +141,7 @@ class Composition(Result):
         return f"Composition({size}; chosen: {chosen.candidate.name}{figures})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every protection that was tried, without its records."""
+        """Return every protection that was tried, without records."""
         return {
             "tried": [one.to_dict() for one in self.tried],
             "original": self.original.to_dict(),
@@ -175,7 +175,7 @@ class Composition(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: the front first, then what it dominates."""
+        """Return the displayed view: the front first, then the dominated protections."""
         chosen = self.tried[self.choice]
         risk, service = (None, None) if chosen.figures is None else (chosen.figures.risk, chosen.figures.service)
         figures = (
@@ -223,51 +223,53 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     key_file: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Composition:
-    """Try mechanisms and their parameters, and chains of two, and mark those that no other dominates.
+    """Try mechanisms with various parameters, and chains of two, and mark those that no other dominates.
 
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. What a study says of
-        nulls, values, persons and columns holds in every protection.
+        A path, the name of a built-in data set, a data frame, a study or a project file; it is never changed. The statements of
+        a study on nulls, values, persons and columns apply to every protection.
     key, sensitive
-        The key attributes, which are protected, and the sensitive ones, which an intruder should not learn; none: those of the
-        study or project.
+        The key attributes, which are protected, and the sensitive attributes, which an intruder should not learn; none: those
+        of the study or project.
     needs
-        What the release is to be good for. Empty: the needs of the study's project.
+        The needs that the release is to serve. Empty: the needs of the study's project.
     candidates
         Protections to try instead of the usual ones: single steps, or sequences of steps.
     chains
         Whether to try chains of two of the undominated single protections.
     partitions
-        How numbers are read in every release, by column; none: those of a study, else ten blocks of equally many original
-        records.
+        Partitions by which numbers are read in every release, by column; none: those of a study, else ten blocks of equally
+        many original records.
     bounds
-        Bounds of numbers that do not come from the data, by column: differential privacy is tried on these.
+        Bounds of numbers that do not come from the data, by column: differential privacy is tried on these columns.
     prefer
-        Which undominated protection to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees.
+        Which undominated protection to choose: "privacy", the one with the least risk; "utility", the one with the highest
+        degrees.
     max_identity, max_homogeneity
-        The highest risks allowed; together with the degrees that needs ask for, they decide what may be chosen.
+        The highest risks allowed; together with the degrees that needs require, they determine which protections are
+        acceptable.
     time_limit
-        The seconds after which no further candidate is tried, and the one that is being tried is given up unless it is the first.
+        The seconds after which no further candidate is tried, and the current one is abandoned unless it is the first.
     identifiers
-        Columns that name people: they are left out.
+        Columns that name people; they are left out.
     keep_order, seed, key_file
         As in `unveil.protect`.
     progress
-        A run, or a function called with the name of a stage ("protections"), those tried and those in question.
+        A run, or a function called with the name of a stage ("protections"), the number tried and the number in question.
 
     Returns
     -------
     Composition
-        Every protection with its figures, the undominated ones marked, and the release that is preferred.
+        Every protection with its figures, the undominated ones marked, and the preferred release.
 
     Raises
     ------
     ModelNotMetError
-        If no protection keeps to the risks and reaches the degrees.
+        If no protection meets the limits of risk and the required degrees.
     ArgumentError
-        If none of the candidates named can be made.
+        If none of the named candidates can be made.
 
     Examples
     --------
@@ -278,7 +280,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     >>> composition
     Composition(... of 16 protections undominated; chosen: ...)
     """
-    chance_of(seed, key_file)  # a seed or a key file that is none is refused, not a candidate that cannot be made
+    chance_of(seed, key_file)  # an invalid seed or key file is refused, instead of counting as a candidate that cannot be made
     _check_limits(time_limit, max_identity, max_homogeneity)
     named_key, hidden = planned_key(data) if key is None else key, planned_sensitive(data) if sensitive is None else sensitive
     keys, sensitive_names = sides_of(named_key, hidden)
@@ -325,7 +327,7 @@ def _requested(candidates: Sequence[Step | Sequence[Step]]) -> list[ProtectionCa
 
 
 class _Trial:
-    """Makes and judges candidates until the time runs out."""
+    """A trial of candidates, which makes and judges them until the time runs out."""
 
     def __init__(self, subject: Subject, judge: CompositionMeasure, options: Mapping[str, Any], clock: Clock) -> None:
         self._subject, self._judge, self._options = subject, judge, dict(options)
@@ -333,12 +335,12 @@ class _Trial:
         self.complete = True
 
     def composed(self, singles: Sequence[ProtectionCandidate], *, chains: bool) -> list[Composed]:
-        """Try single protections and, if wanted, chains of two of those that no other dominates."""
+        """Try single protections and, if requested, chains of two of those that no other dominates."""
         composed = self._all(singles, more=chains)
         return [*composed, *self._all(chains_of(_seeds(composed)), before=len(composed))] if chains else composed
 
     def _all(self, candidates: Sequence[ProtectionCandidate], *, before: int = 0, more: bool = False) -> list[Composed]:
-        """Try candidates in turn; `before` were tried already, and `more` says that others will follow."""
+        """Try candidates in turn; `before` is the number already tried, and `more` states that others will follow."""
         composed: list[Composed] = []
         ahead = len(candidates) // 2 if more else 0
         for done, candidate in enumerate(candidates):
@@ -352,7 +354,7 @@ class _Trial:
             except OutOfTime:
                 self.complete = False
                 break
-        if self._clock.expired and time_left() <= 0:  # the first, which is not given up, may have been cut short
+        if self._clock.expired and time_left() <= 0:  # the first, which is not abandoned, may have been cut short
             self.complete = False
         tried = before + len(composed)
         self._run.at("protections", tried, max(tried, before + len(candidates) + ahead) if more and self.complete else tried)
@@ -375,7 +377,7 @@ class _Trial:
 
 
 def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
-    """Return the single protections that chains are made of: undominated ones, spread from the least risk to the highest."""
+    """Return the single protections from which chains are formed: undominated ones, spread from least to highest risk."""
     front = [one.candidate for one in _marked(made) if one.undominated]
     if not front:
         return []
@@ -384,9 +386,10 @@ def _seeds(made: Sequence[Composed]) -> list[ProtectionCandidate]:
 
 
 def _marked(made: Sequence[Composed]) -> tuple[Composed, ...]:
-    """Mark the undominated protections, drop the records of the others, and put the least risk first.
+    """Mark the undominated protections, drop the records of the others, and sort by risk, the least first.
 
-    Of protections with equal figures, the one with the fewest steps stands for all, then the one tried first.
+    Of protections with equal figures, only the one with the fewest steps counts as undominated, and of these the one tried
+    first.
     """
     judged = [one for one in made if one.figures is not None]
     vectors = np.array([one.figures.vector for one in judged if one.figures is not None])
@@ -411,7 +414,7 @@ def _choice(
     *,
     named: bool,
 ) -> int:
-    """Return the position of the preferred protection among the acceptable ones, or say how close one gets."""
+    """Return the position of the preferred acceptable protection; if there is none, the error states how close one gets."""
     front = [(at, one.figures) for at, one in enumerate(tried) if one.undominated and one.figures is not None]
     if not front:
         reasons = "; ".join(dict.fromkeys(one.reason for one in tried if one.reason))

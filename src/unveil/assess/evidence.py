@@ -1,8 +1,8 @@
-"""Evidence of a result, for later checks: when it was made, and from which files, each with its size and a hash.
+"""The evidence of a result, for later checks: when it was made, and from which files, each with its size and a hash.
 
 Anyone who has the SHA-256 of a small table of people can try tables until one fits: a plain hash of personal data discloses it.
-So only a release, which everyone may read, has a plain hash; anything else is hashed under a key, as an HMAC, by which
-anyone who keeps the key file can tell whether they hold the same file. With a key, a verdict gives the HMAC of its release too.
+So only a release, which everyone may read, has a plain hash; any other data is hashed under a key, as an HMAC, by which anyone
+who has the key file can verify that they hold the same file. With a key, a verdict also states the HMAC of its release.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that went into a result.
+    """An input file of a result.
 
     Attributes
     ----------
     role, place
-        What it is for, and where it was.
+        Its purpose, and its location.
     size
-        Its bytes.
+        Its size in bytes.
     sha256
-        The hash of a release; None for what is not public.
+        The plain hash, such as that of a release; None for files that are not public.
     hmac_sha256
-        The hash under the steward's key; None if no key file is given, and for a release.
+        The hash under the data steward's key; None without a key file, and for a release with a plain hash.
     is_file
         Whether it is a file; a policy need not be in one.
     """
@@ -75,15 +75,15 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """When and from what an answer was made.
+    """The date and the files from which an answer was made.
 
     Attributes
     ----------
     files
         The files that were read: for a verdict the release, its record, the original, the project, the policy and the
-        earlier result. A policy that is not in a file is here with the hash of its rules.
+        earlier result. A policy that is not in a file is included with the hash of its rules.
     date
-        The moment in UTC, as ISO writes it.
+        The time in UTC, in ISO format.
     version
         The version of this package.
     """
@@ -93,7 +93,7 @@ class Evidence:
     version: str = __version__
 
     def file(self, role: str) -> InputFile | None:
-        """Return the file of a role; None if there is none."""
+        """Return the file with a role; None if there is none."""
         return next((one for one in self.files if one.role == role), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidenced(Displayed):
-    """An answer as a reader sees it, with its evidence: the field `evidence` in JSON, a table on a page."""
+    """An answer in the form for a reader, with its evidence: the field `evidence` in JSON, a table on a page."""
 
     evidence: Evidence = field(default_factory=Evidence)
 
@@ -112,11 +112,11 @@ class Evidenced(Displayed):
         return {**Displayed.to_dict(self), "evidence": self.evidence.to_dict()}
 
     def view(self) -> View:
-        """Return what a person should see, the files last."""
+        """Return the displayed view, with the files last."""
         return self._with_files(Displayed.view(self))
 
     def terminal_view(self) -> View:
-        """Return what a person should see in a terminal, the files last."""
+        """Return the view displayed in a terminal, with the files last."""
         return self._with_files(Displayed.terminal_view(self))
 
     def _with_files(self, view: View) -> View:
@@ -125,7 +125,7 @@ class Evidenced(Displayed):
 
 
 def file_table(files: Iterable[InputFile], title: str = "Files") -> Table:
-    """Return files as rows; a kind of hash that no file has is left out."""
+    """Return files as rows; a kind of hash that no file has is omitted."""
     columns: dict[str, list[Any]] = {
         "file": [one.role for one in files],
         "place": [one.place for one in files],
@@ -149,12 +149,12 @@ def verdict_files(
     Parameters
     ----------
     places
-        By role ("release", "record", "original", "earlier result"); one that is not a file is left out.
+        The places by role ("release", "record", "original", "earlier result"); a place that is not a file is left out.
     project, policy, rules
         The project, the policy applied to the release, and its rules. A project that names a database with a password has no
         plain hash.
     key_file
-        The secret key of the hashes; none: hashes are plain, and the original has none.
+        The file with the secret key of the hashes; none: hashes are plain, and the original has none.
     """
     key = None if key_file is None else read_key(key_file)
     plain = key is None
@@ -166,7 +166,7 @@ def verdict_files(
 def _rules(
     project: Project | None, policy: Policy | None, rules: Sequence[Rule], *, plain: bool
 ) -> tuple[list[_Place], list[InputFile]]:
-    """Return the places of a project and of a policy, and a policy that is not in a file; with plain hashes without a key."""
+    """Return the places of a project and a policy, and a policy that is not in a file; `plain`: with hashes without a key."""
     places: list[_Place] = []
     if project is not None:
         places.append(_Place("project", str(project.path), plain and not has_password(project)))
@@ -200,12 +200,12 @@ def input_files(
     Parameters
     ----------
     source, project
-        Where the data is, and what is known about it.
+        The source of the data, and its project.
     sensitive
         The sensitive attributes.
     key_file
-        The secret key of the hashes; none: there are no hashes. A project file may hold a password, and a hierarchy the values of
-        a column, so they are no more public than the data.
+        The file with the secret key of the hashes; none: there are no hashes. A project file may hold a password, and a
+        hierarchy the values of a column, so they are no more public than the data.
     """
     key = None if key_file is None else read_key(key_file)
     places = [_Place("data", source.place)]
@@ -217,14 +217,14 @@ def input_files(
 
 
 def read_files(read: Iterable[tuple[str, str]], key_file: str | os.PathLike[str]) -> tuple[InputFile, ...]:
-    """Return the files among places that were read, each with its role, and with its hash under a key.
+    """Return the files among the places that were read, each with its role, and with its hash under a key.
 
     Parameters
     ----------
     read
         Roles and places; a place that is not a file, such as a built-in data set, is left out.
     key_file
-        The secret key of the hashes.
+        The file with the secret key of the hashes.
     """
     return tuple(_files([_Place(role, place) for role, place in dict.fromkeys(read)], read_key(key_file)))
 
@@ -236,7 +236,7 @@ def table_files(
     policy: Policy | None,
     key_file: str | os.PathLike[str] | None = None,
 ) -> tuple[InputFile, ...]:
-    """Return the files of an original and its releases by the tables' names and, if there is a key, of project and policy."""
+    """Return the files of an original and its releases by table name and, if there is a key, of project and policy."""
     key = None if key_file is None else read_key(key_file)
     places = [_Place(name, open_source(data).place, name != original) for name, data in tables.items()]
     if key is None:
@@ -246,7 +246,7 @@ def table_files(
 
 
 class _Place(NamedTuple):
-    """A place that was read: its role, and whether it has a plain hash, or one under the key, if there is a key."""
+    """A place that was read: its role, and whether its hash is plain, or under the key, if there is a key."""
 
     role: str
     place: str
@@ -254,13 +254,13 @@ class _Place(NamedTuple):
 
 
 def _files(places: Sequence[_Place], key: bytes | None) -> list[InputFile]:
-    """Return the files as they are on the disk, compressed or not; none for a built-in set, a frame or a database."""
+    """Return the files as stored on disk, compressed or not; none for a built-in data set, a data frame or a database."""
     files: list[InputFile] = []
     for one, found in zip(places, files_at(*(one.place for one in places)), strict=True):
         if one.place == "-":
             files.append(_standard_input(one, key))
             continue
-        with suppress(OSError):  # a file that went away after it was read
+        with suppress(OSError):  # a file that disappeared after it was read
             files += [_hashed(one, without_credentials(name), path, key) for name, path in found]
     return files
 
@@ -273,7 +273,7 @@ def _hashed(place: _Place, shown: str, path: Path, key: bytes | None) -> InputFi
 
 
 def _digest(path: Path, state: Any) -> str:
-    """Return the hash of a file in hexadecimal digits, computed by a fresh hash object."""
+    """Return the hash of a file in hexadecimal digits, computed with a fresh hash object."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: state).hexdigest()
 

@@ -1,9 +1,9 @@
 """What are the columns of this file? A project proposed from the data alone, with the evidence for every proposal.
 
-Direct identifiers are recognised by name and content, and so are columns that are usually sensitive and the column that says
-whose record it is. Every other column that differs from record to record is proposed as a key attribute, because an intruder
-may know it: the figures say how far it singles people out. What the data leaves open becomes a question; the decision stays
-with the reader.
+Direct identifiers are recognised by name and content, and so are columns that are usually sensitive and the column that
+identifies the person of a record. Every other column that differs between records is proposed as a key attribute, because an
+intruder may know it: the figures show how far it singles people out. Whatever the data leaves open becomes a question; the
+decision stays with the reader.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _WIDE = 60
 _FOLDER = "hierarchies"
 _TEXT_FILES = (".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz")
 _MARKERS = ("?", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan")
-"""Texts that often stand for a null."""
+"""Texts that often represent a null."""
 _SHOWN = 8
 _POSTAL_DIGITS = range(4, 7)
 
@@ -57,15 +57,15 @@ class Start(Result):
     Attributes
     ----------
     project
-        The project; `write` puts it, with its hierarchies and the evidence as comments, into files.
+        The project; `write` stores it in files, with its hierarchies, and with the evidence as comments.
     proposals
-        What each column is proposed to be.
+        The proposal for each column.
     place, records
-        Where the data is, and how many records it holds.
+        The location of the data, and the number of its records.
     notes
-        What else should be known.
+        Further remarks.
     alike
-        Columns that say the same.
+        Columns that hold the same information.
     """
 
     project: Project
@@ -77,12 +77,12 @@ class Start(Result):
 
     @property
     def questions(self) -> tuple[InitQuestion, ...]:
-        """What the data leaves open, in the order of the columns."""
+        """The questions that the data leaves open, in the order of the columns."""
         return tuple(question for one in self.proposals for question in one.questions)
 
     @property
     def is_wide(self) -> bool:
-        """Whether there are so many columns that the file has one line for each."""
+        """Whether the table has so many columns that the file has one line for each."""
         return len(self.proposals) > _WIDE
 
     def answered(self, answers: Mapping[InitQuestion, str]) -> Start:
@@ -103,7 +103,7 @@ class Start(Result):
         return replace(self, project=replace(self.project, attributes=attributes), proposals=proposals)
 
     def __repr__(self) -> str:
-        """Return one line: how many columns of which role."""
+        """Return one line: the number of columns of each role."""
         roles = [proposal.role for proposal in self.proposals]
         counts = ", ".join(f"{roles.count(role)} {role}" for role in dict.fromkeys(roles))
         return f"Start({counted(len(roles), 'column')}: {counts})"
@@ -130,7 +130,7 @@ class Start(Result):
         return {name: [row[name] for row in rows] for name in names}
 
     def view(self) -> View:
-        """Return what a person should see: the roles with their figures, those that single out most first."""
+        """Return the displayed view: the columns by role with their figures, those that single out most first."""
         rows = [
             (one.column, one.role, one.kind, None if one.alone is None else one.alone.rate,
              None if one.alone is None else one.alone.uniques, _suggested(one))
@@ -158,12 +158,12 @@ class Start(Result):
         Parameters
         ----------
         force
-            Replace existing files.
+            Whether to replace existing files.
 
         Raises
         ------
         OutputError
-            If a file exists already, or cannot be written; then no file of the project is written.
+            If a file already exists, or cannot be written; then no file of the project is written.
         """
         require_new(self.files(), force=force)
         check_replaceable(self.project.path)
@@ -188,18 +188,19 @@ def start_project(
     missing: Sequence[str] = (),
     text: Sequence[str] = (),
 ) -> Start:
-    """Look at a table and propose a project for it: roles, kinds and hierarchies, each with its evidence.
+    """Examine a table and propose a project for it: roles, kinds and hierarchies, each with its evidence.
 
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine or counts. Never changed.
+        A path, the name of a built-in data set, any data frame narwhals supports, a table in an engine or counts; it is never
+        changed.
     path
         The project file; nothing is written before `Start.write`.
     separator, encoding, missing
-        How to read a text file; none: detected, including those texts that occur and often stand for a null.
+        The settings for reading a text file; none: they are detected, including those texts that often represent a null.
     text
-        Columns of codes, read as text; postal codes that lost zeros are read as text without being named.
+        Columns of codes, read as text; postal codes that lost leading zeros are read as text even if they are not named.
 
     Returns
     -------
@@ -237,7 +238,7 @@ def start_project(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """What was read or, where the records are elsewhere, counted: the columns, what names people, how the columns are read."""
+    """The columns, read or, if the records are elsewhere, counted; the direct identifiers, and how the columns are read."""
 
     columns: Columns
     identifiers: DirectIdentifiers
@@ -246,11 +247,11 @@ class _Read:
 
 
 def _opened(data: Data, options: ReadOptions, held: ExitStack) -> tuple[Source, dict[str, int]]:
-    """Open the data, and read those texts of a text file as nulls that often stand for one."""
+    """Open the data; of a text file, texts that often represent a null are read as nulls."""
     plain = replace(options, text=())
     source = open_source(data, plain, held=held)
     if not source.in_hand:
-        if options.text:  # an engine has types of its own, and says so
+        if options.text:  # an engine has types of its own, and refuses the option
             source = open_source(data, options, held=held)
         return source, {}
     if options.missing or not isinstance(data, str | os.PathLike) or not os.fspath(data).lower().endswith(_TEXT_FILES):
@@ -263,14 +264,14 @@ def _opened(data: Data, options: ReadOptions, held: ExitStack) -> tuple[Source, 
 
 
 def _counted(source: Source) -> _Read:
-    """Count the columns where they are, one by one."""
+    """Count the columns where the data is, one by one."""
     study = Study(source)
     identifiers = found_in(study, study.names)
     return _Read(counted_columns(study), identifiers)
 
 
 def _read(source: Source, text: tuple[str, ...], *, is_file: bool) -> _Read:
-    """Read all columns; those of a file as a project will, codes as text and what stands for a missing value as null."""
+    """Read all columns; those of a file as a project will, with codes as text and missing codes as nulls."""
     held = open_source(source.collect(source.names))
     coded, codes = _coded(held), dict[str, tuple[MissingCode, ...]]()
     if is_file:
@@ -284,7 +285,7 @@ def _read(source: Source, text: tuple[str, ...], *, is_file: bool) -> _Read:
 
 
 def _coded(held: Source, *, known: Mapping[str, Coded] | None = None, again: Collection[str] = ()) -> dict[str, Coded]:
-    """Code every column whose values can be counted; those that need not be read again are kept."""
+    """Code every column whose values can be counted; known columns are kept unless they must be read again."""
     coded: dict[str, Coded] = {}
     for name in held.names:
         if known is not None and name in known and name not in again:
@@ -309,7 +310,7 @@ def _lost_zeros(columns: Iterable[Coded], known: Sequence[str]) -> list[str]:
 
 
 def _facts(read: _Read) -> TableFacts:
-    """Look at the table as a whole: what names people, whose records there are, which columns say the same or contain others."""
+    """Examine the whole table: direct identifiers, persons and households, and columns that are alike or contain others."""
     columns, identifiers = read.columns, read.identifiers
     narrow = len(columns.names) <= _WIDE
     person = person_column(columns)
@@ -377,7 +378,7 @@ def _first(said: Sequence[str]) -> str:
 
 
 def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, Attribute]:
-    """Return the attributes of a project; every hierarchy gets a file of its own in the folder."""
+    """Return the attributes of a project; every hierarchy has a file of its own in the folder."""
     files = file_names([one.column for one in proposals if one.hierarchy is not None])
     attributes = {}
     for one in proposals:
@@ -387,13 +388,13 @@ def _attributes(proposals: Sequence[ColumnProposal], folder: Path) -> dict[str, 
 
 
 def file_names(columns: Iterable[str]) -> dict[str, str]:
-    """Return a file name for each column, one that every system accepts and no other column has."""
+    """Return a file name for each column, which every system accepts and no other column has."""
     taken: set[str] = set()
     return {column: _file_name(column, taken) for column in columns}
 
 
 def require_new(files: Iterable[Path], *, force: bool) -> None:
-    """Refuse to write over an existing file, unless it is to be replaced."""
+    """Refuse to overwrite an existing file, unless it is to be replaced."""
     there = [path for path in files if path.exists()]
     if there and not force:
         more = f" and {counted(len(there) - 1, 'other')}" if len(there) > 1 else ""
@@ -401,7 +402,7 @@ def require_new(files: Iterable[Path], *, force: bool) -> None:
 
 
 def _file_name(column: str, taken: set[str]) -> str:
-    """Return a file name for a column, one that every system accepts and no other column has."""
+    """Return a file name for a column, which every system accepts and no other column has."""
     plain = re.sub(r"[^\w.-]+", "-", column).strip(".-")[:80] or "column"
     name = next(name for name in (plain, *(f"{plain}-{n}" for n in range(2, len(taken) + 3))) if name.casefold() not in taken)
     taken.add(name.casefold())
@@ -410,7 +411,7 @@ def _file_name(column: str, taken: set[str]) -> str:
 
 @contextmanager
 def new_folders(folders: Iterable[Path]) -> Iterator[None]:
-    """Make the missing folders; if the block fails, they are removed again."""
+    """Create the missing folders; if the block fails, they are removed again."""
     made: list[Path] = []
     try:
         for folder in dict.fromkeys(folders):

@@ -24,9 +24,9 @@ def project_text(project: Project, proposals: Sequence[ColumnProposal], origin: 
     Parameters
     ----------
     project, proposals
-        The project, and what each column is proposed to be.
+        The project, and the proposal for each column.
     origin, notes
-        Where the proposals come from, and what should be known.
+        The origin of the proposals, and further remarks.
     wide
         Whether each column has one line, by its role, instead of a section.
     """
@@ -43,12 +43,12 @@ def project_text(project: Project, proposals: Sequence[ColumnProposal], origin: 
 
 
 def project_lines(project: Project) -> list[str]:
-    """Return what comes before the attributes."""
+    """Return the lines before the attributes."""
     return project.to_toml().split("[attributes.", 1)[0].removesuffix("\n").split("\n")
 
 
 def _by_role(project: Project, proposals: Sequence[ColumnProposal]) -> Iterator[str]:
-    """Yield one line for each column, by role, those that single out most first."""
+    """Yield one line for each column, by role, with those that single out most first."""
     for role in ROLES:
         those = sorted((one for one in proposals if one.role == role), key=lambda one: -(one.alone.rate if one.alone else 0.0))
         if those:

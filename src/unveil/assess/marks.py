@@ -3,7 +3,8 @@
 The special categories are those of Article 9 of the GDPR (racial or ethnic origin, political opinions, religious or
 philosophical beliefs, trade union membership, genetic data, biometric data, health, sex life or sexual orientation), and
 criminal convictions and offences those of Article 10. Money, the end of employment and results of tests are outside these
-lists, and people still expect them to be kept. A mark is a proposal with its evidence: what is sensitive is for the user to say.
+lists, yet people expect them to be kept confidential. A mark is a proposal with its evidence: the user decides what is
+sensitive.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Law: TypeAlias = Literal["GDPR article 9", "GDPR article 10", "outside the GDPR'
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a column may be about: the words of its name, words of its values, and whether others can see it in a person."""
+    """A subject of columns: words of their names, words of their values, and whether others can see it in a person."""
 
     about: str
     law: Law
@@ -151,23 +152,23 @@ _FEWEST = 2
 _SHARE = 0.5
 _MOST_VALUES = 200
 _OTHER = re.compile(r"\b(?:union station|tax id|credit card|drug store|drugstore|state|blood bank)\b")
-"""Names in which a word means something else."""
+"""Names in which a word has another meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class SensitiveMark:
-    """Why a column may be sensitive.
+    """The evidence that a column may be sensitive.
 
     Attributes
     ----------
     about
-        What it is about, such as health.
+        The subject, such as health.
     law
-        The law that lists it, if one does.
+        The law that lists the subject, if any.
     evidence
-        Why, in words that repeat no value.
+        The evidence, in words that repeat no value.
     sure
-        Whether name or values leave little doubt, and others cannot see it in a person: it is then proposed as sensitive.
+        Whether name or values leave little doubt, and others cannot see it in a person; it is then proposed as sensitive.
     """
 
     about: str
@@ -186,7 +187,7 @@ class SensitiveMark:
 
 
 def sensitive_mark(name: str, values: Sequence[Any]) -> SensitiveMark | None:
-    """Return why a column may be sensitive, by its name or by its values; None if nothing says so.
+    """Return the evidence that a column may be sensitive, from its name or its values; None if there is none.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def _is_named(name: str, subject: _Subject) -> bool:
 
 
 def _shown(values: Sequence[Any]) -> list[str]:
-    """Return the values as words without accents; nothing if the column has many values or holds numbers."""
+    """Return the values as words without accents; an empty list if the column has many values or holds numbers."""
     if len(values) > _MOST_VALUES:
         return []
     return [text for value in values if isinstance(value, str) and (text := value.strip())]

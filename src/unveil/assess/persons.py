@@ -1,4 +1,4 @@
-"""Which column says whose record it is, and which one who lives together? Repeated numbers with what is constant within each."""
+"""Which column identifies the person of a record, and which the household? Repeated numbers, and columns constant within."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["household_column", "person_column"]
 
 _FEWEST = 5
 _REPEATED = 0.98
-"""With more distinct numbers per record than this, hardly anybody has two records."""
+"""With more distinct numbers per record than this, hardly any person has two records."""
 _SPREAD = 0.01
 """With fewer distinct numbers per record than this, they number groups, not people."""
 _STEADY = 0.97
@@ -31,8 +31,8 @@ _STEADY_HINTS = frozenset(("birth-date", "person-name", "email", "national-numbe
 def person_column(columns: Columns) -> tuple[str, str] | None:
     """Return the column that numbers persons who have several records, and the evidence; None if there is none.
 
-    Its name suggests a number, its values repeat, and what does not change in a person (a name, a date of birth, the sex) stays
-    the same within each. If there is no such column beside it, its name must say that it numbers people.
+    Its name suggests a number, its values repeat, and some attribute that does not change in a person (a name, a date of birth,
+    the sex) is constant within each. If the table has no such attribute, its name must state that it numbers people.
     """
     steady = [name for name in columns.names if _is_steady(name)]
     candidates = []
@@ -52,7 +52,7 @@ def person_column(columns: Columns) -> tuple[str, str] | None:
 
 
 def household_column(columns: Columns, person: str | None) -> tuple[str, str] | None:
-    """Return the column that says who lives together, by its name and repeated values; None if there is none."""
+    """Return the column that identifies households, by its name and repeated values, and the evidence; None if there is none."""
     for name in columns.names:
         if (
             name != person

@@ -1,4 +1,4 @@
-"""Proposals for columns: a role, a kind and a hierarchy, with the evidence in words, and a question if there is doubt."""
+"""Proposals for columns: a role, a kind and a hierarchy, with the evidence in words, and questions in case of doubt."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 __all__ = ["ColumnProposal", "InitQuestion", "TableFacts", "proposed_column"]
 
 _MOST_LEAVES = 5_000
-"""Columns with more values get no hierarchy here: its file would be as long as the data."""
+"""Columns with more values have no hierarchy proposed: its file would be as long as the data."""
 _NEARLY_ALL = 0.9
 _WEIGHTS = frozenset(("fnlwgt", "wgt", "pweight", "wt", "ponderation", "hochrechnungsfaktor", "gewichtung", "ponderacion"))
 
 
 @dataclass(frozen=True, slots=True)
 class InitQuestion:
-    """What the data leaves open.
+    """A question that the data leaves open.
 
     Attributes
     ----------
     column, text
         The column, and the question.
     answers
-        The answers: roles, or yes and no.
+        The possible answers: roles, or yes and no.
     default
-        The default answer, taken if nobody is there to answer.
+        The default answer, used if nobody answers.
     """
 
     column: str
@@ -57,26 +57,26 @@ class InitQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ColumnProposal:
-    """What a column is proposed to be, and why.
+    """The proposal for a column, with the reasons.
 
     Attributes
     ----------
     column, role, kind
-        The column, its role, and its kind; no kind: inferred when it is needed.
+        The column, its role, and its kind; without a kind, it is inferred when needed.
     alone
-        What it gives away by itself; None if its values cannot be counted.
+        What it discloses by itself; None if its values cannot be counted.
     reasons
         The evidence, in sentences that repeat no value.
     sensitive
-        Why it may be sensitive; None: nothing.
+        The evidence that it may be sensitive; None: there is none.
     hierarchy
-        The hierarchy proposed.
+        The proposed hierarchy.
     missing
-        Values that seem to stand for a missing one; those that are sure are read as nulls.
+        Values that seem to represent a missing one; those that are certain are read as nulls.
     alike
-        Other columns that say the same.
+        Other columns that hold the same information.
     questions
-        What the data leaves open.
+        The questions that the data leaves open.
     """
 
     column: str
@@ -108,7 +108,7 @@ class ColumnProposal:
         }
 
     def read_as_null(self) -> tuple[str, ...]:
-        """Return the texts that stand for a null in this column."""
+        """Return the texts that represent a null in this column."""
         return tuple(code.text for code in self.missing if code.sure)
 
     def answered(self, question: InitQuestion, answer: str) -> ColumnProposal:
@@ -124,20 +124,20 @@ class ColumnProposal:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What is known about the whole table before a column is judged.
+    """The facts about the whole table that are known before a column is judged.
 
     Attributes
     ----------
     records, persons
-        How many records there are, and how many persons they belong to.
+        The number of records, and of the persons to whom they belong.
     findings
         The best finding of each column that looks like a direct identifier.
     person, household
-        The column that says whose record it is, and who lives together, each with its evidence.
+        The columns that identify the person and the household of a record, each with its evidence.
     alike
-        Columns that say the same.
+        Groups of columns that hold the same information.
     missing
-        Values that seem to stand for a missing one, by column.
+        Values that seem to represent a missing one, by column.
     trees
         Hierarchies that follow from other columns, with the reason.
     hierarchies
@@ -156,7 +156,7 @@ class TableFacts:
 
 
 def proposed_column(name: str, values: Sequence[Any], counts: NDArray[np.int64], facts: TableFacts) -> ColumnProposal:
-    """Judge one column by its values in order, a null last, and the records of each."""
+    """Judge one column by its values in order, with a null last, and the number of records of each."""
     exposure, finding = column_exposure(counts[counts > 0]), facts.findings.get(name)
     mark = sensitive_mark(name, values)
     role = _role(name, exposure, mark, facts)
@@ -205,7 +205,7 @@ def _reasons(exposure: ColumnExposure, finding: Finding | None, facts: TableFact
 
 
 def _why(name: str, role: Role, mark: SensitiveMark | None, facts: TableFacts) -> Iterator[str]:
-    """Say why it has this role."""
+    """Yield the reasons for the role."""
     if role == "identifier":
         if facts.findings[name].confidence == "possible":
             yield "Nearly everybody has a value of their own."
@@ -237,7 +237,7 @@ def _questions(
     finding: Finding | None,
     missing: tuple[MissingCode, ...],
 ) -> Iterator[InitQuestion]:
-    """Yield questions about whatever name and values leave in doubt; the default is what is proposed."""
+    """Yield questions on everything that name and values leave in doubt; the default is the proposal."""
     if (
         role in ("key", "identifier")
         and finding is not None
@@ -257,7 +257,7 @@ def _questions(
 
 
 def _kind(name: str, values: Sequence[Any]) -> Kind | None:
-    """Propose a kind: numbers are continuous, except codes; dates are left to what needs them."""
+    """Propose a kind: numbers are continuous, except codes; the kind of dates is inferred when needed."""
     present = [value for value in (values[0], values[len(values) // 2]) if value is not None]
     if not present or hasattr(present[0], "isoformat"):
         return None
@@ -268,7 +268,7 @@ def _kind(name: str, values: Sequence[Any]) -> Kind | None:
 
 
 def _hierarchy(name: str, values: Sequence[Any], counts: NDArray[np.int64], facts: TableFacts) -> tuple[Hierarchy | None, str]:
-    """Propose a hierarchy, and say why it is this one, or none."""
+    """Propose a hierarchy, with the reason for this one, or for none."""
     if not facts.hierarchies:
         return None, "Hierarchy: proposed when a verb needs one."
     if len(values) > _MOST_LEAVES:

@@ -1,4 +1,4 @@
-"""How much does each key attribute give away, through which values, and what would be left without it? Ready to be shown."""
+"""How much does each key attribute disclose, through which values, and what would remain without it? In displayable form."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 __all__ = ["AttributeRate", "Disclosure", "Dot", "Measure", "Question", "ValueRate", "attribute_rate", "disclosure"]
 
 Question: TypeAlias = "tuple[str, str | None, Mapping[str, Any]]"
-"""A sensitive attribute, the name of the partition it is read by, and the partition's blocks by column."""
+"""A sensitive attribute, the name of the partition by which it is read, and the partition's blocks by column."""
 
 _MOST_VALUES = 10
 _RESOLUTION = 100
-"""Dots that are closer than one part in this many of the axis are drawn as one."""
+"""The number of steps of the axis; dots at the same step are drawn as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRate:
-    """The rate of one value: weighted by how common it is (`dr`), and for those who hold it (`posterior`)."""
+    """The rate of one value: weighted by its frequency (`dr`), and for those who hold it (`posterior`)."""
 
     value: Any
     count: int
@@ -50,7 +50,7 @@ class ValueRate:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A dot of a chart: one value, or several with about the same posterior rate, and how many records hold them."""
+    """A dot of a chart: one value, or several with about the same posterior rate, and the number of records that hold them."""
 
     what: str
     posterior: float
@@ -59,7 +59,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class AttributeRate:
-    """What one key attribute gives away about a target.
+    """The disclosure of a target by one key attribute.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class AttributeRate:
     dr, kind, adjusted
         Its Discrimination Rate, kind of identifier, and rate adjusted for chance (None against record identity).
     values, masked
-        How many values it holds, and how many of them are not shown.
+        The number of its values, and the number of those that are not shown.
     hidden
-        Those that are not shown although they are not small.
+        The values that are not shown although they are not small.
     riskiest
-        The values that give most away among those that may be shown.
+        The values that disclose most, among those that may be shown.
     dots
-        The values, for a picture: all against record identity, those that may be shown against a sensitive attribute.
+        The values for a chart: all against record identity, those that may be shown against a sensitive attribute.
     """
 
     name: str
@@ -102,16 +102,16 @@ class AttributeRate:
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What the key gives away about one sensitive attribute, its values as they are or grouped by a partition.
+    """The disclosure of one sensitive attribute by the key, with its own values or grouped by a partition.
 
     Attributes
     ----------
     sensitive, partition
-        The attribute, and the name of the semantic partition it is read by; None: its values as they are.
+        The attribute, and the name of the semantic partition by which it is read; None: by its own values.
     dr, adjusted, kind
-        Those of all key attributes taken together; None if the rate is undefined.
+        The figures of all key attributes taken together; None if the rate is undefined.
     reason
-        Why a figure is None.
+        The reason why a figure is None.
     attributes
         The rates of the single attributes, highest first.
     """
@@ -126,7 +126,7 @@ class Disclosure:
 
     @property
     def title(self) -> str:
-        """The attribute, and the partition it is read by."""
+        """The attribute, and the partition by which it is read."""
         return self.sensitive if self.partition is None else f"{self.sensitive}, read by the partition {self.partition}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,9 +153,9 @@ class Measure:
     _known: dict[tuple[Any, ...], DiscriminationRate] = field(default_factory=dict, repr=False)
 
     def knowing(self, keys: Sequence[str], questions: Sequence[Question]) -> Measure:
-        """Return a measure that knows which values of the key attributes disclose any sensitive attribute.
+        """Return a measure that knows which values of the key attributes disclose some sensitive attribute.
 
-        They are masked wherever the attribute occurs: a value shown in one table and masked in another would disclose.
+        They are masked wherever the attribute occurs: a value that is shown in one table and masked in another would disclose.
         """
         if not self.small:
             return self
@@ -182,7 +182,7 @@ class Measure:
 
 
 def attribute_rate(measure: Measure, name: str, sensitive: str | None, blocks: Mapping[str, Any]) -> AttributeRate:
-    """Return what one key attribute gives away about a sensitive attribute, or about who is who."""
+    """Return what one key attribute discloses about a sensitive attribute, or about record identity."""
     rate = measure.rate(name, sensitive, blocks)
     table = rate.table
     salt = hashlib.blake2b(name.encode(errors="surrogatepass"), key=measure.salt).digest()
@@ -206,7 +206,7 @@ def disclosure(
     blocks: Mapping[str, Any],
     done: Callable[[], None],
 ) -> Disclosure:
-    """Return what the key attributes, alone and together, give away about a sensitive attribute; `done` is called after each."""
+    """Return what the key attributes, alone and jointly, disclose about a sensitive attribute; `done` is called after each."""
     try:
         together = measure.rate(keys, sensitive, blocks)
     except UndefinedMeasureError as undefined:
@@ -237,7 +237,7 @@ def _value_rate(table: ByValue, at: int) -> ValueRate:
 
 
 def _dots(table: ByValue, hidden: NDArray[np.bool_], *, drawn: NDArray[np.bool_]) -> tuple[Dot, ...]:
-    """Return the values to be drawn as dots; those at the same place are one dot, and a hidden one has no name."""
+    """Return the drawn values as dots; those at the same place form one dot, and a hidden value has no name."""
     at_value = np.flatnonzero(drawn)
     places, of_place = np.unique(np.round(table.posterior[at_value] * _RESOLUTION), return_inverse=True)
     values = np.bincount(of_place, minlength=len(places))
@@ -264,7 +264,7 @@ CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """What would be left without one key attribute: who is alone in a class, the smallest class, the average risk."""
+    """The risk that would remain without one key attribute: uniques, the smallest class, the average risk."""
 
     name: str
     uniques: int
@@ -278,7 +278,7 @@ class Without:
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
-    """How many classes have how many records, in the bands of `CLASS_SIZES`, and how many records are in them.
+    """The number of classes in each band of `CLASS_SIZES`, and the number of records in them.
 
     If persons are distinguished, persons are counted, each in the smallest of their classes.
     """
@@ -293,9 +293,9 @@ class ClassSizes:
 
 
 def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> list[Without]:
-    """Return what would be left without each key attribute: the classes of those before it, crossed with those after it.
+    """Return what would remain without each key attribute: the classes of those before it, crossed with those after it.
 
-    If the table has a column that says whose record it is, persons are counted.
+    If the table has a column that identifies the person of a record, persons are counted.
     """
     if len(keys) == 1:
         return []
@@ -312,7 +312,7 @@ def without(counts: Counts, keys: Sequence[str], person: str | None = None) -> l
 
 
 def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64], int]]:
-    """Return for each attribute the class of every cell by the attributes before it, and the number of classes."""
+    """Return, for each attribute, the class of every cell by the attributes before it, and the number of classes."""
     levels, of_cell, classes = [], np.zeros(len(counts), dtype=np.int64), 1
     for name in keys:
         levels.append((of_cell, classes))
@@ -323,7 +323,7 @@ def _refined(counts: Counts, keys: Sequence[str]) -> list[tuple[NDArray[np.int64
 
 
 def class_sizes(counts: Counts, keys: Sequence[str], person: str | None = None) -> ClassSizes:
-    """Return how many classes of the keys, and records or persons in them, fall into each band."""
+    """Return the number of classes of the keys, and of records or persons in them, in each band."""
     partition = counts.classes(keys)
     sizes, own = _sizes(counts, partition.of_cell, partition.number, person)
     band = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
@@ -335,7 +335,7 @@ def class_sizes(counts: Counts, keys: Sequence[str], person: str | None = None) 
 def _sizes(
     counts: Counts, of_cell: NDArray[np.int64], classes: int, person: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the size of each class, and the records in it, or the persons whose smallest class it is."""
+    """Return the size of each class, and the number of records in it, or of persons whose smallest class it is."""
     if person is None:
         sizes = summed(of_cell, counts.n, classes).astype(np.int64)
         return sizes, sizes

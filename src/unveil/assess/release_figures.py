@@ -27,17 +27,17 @@ from unveil.utility.tasks import tasks as try_tasks
 __all__ = ["LOSSES", "MEANING", "PRIVACY", "Axis", "ComparedRelease", "FigureRequest", "FigureValues", "Pairing", "Shared"]
 
 FigureValues: TypeAlias = dict[str, float | str]
-"""Figures by name; a text in place of a figure is the reason why there is none."""
+"""Figures by name; a text instead of a figure is the reason why there is none."""
 
 PRIVACY: Mapping[str, bool] = {"prosecutor": False, "k": True, "l": True, "t": False, "attack": False}
-"""The figures of privacy, and whether higher is safer; every model with one figure for a table is one as well."""
+"""The figures of privacy, and whether higher is safer; every model with one figure for a table is also one."""
 
 _MODELS: Mapping[str, tuple[str, ...]] = {
     "k": ("k_anonymity",),
     "l": ("distinct_l_diversity",),
     "t": ("t_closeness", "equal"),
 }
-"""The models behind the short names, and what else their place in an answer has; another model has its own name."""
+"""The models behind the short names, and the rest of their place in an answer; any other model has its own name."""
 
 LOSSES: Mapping[str, tuple[str, ...]] = {
     "il1s": ("continuous", "il1s"),
@@ -53,7 +53,7 @@ LOSSES: Mapping[str, tuple[str, ...]] = {
     "suppressed": ("suppressed", "share_of_cells"),
     "pmse": (),
 }
-"""The losses (lower is better), and where each is in the answer of `unveil.loss`; pMSE has a call of its own."""
+"""The losses (lower is better), and the place of each in the answer of `unveil.loss`; pMSE has a call of its own."""
 
 MEANING: Mapping[str, str] = {
     "prosecutor": "mean risk of the records: one over the size of their class",
@@ -74,25 +74,25 @@ MEANING: Mapping[str, str] = {
     "suppressed": "share of cells that are suppressed or left out",
     "pmse": "how well records of the release are distinguished from original ones; 0: not at all",
 }
-"""What each figure means, and what a share is a share of."""
+"""The meaning of each figure, and the base of each share."""
 _NEED = "share of the target's uncertainty that the given columns remove"
 _TASK = "what a model learnt from the release gets right on original records"
 _NOT_FROM_ZERO = ("discernibility", "average_class_size")
-"""Losses that are defined for the original too."""
+"""Losses that are also defined for the original."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A figure that releases are compared by.
+    """A figure by which releases are compared.
 
     Attributes
     ----------
     name, about, higher_is_better
-        What it is called, what it is about, and which way is better.
+        Its name, its subject, and which direction is better.
     meaning
-        What it is, and what it is a share of.
+        The meaning of the figure, and the base of a share.
     required
-        What a policy or a need asks for; None: nothing.
+        The requirement of a policy or a need; None: there is none.
     """
 
     name: str
@@ -103,14 +103,14 @@ class Axis:
 
     @property
     def direction(self) -> str:
-        """Which way is better, in words."""
+        """The better direction, in words."""
         good = "safer" if self.about == "privacy" else "better"
         return f"{'higher' if self.higher_is_better else 'lower'} is {good}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """How to know which record is which, in each release: by an id, a correspondence file, or the same order."""
+    """The correspondence of records for each release: by an id, a correspondence file, or the same order."""
 
     identity: str | None
     link: Mapping[str, Data]
@@ -134,14 +134,14 @@ class Pairing:
 
 @dataclass(frozen=True)
 class Shared:
-    """What releases have in common, so that all are compared by the same columns.
+    """The columns that releases share, so that all are compared by the same columns.
 
     Attributes
     ----------
     held
-        The columns of the original that some release holds, without the id: losses are over these.
+        The columns of the original that some release holds, without the id; losses are computed over these.
     everywhere
-        Those that every release holds: pMSE is over these.
+        Those that every release holds; pMSE is computed over these.
     tables
         The original and the releases.
     """
@@ -152,7 +152,7 @@ class Shared:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The columns of `held` that are not numbers in every table; to find out, the records are read."""
+        """The columns of `held` that are not numeric in every table; the records are read to determine this."""
         names = []
         for name in self.held:
             kinds = [table.collected([name])[name].dtype for table in self.tables if name in table.names]
@@ -162,7 +162,7 @@ class Shared:
 
     @classmethod
     def of(cls, original: Study, releases: Mapping[str, Study], identity: str | None) -> Shared:
-        """Compare the columns of all tables, refusing a release that shares none."""
+        """Return the columns that the tables share, refusing a release that shares none with the original."""
         for name, release in releases.items():
             if not set(original.names) & set(release.names) - {identity}:
                 raise ColumnNotFoundError(
@@ -177,7 +177,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRelease:
-    """A release beside its original, what all releases share, and how records are aligned."""
+    """A release beside its original, with the columns that all releases share and the alignment of records."""
 
     original: Study
     release: Study
@@ -186,13 +186,13 @@ class ComparedRelease:
     sensitive: tuple[str, ...]
 
     def filled(self, *, sensitive: bool) -> Study:
-        """Return the release with the columns it lacks as nulls: a column left out is suppressed throughout."""
+        """Return the release with the columns that it lacks as nulls: an omitted column is suppressed throughout."""
         return self.release.filled(self.original, () if sensitive else self.sensitive)
 
 
 @dataclass(frozen=True, slots=True)
 class FigureRequest:
-    """What is to be measured of every release."""
+    """The figures requested for every release."""
 
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -206,7 +206,7 @@ class FigureRequest:
     required: Mapping[str, float] = field(default_factory=dict)
 
     def axes(self) -> tuple[Axis, ...]:
-        """Return the figures in order, refusing what does not exist."""
+        """Return the requested figures in order, refusing unknown ones."""
         models = figure_models()
         known_privacy = [*PRIVACY, *models]
         for what, chosen, known in (("privacy", self.privacy, known_privacy), ("loss", self.losses, list(LOSSES))):
@@ -243,7 +243,7 @@ class FigureRequest:
         return figures
 
     def figures_of(self, name: str, pair: ComparedRelease) -> FigureValues:
-        """Measure one release; its name is a stage of the work, each figure a step."""
+        """Measure one release; its name is reported as a stage of the work, each figure as a step."""
         models = [place for name in self.privacy if name != "attack" for place in self._places(name)]
         against = [name for name in self.losses if name != "pmse"]
         groups: list[tuple[list[str], Callable[[], FigureValues]]] = [
@@ -333,13 +333,13 @@ def _read_as(study: Study, names: Sequence[str]) -> Study:
 
 
 def _about_sensitive(name: str) -> bool:
-    """Whether a figure of privacy is one for each sensitive attribute."""
+    """Whether a figure of privacy is defined for each sensitive attribute."""
     kind = rule_model(_MODELS.get(name, (name,))[0])
     return kind is not None and kind.of_sensitive
 
 
 def _side(name: str) -> tuple[bool, str]:
-    """Return whether a higher figure of privacy is safer, and what it is."""
+    """Return whether a higher figure of privacy is safer, and its meaning."""
     if name in PRIVACY:
         return PRIVACY[name], MEANING[name]
     kind = figure_models()[name]
@@ -347,7 +347,7 @@ def _side(name: str) -> tuple[bool, str]:
 
 
 def _guarded(names: Sequence[str], read: Callable[[], FigureValues]) -> FigureValues:
-    """Read figures; if they are not available, return the reason for each. A missing optional part is raised: it is no figure."""
+    """Read figures; for unavailable ones, return the reason. A missing optional extra is raised, not stored as a reason."""
     try:
         figures = read()
     except MissingExtraError:
@@ -358,7 +358,7 @@ def _guarded(names: Sequence[str], read: Callable[[], FigureValues]) -> FigureVa
 
 
 def _found(answer: Any, place: Sequence[str]) -> float | str:
-    """Return the figure at a place in an answer, or why there is none, as that part of the answer says."""
+    """Return the figure at a place in an answer, or the reason why there is none, as that part of the answer states it."""
     reason = None
     for name in place:
         reason = answer.get("reason", reason)

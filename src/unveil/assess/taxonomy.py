@@ -1,4 +1,4 @@
-"""Which mechanism is of which kind, and against what? The table of all protections, from the facts they are registered with."""
+"""Which kind is each mechanism, and against what does it protect? The table of all protections, from their registered facts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Taxonomy(Result):
         return {"mechanism": list(self.mechanisms), **{name: [row[name] for row in rows] for name in rows[0]}}
 
     def view(self) -> View:
-        """Return what a person should see: one table of kinds, one of what is promised and what is left to an intruder."""
+        """Return the displayed view: one table of kinds, one of promises and of the knowledge left to an intruder."""
         items = self.mechanisms.items()
         kinds = tuple((name, one.family, _yes(one.perturbative), _yes(not one.drawn), one.section) for name, one in items)
         tables = (
@@ -56,7 +56,7 @@ class Taxonomy(Result):
 
 
 def taxonomy() -> Taxonomy:
-    """Return every protection with its facts: those that are searched for, then the mechanisms.
+    """Return every protection with its facts: those found by search, then the mechanisms.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Which of several releases is worth considering? Privacy against utility, and the releases that no other dominates.
 
-A release dominates another when it is at least as good in every figure and better in one. What no other dominates is the
-trade-off front: anyone who chooses a release that is not on it gives something away for nothing.
+A release dominates another if it is at least as good in every figure and better in one. The releases that no other dominates
+form the trade-off front: anyone who chooses a release outside it gives something away for nothing.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ __all__ = ["LOSSES", "PRIVACY", "Axis", "Point", "TradeOff", "dominance", "plann
 
 _ORIGINAL = "original"
 _OF_RULE = {"k_anonymity": "k", "prosecutor_average": "prosecutor", "distinct_l_diversity": "l", "t_closeness": "t"}
-"""The figures of privacy that rules of a policy are about."""
+"""The figures of privacy to which rules of a policy apply."""
 _NULLS = (
     "The null policy of {} is {}; here a null is a value in every table, so that all are read alike, and figures may "
     "differ from those of other calls."
 )
 _DECIMALS = 12
-"""Figures that agree in this many decimals are equal: the same data may be summed in another order."""
+"""Figures that agree in this many decimals are treated as equal: the same data may be summed in another order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a release lies.
+    """The position of a release.
 
     Attributes
     ----------
     figures
         Its figures by name; None if one is undefined.
     reasons
-        Why figures are undefined, by name.
+        The reasons why figures are undefined, by name.
     dominated_by
         The releases that dominate it.
     undominated
@@ -67,7 +67,7 @@ class Point:
 
     @property
     def standing(self) -> str:
-        """Say in words how it compares with the others."""
+        """Return a description of how it compares with the others."""
         if self.dominated_by:
             return f"{listed(self.dominated_by)} {'is' if len(self.dominated_by) == 1 else 'are'} as good in all, better in one"
         return "not judged: it lacks a figure" if self.undominated is None else "worth considering"
@@ -80,15 +80,15 @@ class TradeOff(Result):
     Attributes
     ----------
     axes
-        What they are compared by.
+        The figures by which they are compared.
     releases
-        Where each stands, by name.
+        The position of each release, by name.
     made
-        How the result was made.
+        The provenance of the result.
     original
         The figures of the original itself, except those that need an attack or a model.
     notes
-        Where the comparison differs from what the study of the original says.
+        The points in which the comparison differs from the study of the original.
     """
 
     axes: tuple[Axis, ...]
@@ -103,11 +103,11 @@ class TradeOff(Result):
         return tuple(name for name, point in self.releases.items() if point.undominated)
 
     def __getitem__(self, name: str) -> Point:
-        """Return where a release lies."""
+        """Return the position of a release."""
         return self.releases[name]
 
     def __repr__(self) -> str:
-        """Return one line: how many releases there are, and the front."""
+        """Return one line: the number of releases, and the front."""
         return f"TradeOff({counted(len(self.releases), 'release')}; undominated: {in_line(self.front) or 'none'})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class TradeOff(Result):
         }
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return one row per release: its figures, whether it is on the front, and what dominates it."""
+        """Return one row per release: its figures, whether it is on the front, and the releases that dominate it."""
         points = list(self.releases.values())
         return {
             "release": list(self.releases),
@@ -149,7 +149,7 @@ class TradeOff(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: the releases, and which way each figure is better."""
+        """Return the displayed view: the releases, and the better direction of each figure."""
         known = [axis for axis in self.axes if any(point.figures[axis.name] is not None for point in self.releases.values())]
         rows = [(name, *(one.figures[axis.name] for axis in known), one.standing) for name, one in self.releases.items()]
         if self.original:
@@ -172,7 +172,7 @@ class TradeOff(Result):
         return View("Privacy against utility", figures, tuple(table for table in tables if table.rows), notes, charts=charts)
 
     def worth_considering(self) -> Figure:
-        """Return the undominated releases, with what that means."""
+        """Return the undominated releases, with the meaning of this."""
         return Figure("worth considering", list(self.front) or "none", "no other is as good in every figure and better in one")
 
     @checked_arguments
@@ -182,7 +182,7 @@ class TradeOff(Result):
         Parameters
         ----------
         privacy, utility
-            The names of the figures; none: the first of either.
+            The names of the figures; none: the first of each kind.
         """
         x, y = self._axis("utility", utility), self._axis("privacy", privacy)
         points = {name: (point.figures, bool(point.undominated)) for name, point in self.releases.items()}
@@ -250,34 +250,34 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     ----------
     original, releases
         The table, and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
-        studies or project files. Never changed. The original may be among the releases, too.
+        studies or project files; they are never changed. The original may also be among the releases.
     key, sensitive
-        The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy hold, too, if
-        none are named.
+        The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy also hold,
+        if none are named.
     privacy
         One or several of ``"prosecutor"`` (the mean risk of a record, lower is safer), ``"k"``, ``"l"`` (distinct values) and
         ``"t"`` (equal distance) of each sensitive attribute, ``"attack"`` (the global risk of `unveil.attack`), and the names of
         models with one figure for a table (``"entropy_l_diversity"``, or a registered one).
     needs, tasks
-        What is to be served: the degree of each need, and the accuracy, r2 or agreement of each task's best model.
+        The needs and tasks to serve: the degree of each need, and the accuracy, r2 or agreement of each task's best model.
     losses
         Losses against the original, of those in `LOSSES`; lower is better.
     id, link, same_order
-        How to know which record is which: a column of all tables; a correspondence file by release; whether rows are in the same
-        order, in all releases or in those named.
+        The correspondence of records: a column of all tables; a correspondence file by release; whether rows are in the same
+        order, in all releases or in the named ones.
     folds, sample, seed
-        The folds of tasks, the most records of tasks and pMSE, and the seed of what is drawn.
+        The number of folds of tasks, the largest number of records for tasks and pMSE, and the seed of random draws.
     policy
-        What is required, for the lines of the chart: rules by name, a preset, a file, a policy or a project; a need states
+        The requirements, for the lines of the chart: rules by name, a preset, a file, a policy or a project; a need states
         its own requirement.
     progress
-        A run, or a function called with the name of a release, the number of its figures done, and of all; for its tasks also
-        with the folds.
+        A run, or a function called with the name of a release, the number of its completed figures, and the total number; for
+        its tasks also with the folds.
 
     Returns
     -------
     TradeOff
-        The figures of each release, and which releases no other dominates.
+        The figures of each release, and the releases that no other dominates.
 
     Raises
     ------
@@ -291,8 +291,9 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     A figure that is undefined for a release is a null with a reason. That release cannot dominate, and is not judged itself. A
     figure that no release has is left out of the comparison.
 
-    All releases are compared by the same columns. One that a release leaves out counts as suppressed throughout; pMSE is over the
-    columns that every release holds, and a loss takes as numbers only what every table holds as numbers. Nulls are values.
+    All releases are compared by the same columns. A column that a release leaves out counts as suppressed throughout; pMSE is
+    computed over the columns that every release holds, and a loss treats as numbers only columns that are numeric in every
+    table. Nulls are values.
 
     Examples
     --------
@@ -352,12 +353,12 @@ def planned(study: Study, needs: Need | Sequence[Need], policy: AnyPolicy | None
 
 
 def studied_beside(data: Data, original: Study) -> AbstractContextManager[Study]:
-    """Give the study of a release, which is read as the original's project says."""
+    """Return the study of a release, which is read as the original's project states."""
     return studied(data, project=beside(data, original), partial=True)
 
 
 def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
-    """Return what a policy requires of the figures that releases are compared by."""
+    """Return the thresholds of a policy for the figures by which releases are compared."""
     limits: dict[str, float] = {}
     for rule in policy.in_force():
         if rule.threshold is not None:
@@ -370,12 +371,12 @@ def _required(policy: Policy, sensitive: Sequence[str]) -> dict[str, float]:
 
 
 def _plain(study: Study) -> Study:
-    """Return a study whose nulls are values and whose columns stand for themselves: all tables are read in the same way."""
+    """Return a study with nulls as values and without roles or partitions, so that all tables are read in the same way."""
     return study.changed(key=(), sensitive=(), partitions={}, nulls="category")
 
 
 def dominance(figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which row dominates which: `[i, j]` is true if i is nowhere lower than j, and somewhere higher.
+    """Return which row dominates which: `[i, j]` is true if i is never lower than j, and higher in some column.
 
     Parameters
     ----------

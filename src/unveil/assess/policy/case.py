@@ -1,4 +1,4 @@
-"""The release that is checked: its classes, its direct identifiers and the attacks on it, each computed at most once."""
+"""The release under check: its classes, its direct identifiers and the attacks on it, each computed at most once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Case", "Counted", "Original"]
 
 @dataclass(frozen=True)
 class Original:
-    """The original, how its records and columns pair with the release, whose record each is, and the hold-out."""
+    """The original, its correspondence with the release by records and columns, the column of persons, and the hold-out."""
 
     data: Data
     correspondence: Mapping[str, Any]
@@ -39,23 +39,23 @@ class Original:
     control: Data | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a correspondence given in two ways, even if no rule needs the original."""
+        """Refuse a correspondence stated in two ways, even if no rule needs the original."""
         ways = self.correspondence
         way_of(ways["id"], ways["link"], same_order=ways["same_order"])
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was counted of a release.
+    """The counts of a release.
 
     Attributes
     ----------
     table, counts
-        The combinations of values of the named columns, as a table and as counts; None if no rule looks at the key.
+        The combinations of values of the named columns, as a table and as counts; None if no rule examines the key.
     columns
-        The values of every column by itself; columns that hold no single values are not in it.
+        The values of every column by itself, except for columns that do not hold single values.
     coded
-        The key attributes and the columns that no rule is about, of every record; of an engine, or of persons: none.
+        The key attributes and the columns that no rule is about, of every record; empty for an engine, or for persons.
     """
 
     table: CodedTable | None
@@ -66,18 +66,18 @@ class Counted:
 
 @dataclass(frozen=True)
 class Case:
-    """A release, and what the rules ask about it.
+    """A release, and the figures of it that rules need.
 
     Attributes
     ----------
     study
-        The release: its key and sensitive attributes, what a null means, and how values relate to each other.
+        The release: its key and sensitive attributes, the meaning of nulls, and the relations between values.
     rules
-        The rules that it is judged by.
+        The rules by which it is judged.
     original
         The original, for attacks.
     record
-        The record of the release, or why there is none.
+        The record of the release, or the reason why there is none.
     """
 
     study: Study
@@ -97,9 +97,9 @@ class Case:
 
     @cached_property
     def counted(self) -> Counted:
-        """All that is counted, one question after the other; first the named columns: so an engine need not count each of them.
+        """All counts, one after another; the named columns come first, so that an engine need not count each of them.
 
-        For a table in an engine, each column is counted alone only: nothing but counts of single columns leaves the engine.
+        Of a table in an engine, every other column is counted by itself, and only these counts leave the engine.
         """
         study, named, unnamed, keyed = self.study, [*self.keys, *self.sensitive], self.unnamed, self.rules.keyed
         owners = (study.person, study.household)
@@ -156,11 +156,11 @@ class Case:
 
     @property
     def risks(self) -> ClassRisks:
-        """The risks from such an intruder."""
+        """The risks from an intruder who knows that the target is in the release."""
         return self.grouped[1]
 
     def _counted(self, columns: Sequence[str]) -> tuple[Counts, str | None]:
-        """Return the count table, and the column of it that says whose record it is, which may come from the original."""
+        """Return the count table, and its column of persons, which may come from the original."""
         if self.study.person is not None:
             return count_table(self.study.owned(columns, [self.study.person])), self.study.person
         planned = () if self.study.project is None else self.study.project.names("person")
@@ -172,7 +172,7 @@ class Case:
 
     @cached_property
     def unit(self) -> Unit:
-        """What the figures count: persons if they are distinguished, else records."""
+        """The unit of the figures: persons if they are distinguished, else records."""
         return self.classes.unit
 
     @property
@@ -196,7 +196,7 @@ class Case:
 
     @cached_property
     def known(self) -> Mapping[str, Any]:
-        """How many records of the release match each original record, nulls matching anything."""
+        """The numbers of released records, or persons, that match each original record, with nulls matching anything."""
         if self.original is None:
             return {"k_known": None}
         from unveil.attacks.identity import known_records
@@ -210,7 +210,7 @@ class Case:
 
     @cached_property
     def attack(self) -> Attack:
-        """What an intruder gains."""
+        """The gain of an intruder."""
         linked = any(rule.name == "linkage" for rule in self.rules.rules)
         seed, control = (0, None) if self.original is None else (self.original.seed, self.original.control)
         from unveil.attacks.attack import attack
@@ -218,5 +218,5 @@ class Case:
         return attack(self.pair, partitions={}, link_records=linked, control=control, seed=seed, progress=active_run())
 
     def scale(self, name: str) -> Scale:
-        """Return how the values of a sensitive attribute relate to each other."""
+        """Return the scale of a sensitive attribute: how its values relate to each other."""
         return Scale(name, self.study.orders.get(name), self.study.hierarchy(name))

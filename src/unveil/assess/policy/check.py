@@ -46,7 +46,7 @@ _MOST_TOLD = 3
 
 @checked_arguments
 @in_run
-def check(  # noqa: PLR0913 - the gate takes what its rules need
+def check(  # noqa: PLR0913 - the gate takes everything that its rules need
     release: Data,
     policy: AnyPolicy | None = None,
     *,
@@ -73,56 +73,56 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
     seed: int = 0,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Verdict:
-    """Check a release against a policy, and say what falls short.
+    """Check a release against a policy, and report the shortfalls.
 
     Parameters
     ----------
     release
-        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, or a `Study`.
-        Never changed.
+        A path, the name of a built-in data set, any data frame narwhals supports, a table in an engine, counts, or a `Study`;
+        it is never changed.
     policy
-        Rules by name, the name of a preset, a file (of a policy, or a project with one), a `Policy` or a `Project`; none: that of
-        the project, if there is one.
+        Rules by name, the name of a preset, a file (of a policy, or of a project with one), a `Policy` or a `Project`; none:
+        that of the project, if there is one.
     key, sensitive
         Key attributes and sensitive attributes; none: those of the project that the release still holds, or, as key, every
         column that is not sensitive.
     person, keep
-        The column that says whose record it is, in the release or in its original, so that persons are counted; and the columns
-        that you vouch for, which may then name people. Whatever the policy says, other columns recognised as direct identifiers
-        keep the release from passing.
+        The column that identifies the person of a record, in the release or in its original, so that persons are counted; and
+        the columns that the user vouches for, which may then name people. Whatever the policy states, other columns recognised
+        as direct identifiers keep the release from passing.
     project
-        A project, or its file, whose roles and nulls are the defaults; none: the one that the policy comes from, or that the
-        release was given as.
+        A project, or its file, whose roles and nulls are the defaults; none: the one from which the policy comes, or that was
+        given as the release.
     original, mapping, id, link, same_order
-        The original, for rules about attacks, and how columns and records are paired, as `unveil.attack` takes them.
+        The original, for rules about attacks, and the correspondence of columns and records, as in `unveil.attack`.
     control
-        People like those of the original whose records were not used for the release, for rules about synthetic data.
+        Records of similar people that were not used for the release, for rules about synthetic data.
     hierarchies, orders
-        How values of sensitive attributes relate to each other, for t-closeness.
+        The relations between the values of sensitive attributes, for t-closeness.
     nulls
         "category" (the default), "drop", "error" or "wildcard".
     baseline, allow
-        An earlier result (of `check` or `measure`, as JSON), and by how much a risk may have grown since.
+        An earlier result (of `check` or `measure`, as JSON), and the amount by which a risk may have grown since.
     history
-        A file to which this check is appended, one line of JSON for each; the verdict then shows how the figures developed.
+        A file to which this check is appended, as one line of JSON; the verdict then shows the development of the figures.
     record
-        The record of the release; none: the file beside it that has its name and ends in ``.unveil.json``.
+        The record of the release; none: the file beside it that has its name and the ending ``.unveil.json``.
     waivers
-        Named exceptions: who answers for a rule that is not met, why, and from which day to which. A rule covered by a waiver in
-        force does not keep a release from passing.
+        Named exceptions: the person who answers for a rule that is not met, the reason, and the first and last day. A rule
+        covered by a waiver in force does not keep a release from passing.
     key_file
         A file with a secret key (at least 16 bytes): the verdict then holds the HMAC of every file behind it; none: the plain
         SHA-256 of all but the original.
     seed
-        The seed of what attacks draw at random.
+        The seed of the random draws of attacks.
     progress
-        A run, or a function called with the name of a stage (the rules; attacks, if a rule asks for them), the number of steps
-        done, and of all steps.
+        A run, or a function called with the name of a stage (the rules; attacks, if a rule needs them), the number of completed
+        steps, and the total number of steps.
 
     Returns
     -------
     Verdict
-        `passes`, and every rule with its figure, its threshold and, if it was not decided, the reason.
+        Whether the release `passes`, and every rule with its figure, its threshold and, if it was not decided, the reason.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def check(  # noqa: PLR0913 - the gate takes what its rules need
 
 
 def _projects(project: Project | str | os.PathLike[str] | None, release: Data) -> tuple[Project | None, Project | None]:
-    """Return the project that a call names, and the one that the release was given as, or by a study of it."""
+    """Return the project that a call names, and the project that was given as the release, or that of a given study."""
     named = Project.read(project) if isinstance(project, str | os.PathLike) else project
     if isinstance(release, Study):
         return named, release.project
@@ -172,7 +172,7 @@ def _with_policy(*projects: Project | None) -> Project | None:
 
 
 def _before(original: Data | None, baseline: Any) -> dict[str, Any]:
-    """Return where the original and the earlier result are, by role; what is not a file or another place is none."""
+    """Return the places of the original and the earlier result, by role; None for a result that is not in a file."""
     return {
         "original": None if original is None else open_source(original).place,
         "earlier result": baseline if isinstance(baseline, str | os.PathLike) else None,
@@ -187,13 +187,14 @@ def _check_options(policy: object, baseline: object, allow: float, original: obj
     if control is not None and original is None:
         raise ArgumentError("a hold-out needs the original beside it, and none is given; name both.")
     if control is not None:
-        open_source(control)  # one that cannot be read is refused, not a rule left undecided
+        open_source(control)  # an unreadable hold-out is refused, instead of leaving a rule undecided
 
 
 def _on_trial(study: Study, person: str | None, original: Data | None, stated: Sequence[Rule]) -> tuple[Study, RuleSet, bool]:
-    """Return the release as it is judged, by which rules, and whether its key had to be assumed.
+    """Return the study of the release under judgement, its rules, and whether its key had to be assumed.
 
-    It has the key and the sensitive attributes that rules name, and its column of persons; one without it needs its original.
+    The study has the key and the sensitive attributes that rules name, and the column of persons; a release without that column
+    needs its original.
     """
     if person is not None and person not in study.names and original is None:
         raise ColumnNotFoundError(
@@ -210,7 +211,7 @@ def _on_trial(study: Study, person: str | None, original: Data | None, stated: S
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """What a release is checked against: a policy with the names of its rules, an earlier result, or both."""
+    """The standard for a release: a policy with the names of its rules, an earlier result, or both."""
 
     policy: Policy
     named: frozenset[str]
@@ -259,7 +260,7 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
 
 
 def _record(release: Data, named: str | os.PathLike[str] | None) -> tuple[str | os.PathLike[str] | None, Record | str]:
-    """Return the file of a release's record with the record, or with the reason why there is none; a named one must exist."""
+    """Return the file of a release's record with the record, or the reason why there is none; a named one must exist."""
     place = getattr(release, "place", release)
     if not isinstance(place, str | os.PathLike) or not Path(place).is_file():
         if named is not None:
@@ -277,7 +278,7 @@ def _record(release: Data, named: str | os.PathLike[str] | None) -> tuple[str | 
 
 
 def policy_of(policy: AnyPolicy) -> tuple[Policy, Project | None]:
-    """Return the policy that is meant, and the project it comes from, if it comes from one."""
+    """Return the intended policy, and the project from which it comes, if it comes from one."""
     if isinstance(policy, Policy):
         return _with_rules(policy, "the policy"), None
     if isinstance(policy, Project):
@@ -297,13 +298,13 @@ def policy_of(policy: AnyPolicy) -> tuple[Policy, Project | None]:
 
 
 def _is_project(place: Path) -> bool:
-    """Whether a file is a project: it has one of a project's sections, whose names no rule has."""
+    """Whether a file is a project: it has a section of projects, whose names no rule has."""
     import tomllib
 
     try:
         return bool(set(tomllib.loads(place.read_text("utf-8-sig"))) & set(SECTIONS))
     except (OSError, ValueError):
-        return False  # the reader of policies says what is wrong
+        return False  # the reader of policies reports what is wrong
 
 
 def _of_project(project: Project) -> Policy:
@@ -319,7 +320,7 @@ def _with_rules(policy: Policy, place: str) -> Policy:
 
 
 def _notes(case: Case, gate: _Gate, judged: Sequence[Outcome], required: tuple[Outcome, ...]) -> Iterator[str]:
-    """Say what else should be known: about the key, about columns that no rule is about, and about how the release was made."""
+    """Yield further remarks: on the key, on columns that no rule is about, and on how the release was made."""
     if case.rules.keyed and not all(one.met for one in judged if one.rule.name not in KEYLESS):
         yield _culprits(case)
     if case.rules.keyed:
@@ -354,7 +355,7 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
 
 
 def _culprits(case: Case) -> str:
-    """Say which key attributes single out most by themselves."""
+    """Return a sentence on the key attributes that single out most by themselves."""
     table = case.counted.table
     rates = {} if table is None else {name: one.rate for name, one in column_exposures(table, case.keys).items()}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]

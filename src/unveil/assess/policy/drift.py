@@ -1,4 +1,4 @@
-"""Did the risk grow since an earlier result? Figures of a stored check or measurement, compared with those of today.
+"""Has the risk grown since an earlier result? Figures of a stored check or measurement, compared with those of today.
 
 A figure for which higher is safer (k, l) is compared by its reciprocal, which is a risk: from k = 10 to k = 5 it grows by 0.1.
 """
@@ -25,7 +25,7 @@ __all__ = ["Baseline", "Drift", "drifts", "lost", "read_baseline"]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A figure before and now, and by how much its risk grew."""
+    """A figure before and now, and the growth of its risk."""
 
     rule: str
     of: str
@@ -64,7 +64,7 @@ class Baseline:
     profile: Profile | None = None
 
     def check_key(self, key: tuple[str, ...], nulls: str) -> None:
-        """Refuse to compare figures of different keys."""
+        """Refuse to compare figures of different keys or treatments of nulls."""
         if set(self.key) != set(key):
             raise ArgumentError(
                 f"{self.place}: the earlier figures are of the key {listed(self.key)}, today's of {listed(key)}; "
@@ -107,7 +107,7 @@ def drifts(baseline: Baseline, outcomes: tuple[Outcome, ...], allowed: float) ->
 
 
 def lost(baseline: Baseline, outcomes: tuple[Outcome, ...]) -> str | None:
-    """Say which rules have a figure in only one of the two results."""
+    """Return a sentence on the rules with a figure in only one of the two results; None if there are none."""
     missing = [one.rule.name for one in outcomes if one.value is None or one.rule.place not in baseline.figures]
     if not missing:
         return None
@@ -144,7 +144,7 @@ def _of_check(rules: list[Mapping[str, Any]]) -> Iterator[tuple[Rule, Any]]:
 
 
 def _of_measure(document: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-    """Yield the figures of a stored measurement as the rules that ask for them."""
+    """Yield the figures of a stored measurement, each with the rule that requires it."""
     prosecutor = document["risk"]["prosecutor"]
     yield Rule("k_anonymity"), document["models"]["k_anonymity"]["value"]
     yield Rule("prosecutor_highest"), prosecutor["highest"]
@@ -156,7 +156,7 @@ def _of_measure(document: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
         if name not in RULES or "attribute" not in RULES[name].parameters:
             continue
         for attribute, figures in by_attribute.items():
-            if attribute in sensitive:  # several taken together have no rule
+            if attribute in sensitive:  # no rule is about several attributes jointly
                 yield from _of_model(name, attribute, figures)
 
 

@@ -1,6 +1,6 @@
 """A verdict as JUnit XML, for pipelines: a test case for every rule.
 
-A rule that is not met is a failure. One that is not decided is an error, not a skipped test: pipelines ignore what is skipped.
+A rule that is not met is a failure. One that is not decided is an error, not a skipped test: pipelines ignore skipped tests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["junit"]
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot hold; the name of a column may have one."""
+"""Characters that XML cannot contain; the name of a column may contain one."""
 
 
 def junit(verdict: Verdict) -> str:
@@ -49,7 +49,7 @@ def junit(verdict: Verdict) -> str:
 
 
 def _rules(verdict: Verdict) -> list[tuple[str, str, str]]:
-    """Return the name of every rule, the kind of its problem ("" if it has none), and the problem."""
+    """Return the name of every rule, the kind of its problem ("" if there is none), and the problem."""
     cases = []
     for outcome in verdict.outcomes:
         name = f"{outcome.rule.name} of {outcome.of}: {outcome.rule.requirement}"
@@ -76,5 +76,5 @@ def _changes(verdict: Verdict) -> list[tuple[str, str, str]]:
 
 
 def _held(text: str) -> str:
-    """Return a text as XML can hold it."""
+    """Return a text without characters that XML cannot contain."""
     return _FORBIDDEN.sub("\ufffd", text)

@@ -1,4 +1,4 @@
-"""Pages of a verdict: a sheet for the person who decides, the full verdict for an auditor, and how releases went before."""
+"""Pages of a verdict: a sheet for the person who decides, the full verdict for an auditor, and the history of checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["HistoryEntry", "append_history", "history_chart", "history_table", "read_history", "sheet", "title", "whole"]
 
 _MOST_RULES, _MOST_WAIVERS, _MOST_NAMES, _SHORT = 8, 3, 4, 30
-"""How many rules, waivers, names of columns, and characters of a name one sheet has room for."""
+"""The numbers of rules, waivers, column names, and characters of a name for which one sheet has room."""
 _UNNAMED = ("the data frame", "-", "standard input")
 _ANSWER = {"met": "Yes", "NOT met": "No", "not decided": "Not decided"}
 
@@ -55,7 +55,7 @@ def named(verdict: Verdict) -> str:
 
 
 def _policy(verdict: Verdict) -> str:
-    """Return what the policy is called; one without a name of its own is called after its place."""
+    """Return the name of the policy; one without a name of its own is named after its place."""
     if verdict.policy != "policy":
         return one_line(verdict.policy)
     file = verdict.evidence.file("policy")
@@ -69,7 +69,7 @@ def _policy(verdict: Verdict) -> str:
 
 
 def sheet(verdict: Verdict) -> View:
-    """Return what fits on one printed page."""
+    """Return the sheet, which fits on one printed page."""
     figures = [_answer(verdict), Figure("release", named(verdict), _size(verdict))]
     figures.append(Figure("date", verdict.evidence.date[:10], f"unveil {verdict.evidence.version}"))
     worst = sorted(verdict.outcomes, key=lambda one: (one.met is True, one.met is None))
@@ -91,7 +91,7 @@ def sheet(verdict: Verdict) -> View:
 
 
 def _lead(verdict: Verdict) -> str:
-    """Say in a sentence or two what the answer means."""
+    """Return the meaning of the answer in one or two sentences."""
     if verdict.drift_alone:
         return ""
     known = verdict.made.key
@@ -119,7 +119,7 @@ def _size(verdict: Verdict) -> str:
 
 
 def _unmeasured(verdict: Verdict) -> list[str]:
-    """Return the names of the columns that no rule is about, those that single out most first."""
+    """Return the names of the columns that no rule is about, with those that single out most first."""
     return [one.column for one in sorted(verdict.unmeasured, key=lambda one: (-(one.with_key or 0), -one.unique))]
 
 
@@ -196,7 +196,7 @@ def _answer(verdict: Verdict) -> Figure:
 
 
 def _tally(verdict: Verdict) -> str:
-    """Say how many rules fall short, and how many were not decided."""
+    """Return a sentence on the number of rules that fall short, and of those that were not decided."""
     failed = sum(outcome.met is False for outcome in verdict.outcomes)
     open_ones = sum(outcome.met is None for outcome in verdict.outcomes)
     grown, new = sum(not one.met for one in verdict.drift), sum(not one.met for one in verdict.changes)
@@ -211,7 +211,7 @@ def _tally(verdict: Verdict) -> str:
 
 
 def _rule_table(name: str, outcomes: Sequence[Outcome]) -> Table:
-    """Return the rules of one status; a column that would say nothing is left out."""
+    """Return the rules of one status; an uninformative column is left out."""
     columns: dict[str, list[Any]] = {
         "question": [outcome.rule.question or None for outcome in outcomes],
         "rule": [outcome.rule.name for outcome in outcomes],
@@ -236,7 +236,7 @@ def _drift_table(drift: Sequence[Drift]) -> Table:
 
 
 def _whole(rule: str, value: float) -> float:
-    """Return a figure that counts something as a whole number, even if it was stored as a float."""
+    """Return a figure that is a count as an integer, even if it was stored as a float."""
     return int(value) if RULES[rule].whole and math.isfinite(value) else value
 
 
@@ -245,7 +245,7 @@ def _said(value: Any) -> str | None:
 
 
 def _change_table(verdict: Verdict) -> Iterator[Table]:
-    """Yield what has changed since the earlier result."""
+    """Yield a table of the changes since the earlier result."""
     rows = tuple(
         (one.what, one.of or None, _said(one.before), _said(one.now), "yes" if one.met else "NO") for one in verdict.changes
     )
@@ -258,7 +258,7 @@ def _change_table(verdict: Verdict) -> Iterator[Table]:
 
 
 def _waiver_table(verdict: Verdict) -> Iterator[Table]:
-    """Yield the named exceptions, those in force and those that are not."""
+    """Yield a table of the named exceptions, those in force and those that are not."""
     rows = tuple(
         (
             one.rule,
@@ -287,13 +287,13 @@ _SHARES = {
     "prosecutor_average": "average risk",
     "records_at_risk": "records in small classes",
 }
-"""The figures that the chart has a line for; all are shares of records."""
+"""The figures for which the chart has a line; all are shares of records."""
 _LAST = 12
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """The outcome of one check: when, of which file, under which policy, and its figures."""
+    """The outcome of one check: its date, file and policy, and its figures."""
 
     date: str
     release: str
@@ -317,7 +317,7 @@ class HistoryEntry:
 
 
 def entry_of(verdict: Verdict) -> HistoryEntry:
-    """Return the line of a verdict."""
+    """Return the history entry of a verdict."""
     figures: dict[str, float | None] = {}
     for outcome in (*verdict.outcomes, *verdict.figures):
         of = "" if outcome.of == "the key" else f" of {outcome.of}"
@@ -329,7 +329,7 @@ def entry_of(verdict: Verdict) -> HistoryEntry:
 
 
 def append_history(path: str | os.PathLike[str], verdict: Verdict) -> tuple[HistoryEntry, ...]:
-    """Append a verdict to a history, and return the whole history, this verdict last."""
+    """Append a verdict to a history, and return the whole history, with this verdict last."""
     entry = entry_of(verdict)
     line = json.dumps(entry.to_dict(), ensure_ascii=True).encode() + b"\n"
     try:
@@ -358,7 +358,7 @@ def read_history(path: str | os.PathLike[str]) -> tuple[HistoryEntry, ...]:
 
 @contextmanager
 def _locked(file: BinaryIO) -> Iterator[None]:
-    """Hold the file for this process alone, as long as the block lasts."""
+    """Lock the file for this process alone, for the duration of the block."""
     try:
         import fcntl
     except ImportError:  # on a system without such locks, a line is still appended in one write
@@ -384,7 +384,7 @@ def _entries(path: str | os.PathLike[str], content: bytes) -> tuple[HistoryEntry
 
 
 def history_chart(entries: Sequence[HistoryEntry]) -> Chart | None:
-    """Return how the shares at risk developed over the runs; None if there are fewer than two."""
+    """Return a chart of the shares at risk over the runs; None if there are fewer than two runs."""
     rows = tuple(
         (label, at, one.figures[name])
         for name, label in _SHARES.items()
@@ -399,7 +399,7 @@ def history_chart(entries: Sequence[HistoryEntry]) -> Chart | None:
 
 
 def history_table(entries: Sequence[HistoryEntry]) -> Table:
-    """Return the last runs, the latest first."""
+    """Return a table of the last runs, the latest first."""
     rows = tuple(
         (
             one.date[:16].replace("T", " "),

@@ -1,8 +1,8 @@
 """The profile of a release, beside its risk: its columns, their types and categories, its records.
 
-It is kept with a verdict, so that the next one can say what changed. A category is kept by name only if at least five records
-have it, its column has few categories, it gives no sensitive value away, and it is not itself a sensitive value that the key
-gives away for nearly everyone who has it. Other categories are only counted. So a profile names nobody.
+It is stored with a verdict, so that the next one can report changes. A category is stored by name only if at least five records
+have it, its column has few categories, it reveals no sensitive value, and it is not itself a sensitive value that the key
+reveals for nearly everyone who has it. Other categories are only counted. So a profile names nobody.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """The type of a column, how many values it has, its frequent categories by name, and how many rarer ones there are."""
+    """The type of a column, the number of its values, its frequent categories by name, and the number of rarer ones."""
 
     kind: str
     distinct: int | None = None
@@ -68,7 +68,7 @@ class Profile:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Profile:
-        """Return the profile that a verdict was stored with."""
+        """Return the profile that was stored with a verdict."""
         columns = {
             str(name): ColumnProfile(
                 str(one["type"]), one["distinct"], None if one["categories"] is None else tuple(one["categories"]), one["rare"]
@@ -80,7 +80,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseChange:
-    """Something that has changed: what, of which column, before and now; a new column keeps a release from passing."""
+    """A change: its kind, its column, and the values before and now; a new column keeps a release from passing."""
 
     what: str
     of: str
@@ -100,7 +100,7 @@ class ReleaseChange:
 
 
 def profile_of(case: Case, records: int) -> Profile:
-    """Look at every column once."""
+    """Return the profile of a release, examining every column once."""
     study, telling = case.study, _telling(case)
     owners = [name for name in (study.person, study.household) if name is not None]
     profiles = {
@@ -112,7 +112,7 @@ def profile_of(case: Case, records: int) -> Profile:
         with suppress(UnveilError):
             counts = count_table(study.owned([], [name], nulls="category"))
             profiles[name] = _column(counts.columns[0].values, counts.codes[0], counts.n, telling.get(name, set()))
-    uncounted = ColumnProfile("other")  # lists and the like
+    uncounted = ColumnProfile("other")  # lists and similar types
     return Profile(records, {name: profiles.get(name, uncounted) for name in study.names})
 
 
@@ -127,7 +127,7 @@ def _telling(case: Case) -> dict[str, set[Any]]:
 
 
 def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, telling: Collection[Any]) -> ColumnProfile:
-    """Describe a column by its values, a null last, and by how many records hold each."""
+    """Return the profile of a column, given its values, with a null last, and the number of records of each."""
     distinct = len(values) - (len(values) > 0 and values[-1] is None)
     kinds = {type(kind().item()) if issubclass(kind, np.generic) else kind for kind in set(map(type, values[:distinct]))}
     kind = " and ".join(sorted({_KINDS.get(one, "other") for one in kinds})) or "empty"
@@ -140,7 +140,7 @@ def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, te
 
 
 def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:
-    """Return what has changed: records, columns, their types and their categories."""
+    """Return the changes of records, columns, their types and their categories."""
     differences = [] if before.records == now.records else [ReleaseChange("number of records", "", before.records, now.records)]
     differences += [
         ReleaseChange("new column", name, None, one.kind, met=False)
@@ -161,7 +161,7 @@ def _of_column(name: str, before: ColumnProfile, now: ColumnProfile) -> Iterator
         yield ReleaseChange("type", name, before.kind, now.kind)
         return
     if before.categories is None or now.categories is None:
-        if before.distinct != now.distinct and now.kind in _CATEGORIES:  # numbers and dates differ from day to day
+        if before.distinct != now.distinct and now.kind in _CATEGORIES:  # numbers and dates change from day to day
             yield ReleaseChange("number of values", name, before.distinct, now.distinct)
         return
     new = [one for one in now.categories if one not in before.categories]

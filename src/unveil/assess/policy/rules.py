@@ -1,6 +1,6 @@
-"""Outcomes of rules: the figure that each asks for, and whether it holds.
+"""Outcomes of rules: the figure that each requires, and whether it holds.
 
-A figure that is not available meets nothing: the outcome says why there is none, and the rule stays undecided.
+An unavailable figure meets nothing: the outcome states the reason, and the rule stays undecided.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAY_BE_LESS = {
     True: _RELEASE_ALONE + "give the original, and k is also checked against true records",
     False: _RELEASE_ALONE + "anyone who knows true records may find fewer: use nulls='category'",
 }
-"""Why a figure with nulls as wildcards decides nothing: for k (True), and for any other figure (False)."""
+"""The reasons why a figure with nulls as wildcards decides nothing: for k (True), and for any other figure (False)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Outcome:
     Attributes
     ----------
     rule, of
-        The rule, and what the figure is of (an attribute, a key, an identifier).
+        The rule, and the subject of the figure (an attribute, a key, an identifier).
     value
         The figure; None if there is none.
     met
         Whether it holds; None: not decided.
     reason
-        Why it is not decided.
+        The reason why it is not decided.
     detail
-        Where the figure comes from.
+        The origin of the figure.
     """
 
     rule: Rule
@@ -66,12 +66,12 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """In words: met, NOT met or not decided."""
+        """The status in words: met, NOT met or not decided."""
         return STATUS[self.met]
 
     @property
     def why(self) -> str:
-        """Why it is not decided, and where the figure comes from."""
+        """The reason why it is not decided, and the origin of the figure."""
         return "; ".join(part for part in (self.reason, self.detail) if part)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,12 +92,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Figures:
-    """What the rules ask of the classes of the key; if there are no classes, only the models say why.
+    """The figures of the key's classes that rules need; if there are no classes, only the models state the reason.
 
     Attributes
     ----------
     models
-        The figures of models, or the reason why there is none, by the place and the threshold of the rule that states them.
+        The figures of models, or the reason why there is none, by the place and the threshold of the rule that requires them.
     above
         The share of records, or persons, with a risk above each limit.
     certain
@@ -111,7 +111,7 @@ class _Figures:
 
 
 def outcomes(case: Case) -> tuple[tuple[Outcome, ...], tuple[Outcome, ...]]:
-    """Judge every rule of a case; second come the figures that are measured of every release with a key."""
+    """Return the outcome of every rule of a case, and those of the figures that are measured of every release with a key."""
     figures, rules = _figures(case), case.rules
     return _judged(case, "rules", rules.single, figures), _judged(case, "other figures", rules.standing, figures)
 
@@ -121,7 +121,7 @@ def _judged(case: Case, stage: str, rules: Sequence[Rule], figures: _Figures) ->
 
 
 def _figures(case: Case) -> _Figures:
-    """Measure all that the rules ask of the classes, in one go."""
+    """Measure all figures of the classes that rules need, together."""
     stated = [rule for rule in (*case.rules.single, *case.rules.standing) if not _lacks(rule)]
     models = [rule for rule in stated if rule.name not in _READERS]
     distances = class_models.TCloseness.scaled
@@ -145,7 +145,7 @@ def _figures(case: Case) -> _Figures:
 
 def _read(case: Case, rule: Rule, figures: _Figures) -> Outcome:
     if case.original is not None and rule.name in _ATTACKS:
-        _ = case.pair  # an original that cannot be paired is refused, not a rule left undecided
+        _ = case.pair  # an original that cannot be paired is refused, instead of leaving a rule undecided
     try:
         if _lacks(rule):
             return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
@@ -157,7 +157,7 @@ def _read(case: Case, rule: Rule, figures: _Figures) -> Outcome:
 
 
 def _decided(outcome: Outcome) -> Outcome:
-    """Compare the figure with the threshold, which it must not exceed; models have been decided already."""
+    """Compare the figure with the threshold, which it must not exceed; models are already decided."""
     rule = outcome.rule
     if outcome.met is not None or outcome.reason is not None:
         return outcome
@@ -169,7 +169,7 @@ def _decided(outcome: Outcome) -> Outcome:
 
 
 def _verified(case: Case, outcome: Outcome) -> Outcome:
-    """Check k against true records where nulls match anything; decide nothing that rests on the release alone."""
+    """Check k against true records where nulls match anything; leave figures undecided that rest on the release alone."""
     if not case.wild or outcome.met is not True or (outcome.rule.name not in _RISKS and rule_model(outcome.rule.name) is None):
         return outcome
     is_k = outcome.rule.name == "k_anonymity"
@@ -195,7 +195,7 @@ def _lacks(rule: Rule) -> bool:
 
 
 def _model(case: Case, rule: Rule, figures: _Figures) -> Outcome:
-    """Read a model's worst class; the model itself says which classes fall short."""
+    """Read a model's worst class; the model itself determines which classes fall short."""
     judged = figures.models[rule.place, rule.threshold]
     if isinstance(judged, UnveilError):
         raise judged
@@ -234,13 +234,13 @@ def _uniques(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 
 def _gaps_tell(case: Case, rule: Rule) -> bool:
-    """Whether having no value is sensitive, as the rule or else the project says."""
+    """Whether a missing value is sensitive, as the rule or else the project states."""
     declared = rule.settings["missing_is_sensitive"]
     return rule.target in case.study.missing_is_sensitive if declared is None else bool(declared)
 
 
 def _certain(case: Case, rule: Rule, figures: _Figures) -> Outcome:
-    """Read the share of records, or persons, in classes with one sensitive value; having none counts as a value if declared."""
+    """Read the share of records, or persons, in classes with one sensitive value; a gap is a value if declared sensitive."""
     number, name, declared = case.classes.number, rule.target, _gaps_tell(case, rule)
     disclosed, gaps = figures.certain[name, declared]
     detail = f"the key determines it for {people(disclosed, case.unit)}"
@@ -278,7 +278,7 @@ def _attack(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 
 def _linkage(case: Case, rule: Rule, _: _Figures) -> Outcome:
-    """Read the highest share of records that any way of linking gets right."""
+    """Read the highest share of records that any linkage method matches correctly."""
     linked: dict[str, Any] = dict(case.attack.linkage)
     ways = {name: way for name, way in linked.items() if isinstance(way, Mapping) and way.get("linked") is not None}
     if not ways:
@@ -289,7 +289,7 @@ def _linkage(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 
 def _beyond_holdout(case: Case, rule: Rule, _: _Figures) -> Outcome:
-    """Read what an attack gains beyond people whose records were not used."""
+    """Read the gain of an attack beyond its gain on people whose records were not used."""
     if case.original is not None and case.original.control is None:
         lack = "no hold-out is given: what is true of everybody cannot be separated from what the release gives away"
         return Outcome(rule, "the release", reason=lack)
@@ -309,7 +309,7 @@ def _beyond_holdout(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 
 def _repeatable(case: Case, rule: Rule, _: _Figures) -> Outcome:
-    """Read from the record of the release whether everybody who has the software can repeat its draws."""
+    """Read from the record of the release whether anyone with the software can repeat its draws."""
     if not isinstance(case.record, Record):
         return Outcome(rule, "the release", reason=case.record)
     mark = case.record.repeatable
@@ -321,7 +321,7 @@ def _repeatable(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 
 def _identifiers(case: Case, rule: Rule, _: _Figures) -> Outcome:
-    """Count the columns that name people outright, by their best finding or because the study says so."""
+    """Count the columns that name people outright, by their best finding or because the study states it."""
     best = {finding.column: finding for finding in reversed(case.identifiers.findings)}
     enough = _CONFIDENCES[: _CONFIDENCES.index(rule.settings["confidence"]) + 1]
     best_of = [best[name] for name in case.study.names if name in best and name not in rule.settings["except"]]
@@ -354,7 +354,7 @@ def _in_words(seen: Sequence[Sighting]) -> str:
 
 
 def _exposed(case: Case, rule: Rule, _: _Figures) -> Outcome:
-    """Count the cells of a published table that an attacker can compute too closely."""
+    """Count the cells of a published table that an attacker can estimate too precisely."""
     from unveil.tables import audit
 
     words = list(rule.settings["rule"])
@@ -375,7 +375,7 @@ def _exposed(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 
 def _records_behind(case: Case, rule: Rule) -> dict[str, Any]:
-    """Return the records of a table, and how they were tabulated."""
+    """Return the records behind a table, and the settings of its tabulation."""
     linked = [tuple(one.split(",")) for one in rule.settings["linked"]] or None
     holders = {name: rule.settings[name] for name in ("holding", "request")}
     data = None if case.original is None else case.original.data
@@ -386,7 +386,7 @@ BEYOND_HOLDOUT = ("singling_out", "linkability", "inference", "membership")
 """Rules about synthetic data, which need a hold-out."""
 
 _ATTACKS = frozenset({"identity_attack", "homogeneity_attack", "linkage", *BEYOND_HOLDOUT})
-"""Rules about the release beside its original."""
+"""Rules that compare the release with its original."""
 
 _READERS: dict[str, Callable[[Case, Rule, _Figures], Outcome]] = {
     "prosecutor_highest": _risk,
@@ -404,4 +404,4 @@ _READERS: dict[str, Callable[[Case, Rule, _Figures], Outcome]] = {
     "repeatable": _repeatable,
     "exposed_cells": _exposed,
 }
-"""Rules that are no models; those come from their registry."""
+"""The functions for rules that are not models; models come from their registry."""

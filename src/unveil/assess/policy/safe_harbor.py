@@ -1,8 +1,8 @@
 """Which columns hold one of the 18 identifiers of the US Safe Harbor rule, 45 CFR 164.514(b)(2)(i)?
 
-Each is looked for as direct identifiers are, by the column's name, and, for dates, ages and ZIP codes, by the values. Dates may
-keep only their year, ages over 89 must be one group, and the first three digits of a ZIP code may stay if more than 20,000 people
-live in the area that they name; only the current census can tell that, not the table.
+Each is sought in the same way as direct identifiers, by the column's name, and, for dates, ages and ZIP codes, by the values.
+Dates may keep only their year, ages over 89 must form one group, and the first three digits of a ZIP code may stay if more than
+20,000 people live in the area that they name; only the current census can show that, not the table.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = ["ITEMS", "Item", "Sighting", "sightings"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One of the 18: its name, the categories of direct identifiers that it covers, and the words by which columns name it."""
+    """One of the 18: its name, the categories of direct identifiers that it covers, and the words that name it in columns."""
 
     title: str
     categories: frozenset[str] = frozenset()
     words: str = ""
 
     def named_by(self, column: str) -> bool:
-        """Whether the column's name says it, in whole words; a plural s is overlooked."""
+        """Whether the column's name contains it, in whole words; a plural s is ignored."""
         words = " ".join(words_of(column))
         return bool(self.words) and re.search(rf"\b(?:{'|'.join(self.words.split(', '))})s?\b", words) is not None
 
@@ -90,18 +90,18 @@ ITEMS: dict[str, Item] = {
 """The 18 identifiers by their letter in the rule."""
 
 _NUMBERED = "HIJKLMPQ"
-"""Items that the column's name may show a code to be, so that it is not an "other" one."""
+"""Items that a column's name may state for a code, which is then not an "other" one."""
 
 _OLDEST = 89
 _SMALL_AREAS = frozenset("036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split())  # noqa: SIM905
-"""Three digits that name areas of 20,000 people or fewer by the census of 2000, as the guidance of 2012 lists them."""
+"""Three digits of areas with 20,000 people or fewer by the census of 2000, as listed in the guidance of 2012."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _MERGED = "000"
 _ZIP_PREFIX = 3
 
 
 def sightings(release: Study, identifiers: DirectIdentifiers, item: str, excepted: Sequence[str]) -> list[Sighting]:
-    """Return the columns in which an identifier is seen, except those that were excepted by name."""
+    """Return the columns in which an identifier is detected, except those that were excepted by name."""
     seen: list[Sighting] = []
     for column in release.names:
         if column not in excepted:
@@ -111,7 +111,7 @@ def sightings(release: Study, identifiers: DirectIdentifiers, item: str, excepte
 
 
 def _seen(release: Study, identifiers: DirectIdentifiers, item: str, column: str) -> Iterator[Sighting]:
-    """Yield what suggests an identifier in a column, the surest first."""
+    """Yield the evidence of an identifier in a column, the most certain first."""
     wanted = ITEMS[item]
     findings = [one for one in identifiers.findings if one.column == column and one.category in _categories(item, column)]
     yield from (Sighting(column, one.category) for one in findings if one.confidence != "possible")
@@ -126,7 +126,7 @@ def _seen(release: Study, identifiers: DirectIdentifiers, item: str, column: str
 
 
 def _categories(item: str, column: str) -> frozenset[str]:
-    """Return the categories that count for an item; a fax number is not a phone number, a named code is not an "other" one."""
+    """Return the categories that count for an item; a fax number is no phone number, a named code is not an "other" one."""
     if item in "DE":
         fax = ITEMS["E"].named_by(column)
         return _of("phone") if fax == (item == "E") else frozenset()
@@ -136,7 +136,7 @@ def _categories(item: str, column: str) -> frozenset[str]:
 
 
 def _places(column: str, coded: Coded) -> Iterator[Sighting]:
-    """Look at ZIP codes: three digits may stay, if the area they name holds more than 20,000 people."""
+    """Examine ZIP codes: three digits may stay, if the area that they name has more than 20,000 people."""
     if "postcode" not in hints_of(column):
         return
     digits = ["".join(re.findall(r"\d", str(value))) for value in coded.values if value is not None]

@@ -1,7 +1,7 @@
-"""Does the release pass? Every rule with its figure, its threshold and what falls short.
+"""Does the release pass? Every rule with its figure, its threshold and its shortfall.
 
-A release passes if every rule is met. A rule that could not be decided (no threshold, no original, a column that a person has
-to look at) keeps it from passing: nobody has said that it may.
+A release passes if every rule is met. A rule that could not be decided (no threshold, no original, a column that a person must
+examine) keeps it from passing, because nothing shows that it may.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ class Verdict(Result):
     Attributes
     ----------
     release, policy
-        Where the release was, and what the policy is called.
+        The location of the release, and the name of the policy.
     presets
-        The presets it builds on, with what their sources say.
+        The presets on which the policy builds, with the statements of their sources.
     outcomes
         The outcome of every rule.
     drift
-        How figures have moved since an earlier result, if one was given.
+        The changes of figures since an earlier result, if one was given.
     notes
-        What else should be known.
+        Further remarks.
     made
-        How the result was made.
+        The provenance of the result.
     evidence
-        When, and from which files.
+        The date, and the files from which it was made.
     vouched
-        Columns that were not looked at because somebody vouches for them by name.
+        Columns that were not examined because somebody vouches for them by name.
     unmeasured
         Columns that no rule is about, with the persons or records that each singles out, alone and with the key.
     waivers
-        The named exceptions that were given, in force or not.
+        The given exceptions, in force or not.
     figures
-        What is measured for every release with a key, even if no rule names it: uniques, risks, the share of records in small
-        classes.
+        The figures that are measured for every release with a key, even if no rule names them: uniques, risks, the share of
+        records in small classes.
     profile
-        Its records and columns, with which the next verdict can be compared.
+        Its records and columns, for comparison with the next verdict.
     changes
-        What has changed since the earlier result: columns, types, categories, records.
+        The changes since the earlier result: columns, types, categories, records.
     history
         Earlier checks and this one, if a history is kept.
     """
@@ -87,7 +87,7 @@ class Verdict(Result):
 
     @property
     def status(self) -> str:
-        """In words: met, NOT met or not decided."""
+        """The status in words: met, NOT met or not decided."""
         met = [True if self.waiver(outcome) else outcome.met for outcome in self.outcomes]
         met += [one.met for one in self.drift] + [one.met for one in self.changes]
         return STATUS[False if False in met else None if None in met else True]
@@ -114,7 +114,7 @@ class Verdict(Result):
         return next((one for one in self.waivers if one.covers(outcome) and one.in_force(self.evidence.date)), None)
 
     def __repr__(self) -> str:
-        """Return one line: the policy, and what falls short."""
+        """Return one line: the policy, its status, and the rules that fall short."""
         short = ", ".join(dict.fromkeys(outcome.rule.name for outcome in self.shortfalls))
         return f"Verdict({in_line([self.policy])}: {self.status}{f' ({short})' if short else ''})"
 
@@ -157,7 +157,7 @@ class Verdict(Result):
         }
 
     def view(self) -> View:
-        """Return what an auditor should see: the verdict, the rules by their outcome, and the evidence."""
+        """Return the view for an auditor: the verdict, the rules by their outcome, and the evidence."""
         from unveil.assess.policy.pages import whole
 
         return whole(self)
@@ -167,7 +167,7 @@ class Verdict(Result):
         return replace(self.view(), parts=())
 
     def sheet(self) -> View:
-        """Return what someone who decides should see: one printed page, with a place to sign."""
+        """Return the view for the person who decides: one printed page, with a place to sign."""
         from unveil.assess.policy.pages import sheet
 
         return sheet(self)

@@ -24,18 +24,18 @@ _LISTS = ("waivers", "exceptions")
 @checked_arguments
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """A named exception: this release may pass without meeting this rule.
+    """A named exception: the release may pass without meeting a rule.
 
     Parameters
     ----------
     rule
         The name of the rule.
     approver, reason
-        Who answers for it, and why.
+        The person who answers for it, and the reason.
     approved, expires
         The first and the last day on which it holds, as ISO dates.
     of
-        What the figure is of, in the words of the verdict ("the key", an attribute); none: whatever the rule is about.
+        The subject of the figure, in the words of the verdict ("the key", an attribute); none: any subject of the rule.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Waiver:
     of: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a waiver without a rule, an approver, a reason or its days."""
+        """Refuse a waiver without a rule, an approver, a reason or its first and last day."""
         if self.rule not in RULES:
             raise ArgumentError.not_one_of("rule", self.rule, tuple(RULES))
         for name in ("approver", "reason"):
@@ -73,7 +73,7 @@ class Waiver:
         return self._day("approved") <= dt.date.fromisoformat(day[:10]) <= self._day("expires")
 
     def covers(self, outcome: Outcome) -> bool:
-        """Whether it is about this outcome of a rule."""
+        """Whether it applies to this outcome of a rule."""
         return self.rule == outcome.rule.name and self.of in (None, outcome.of)
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Waiver:
 
 
 def waiver_of(waiver: Waiver | Mapping[str, Any]) -> Waiver:
-    """Return a waiver as it is, or make it from its fields."""
+    """Return a waiver unchanged, or make it from its fields."""
     if isinstance(waiver, Waiver):
         return waiver
     missing = [name for name in _FIELDS if name not in waiver]
@@ -99,7 +99,7 @@ def read_waivers(path: PathLike) -> tuple[Waiver, ...]:
     Raises
     ------
     ArgumentError
-        If the file holds no list of waivers, or one of them says too little.
+        If the file holds no list of waivers, or one of them is incomplete.
     """
     place = Path(path)
     text = read_text(place, ArgumentError)
@@ -119,5 +119,5 @@ def read_waivers(path: PathLike) -> tuple[Waiver, ...]:
 
 
 def _fields_of(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a waiver's fields: TOML has days of its own, and a verdict adds whether it was in force."""
+    """Return the fields of a waiver: TOML has a type for dates, and a verdict adds whether the waiver was in force."""
     return {name: value.isoformat() if isinstance(value, dt.date) else value for name, value in one.items() if name != "in_force"}
