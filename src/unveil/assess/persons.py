@@ -52,7 +52,7 @@ def person_column(columns: Columns) -> tuple[str, str] | None:
 
 
 def household_column(columns: Columns, person: str | None) -> tuple[str, str] | None:
-    """Return the column that identifies households, by its name and repeated values, and the evidence; None if there is none."""
+    """Return the column that identifies households, by its name and repeated values, and the evidence; None if absent."""
     for name in columns.names:
         if (
             name != person
