@@ -1,4 +1,4 @@
-"""Thresholds on measures: k-anonymity, l-diversity, t-closeness and their kin, each a small frozen object."""
+"""Thresholds on measures: k-anonymity, l-diversity, t-closeness and related models, each a small frozen object."""
 
 from __future__ import annotations
 
@@ -65,4 +65,4 @@ OPEN_MODULES = (
     "requirement_words",
     "uniqueness",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

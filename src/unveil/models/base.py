@@ -1,10 +1,10 @@
 """The base of privacy models: a figure for every class, the class that decides, and, given a threshold, whether it holds.
 
 A model is a small frozen object. Without a threshold it is a measure ("what k does this table have?"), with one a requirement
-("k at least 5?"); `measure` answers both. It carries everything that others must know: its figure for a class, whether it needs a
-population, which sensitive attribute it is about, how its threshold reads, and how much of a violation lasts however a class is
-split. A new model is one file with a subclass, and one line in `models/registry.py`; `check` and
-`compare` then know it by its name.
+("k at least 5?"); `measure` answers both. It holds everything that other rooms must know: its figure for a class, whether it
+needs a population, which sensitive attribute it is about, its threshold in words, and how much of a violation persists however
+a class is split. A new model is one file with a subclass, and one line in `models/registry.py`; `check` and `compare` then know
+it by its name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Place: TypeAlias = tuple[str, ...]
 _LARGEST = 2**63 - 1
 
 TOLERANCE = 1e-9
-"""A class that misses a threshold by no more than this meets it: three equally frequent values have an entropy l of 3."""
+"""The tolerance by which a class may miss a threshold, so that three equally frequent values meet an entropy l of 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class Measured:
     Attributes
     ----------
     value
-        The figure of the class that decides; infinite if no threshold could be met.
+        The figure of the deciding class; infinite if no threshold could be met.
     worst_class
-        That class: its key values and size; None if no single class decides.
+        The deciding class: its key values and size; None if no single class decides.
     requirement, met
         The required threshold, and whether the table meets it.
     violating_classes, violating_records
-        How many classes, and records in them, do not meet it.
+        The number of classes, and of records in them, that do not meet it.
     reason
-        Why the value is infinite or missing.
+        The reason why the value is infinite or missing.
     of_population
         Whether the figure is about the people of a population.
     """
@@ -85,7 +85,7 @@ class Measured:
 
 
 def bounded_share(figures: NDArray[np.float64], wrong: NDArray[np.bool_], bound: float) -> NDArray[np.float64]:
-    """Return the lasting share for a figure that is convex in a class's distribution, and at most 1."""
+    """Return the lasting share for a figure that is convex in the distribution of a class, and at most 1."""
     shares = np.zeros(len(figures))
     shares[wrong] = (figures[wrong] - bound - TOLERANCE) / (1.0 - bound - TOLERANCE)
     return np.clip(shares, 0.0, 1.0)
@@ -106,14 +106,14 @@ def check_threshold(name: str, threshold: Any, among: tuple[float, float], *, wh
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarthMover:
-    """An earth mover distance as compiled code takes it.
+    """An earth mover's distance in the form for compiled code.
 
     Attributes
     ----------
     groups
-        The group of every value at each level of a hierarchy; no levels if the values are ordered.
+        The group of every value at each level of a hierarchy; empty if the values are ordered.
     order, gaps
-        The values in their order, and the distance of each to the next; none if they are not ordered.
+        The values in their order, and the distance of each to the next; empty if they are not ordered.
     """
 
     groups: NDArray[np.int64]
@@ -123,26 +123,27 @@ class EarthMover:
 
 @dataclass(frozen=True)
 class Model:
-    """A figure for every class; the table's own is that of the worst class.
+    """A figure for every class; the figure of the table is that of the worst class.
 
     Attributes
     ----------
     name, label
-        What it is called in an answer, and in words.
+        Its name in an answer, and in words.
     safe_is_high, whole, range
-        Whether a higher figure is safer, whether it is a number of records or values, and what a threshold may be.
+        Whether a higher figure is safer, whether it is a number of records or values, and the range of thresholds.
     judged_on
-        What a requirement looks at: the figure of every "class"; the "size" of a class, and nothing else; its size in the
-        "population"; the chance of "presence" in every class of the population; the "average" over all records; the "sizes" of
-        all classes together; or the "payoff" of every class, which follows from its size and what its generalisation loses.
+        The basis of a requirement: the figure of every "class"; the "size" of a class, and nothing else; its size in the
+        "population"; the probability of "presence" in every class of the population; the "average" over all records; the
+        "sizes" of all classes together; or the "payoff" of every class, which follows from its size and its information loss.
     closed
-        Whether classes that meet it still do when joined; if they may not, only the lattice is searched for it.
+        Whether the union of classes that meet it also meets it; otherwise only the lattice is searched for it.
     of_sensitive
         Whether it is about a sensitive attribute, with a figure for each.
     on_request
-        Whether a table is measured by it only if it is required: it needs what the data does not say, or another has its figure.
+        Whether a table is measured by it only if it is required, because it needs inputs that the data does not hold, or
+        because another model has its figure.
     word
-        The word that names it in a project file and in the settings of a step; none: it has no word of its own.
+        The word that names it in a project file and in the settings of a step; None: it has no word of its own.
     """
 
     name: ClassVar[str]
@@ -158,17 +159,17 @@ class Model:
 
     @classmethod
     def measures(cls) -> Iterator[Model]:
-        """Yield the measures of this kind that every table has, without a threshold."""
+        """Yield the measures of this kind, without a threshold, that every table has."""
         yield cls()
 
     @classmethod
     def with_threshold(cls, threshold: float | None, attribute: str | None = None) -> Model:  # noqa: ARG003 - of the key alone
-        """Return the model as a rule states it; to be overridden where the threshold is not its first own argument."""
+        """Return the model that a rule states; to be overridden where the threshold is not its first own argument."""
         return cls(cls._number(threshold))  # type: ignore[call-arg]
 
     @classmethod
     def read(cls, text: str, sensitive: Sequence[str]) -> Model:
-        """Return the model as its `word` states it: THRESHOLD, or THRESHOLD[:ATTRIBUTE]; to be overridden where it says more."""
+        """Return the model stated by a text after its `word`: THRESHOLD or THRESHOLD[:ATTRIBUTE]; to be overridden for more."""
         number, rest = split(text)
         if rest is not None and not cls.of_sensitive:
             raise ArgumentError(f"`{cls.word}` takes a number, not {shown(text)}.")
@@ -182,22 +183,22 @@ class Model:
 
     @property
     def needs_population(self) -> bool:
-        """Whether the table is compared with the population that it was drawn from."""
+        """Whether the table is compared with the population from which it was drawn."""
         return self.judged_on in ("population", "presence")
 
     @property
     def sensitive(self) -> str | None:
-        """The sensitive attribute that it is about, several joined by " + "; None: the key alone."""
+        """The sensitive attribute that it is about, or several joined by " + "; None: the key alone."""
         return None
 
     @property
     def least_size(self) -> int | None:
-        """The fewest records, or persons, that a class must hold; None: it does not ask for a size."""
+        """The least number of records, or persons, of a class; None: it requires no size."""
         return int(self.threshold) if self.judged_on == "size" and self.threshold is not None else None
 
     @property
     def least_people(self) -> int | None:
-        """The fewest people of the population that must share the key of a class; None: it does not ask for them."""
+        """The least number of people in the population who share the key of a class; None: it requires none."""
         return int(self.threshold) if self.judged_on == "population" and self.threshold is not None else None
 
     @property
@@ -211,18 +212,18 @@ class Model:
         return False
 
     def with_scale(self, scales: Mapping[str, Scale]) -> Model:  # noqa: ARG002 - of those that have one
-        """Return the model with what it must know about how the values of its attribute relate to each other."""
+        """Return the model with the scale of its attribute: how its values relate to each other."""
         return self
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002 - no bound
         """Return the share of each violating class's records that violate it however the class is split; 0 is always valid.
 
-        It is 1 if every class that contains a class which meets the requirement meets it too.
+        It is 1 if every class that contains a class which meets the requirement also meets it.
         """
         return np.zeros(len(figures))
 
     def earth_mover(self, values: Sequence[Any]) -> EarthMover | None:  # noqa: ARG002 - none here
-        """Return the earth mover distance from the whole table that it bounds, if it bounds one."""
+        """Return the earth mover's distance from the whole table that it bounds, if it bounds one."""
         return None
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
@@ -245,7 +246,7 @@ class Model:
         return None if self.threshold is None else f"{self.name} {sign} {self.threshold:g}"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not meet the threshold; an infinite figure meets none."""
+        """Return which classes do not meet the threshold; an infinite figure meets no threshold."""
         if self.threshold is None:
             return np.zeros(len(figures), dtype=bool)
         if self.safe_is_high:
@@ -253,16 +254,16 @@ class Model:
         return (figures > self.threshold + TOLERANCE) | np.isinf(figures)
 
     def reason(self, value: float) -> str | None:
-        """Return why a value is infinite, if it is."""
+        """Return the reason why a value is infinite, if it is."""
         return "no threshold could be met" if math.isinf(value) else None
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
-        """Measure a table: the figure of the worst class, the class, and whether the requirement holds."""
+        """Measure a table: the figure of the worst class, that class, and whether the requirement holds."""
         measured, worst = self.judge(classes)
         return replace(measured, worst_class=classes.describe(worst))
 
     def judge(self, classes: Equivalence) -> tuple[Measured, int]:
-        """Return the figure of the worst class with whether the requirement holds, and which class that is."""
+        """Return the figure of the worst class, with whether the requirement holds, and the number of that class."""
         figures = self.by_class(classes)
         worst = _worst(figures, classes.size, high=not self.safe_is_high)
         value = float(figures[worst])
@@ -288,7 +289,7 @@ class SensitiveModel(Model):
 
     @classmethod
     def with_threshold(cls, threshold: float | None, attribute: str | None = None) -> Model:
-        """Return the model as a rule states it of an attribute."""
+        """Return the model that a rule states about an attribute."""
         return cls(attribute or "", cls._number(threshold))  # type: ignore[call-arg]
 
     @property
@@ -298,11 +299,11 @@ class SensitiveModel(Model):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[SensitiveModel]:  # noqa: ARG003 - one for all
-        """Yield the measures of this kind that an attribute has, without a threshold."""
+        """Yield the measures of this kind, without a threshold, that an attribute has."""
         yield cls(attribute)
 
     def _check_size(self, k: int | None) -> None:
-        """Refuse a least class size that is invalid, or that has no threshold beside it and would not be checked."""
+        """Refuse a minimum class size that is invalid, or that has no threshold beside it and would not be checked."""
         if k is None:
             return
         checked_count(f"the k of {self.name}", k, least=1)
@@ -310,7 +311,7 @@ class SensitiveModel(Model):
             raise ArgumentError(f"{self.name} is given a k of {k} but no threshold of its own; use KAnonymity({k}) instead.")
 
     def spread(self, classes: Equivalence) -> Spread:
-        """Return how the attribute spreads over the classes."""
+        """Return the spread of the attribute over the classes."""
         if self.attribute not in classes.spreads:
             known = ", ".join(classes.spreads) or "none"
             raise ArgumentError(
@@ -320,6 +321,6 @@ class SensitiveModel(Model):
 
 
 def _worst(figures: NDArray[np.float64], size: NDArray[np.float64], *, high: bool) -> int:
-    """Return the class with the worst figure; of equals the largest, as it concerns most people, then the first."""
+    """Return the class with the worst figure; of equal ones the largest, as it concerns most people, then the first."""
     best = figures.max() if high else figures.min()
     return int(np.argmax(np.where(figures == best, size, -1.0)))

@@ -1,4 +1,4 @@
-"""Which privacy models does a table meet? k-anonymity and its kin, each a frozen object.
+"""Which privacy models does a table meet? k-anonymity and related models, each a frozen object.
 
 Without a threshold, a model measures; with one, it is a requirement.
 """
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _MOST_DECISIVE = 64
-"""Recursive diversity is given for l up to the distinct l, and no further than this unless a requirement asks for it."""
+"""Recursive diversity is reported for l up to the distinct l, and no further than this unless it is required."""
 
 
 @checked_arguments
@@ -134,7 +134,7 @@ class PSensitiveKAnonymity(SensitiveModel):
         return None if self.p is None else f"p_sensitivity >= {self.p}" + (f" with k >= {self.k}" if self.k else "")
 
     def reason(self, value: float) -> str | None:
-        """Return why the figure is 0."""
+        """Return the reason why the figure is 0."""
         return f"a class is smaller than {self.k}" if value == 0.0 else None
 
 
@@ -149,7 +149,7 @@ class EntropyLDiversity(SensitiveModel):
     safe_is_high: ClassVar[bool] = True
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return 2^H of every class."""
+        """Return 2^H of every class, with its entropy H in bits."""
         return diversity.effective_values(self.spread(classes))
 
     @property
@@ -158,7 +158,7 @@ class EntropyLDiversity(SensitiveModel):
         return self.l
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the entropy, which is concave and, in a violating class, lies between 0 and log l."""
+        """Return the bound for the entropy, which is concave and lies between 0 and log l in a violating class."""
         shares = np.zeros(len(figures))
         if self.l is not None:
             shares[wrong] = 1.0 - np.log(figures[wrong]) / math.log(self.l)
@@ -181,7 +181,7 @@ class RecursiveLDiversity(SensitiveModel):
     safe_is_high: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse an l that means nothing."""
+        """Refuse an invalid l."""
         checked_count("the l of recursive (c, l)-diversity", self.l, least=2)
         super().__post_init__()
 
@@ -201,7 +201,7 @@ class RecursiveLDiversity(SensitiveModel):
 
     @classmethod
     def measures_of(cls, attribute: str, spread: Spread, scale: Scale | None) -> Iterator[RecursiveLDiversity]:  # noqa: ARG003
-        """Yield c for l up to the distinct l, and no further than 64."""
+        """Yield the measures of c for l up to the distinct l, and no further than 64."""
         yield from (cls(attribute, length) for length in range(2, min(int(spread.distinct.min()), _MOST_DECISIVE) + 1))
 
     @property
@@ -210,11 +210,11 @@ class RecursiveLDiversity(SensitiveModel):
         return None if self.c is None else f"recursive ({self.c:g}, {self.l})-diversity"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not meet the requirement, including ties: it is strict."""
+        """Return which classes do not meet the requirement, which is strict: ties violate it."""
         return np.zeros(len(figures), dtype=bool) if self.c is None else figures >= self.c - TOLERANCE
 
     def reason(self, value: float) -> str | None:
-        """Return why no c could be met."""
+        """Return the reason why no c could be met."""
         return f"a class holds fewer than {self.l} values" if np.isinf(value) else None
 
 
@@ -251,7 +251,7 @@ class AlphaK(SensitiveModel):
         return self.alpha
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the largest share, up to 1; all of a class that is too small, as its parts are too small, too."""
+        """Return the bound for the largest share, up to 1; 1 for a class that is too small, as its parts are also too small."""
         if self.alpha is None or self.alpha + TOLERANCE >= 1.0:
             return wrong.astype(np.float64)
         return bounded_share(figures, wrong, self.alpha)
@@ -262,7 +262,7 @@ class AlphaK(SensitiveModel):
         return None if self.alpha is None else f"alpha <= {self.alpha:g}" + (f" with k >= {self.k}" if self.k else "")
 
     def reason(self, value: float) -> str | None:
-        """Return why no alpha could be met."""
+        """Return the reason why no alpha could be met."""
         return f"a class is smaller than {self.k}" if np.isinf(value) else None
 
 
@@ -308,7 +308,7 @@ class EnhancedBetaLikeness(SensitiveModel):
         return self.beta
 
     def reason(self, value: float) -> str | None:
-        """Return why no beta could be met."""
+        """Return the reason why no beta could be met."""
         return "in a class a value gains more than -ln of its share, which no beta allows" if np.isinf(value) else None
 
 
@@ -338,9 +338,9 @@ class DeltaDisclosure(SensitiveModel):
         return None if self.delta is None else f"delta_disclosure < {self.delta:g}"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not stay below delta: the requirement is strict."""
+        """Return which classes are not below delta: the requirement is strict."""
         return np.zeros(len(figures), dtype=bool) if self.delta is None else figures >= self.delta - TOLERANCE
 
     def reason(self, value: float) -> str | None:
-        """Return why no delta could be met."""
+        """Return the reason why no delta could be met."""
         return "a class lacks a value that the whole table holds" if np.isinf(value) else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DISTANCES", "Distance", "TCloseness"]
 
 Distance: TypeAlias = Literal["equal", "rank", "value", "hierarchical", "variational", "kl", "js"]
-"""How far apart two values are: all equally, by rank in their order, by value, by their hierarchy; or a divergence of
+"""The distance of two values: equal for all, by rank in their order, by value, by their hierarchy; or a divergence of
 distributions."""
 
 DISTANCES: tuple[Distance, ...] = get_args(Distance)
@@ -35,9 +35,9 @@ DISTANCES: tuple[Distance, ...] = get_args(Distance)
 class TCloseness(SensitiveModel):
     """In no class is the distribution of the sensitive attribute farther than t from the whole table's (Li et al. 2007).
 
-    The distance is an earth mover distance with values equally far apart, or apart by rank, by value or by the height of their
-    lowest common ancestor; or the variational distance (the same as with values equally far apart); or the Kullback-Leibler or
-    Jensen-Shannon divergence, both in bits.
+    The distance is an earth mover's distance between values that are equally far apart, or apart by rank, by value or by the
+    height of their lowest common ancestor; or the variational distance (the same as with values equally far apart); or the
+    Kullback-Leibler or Jensen-Shannon divergence, both in bits.
     """
 
     t: float | None = None
@@ -46,12 +46,12 @@ class TCloseness(SensitiveModel):
     name: ClassVar[str] = "t_closeness"
     label: ClassVar[str] = "t-closeness"
     scaled: ClassVar[tuple[Distance, ...]] = ("rank", "value", "hierarchical")
-    """Distances for which it must know how the values relate to each other."""
+    """Distances that require the scale of the values: how they relate to each other."""
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     safe_is_high: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse a distance that does not exist, and a threshold that means nothing under it."""
+        """Refuse an unknown distance, and a threshold that is invalid for it."""
         if self.distance not in DISTANCES:
             raise ArgumentError.not_one_of("distance", self.distance, DISTANCES)
         super().__post_init__()
@@ -70,7 +70,7 @@ class TCloseness(SensitiveModel):
         return self._by_scale(spread)
 
     def _by_scale(self, spread: Spread) -> NDArray[np.float64]:
-        """Return the distances that need to know how the values relate to each other."""
+        """Return the distances that require the scale of the values."""
         if self.scale is None:
             raise ArgumentError(
                 f"the {self.distance} distance of {self.attribute!r} needs to know how its values relate to each other."
@@ -96,19 +96,19 @@ class TCloseness(SensitiveModel):
         return self.distance == "hierarchical"
 
     def with_scale(self, scales: Mapping[str, Scale]) -> TCloseness:
-        """Return the model with the scale of its attribute, unless it has one already."""
+        """Return the model with the scale of its attribute, unless it already has one."""
         if self.scale is not None or self.attribute not in scales:
             return self
         return TCloseness(self.attribute, self.t, self.distance, scales[self.attribute])
 
     def lasting(self, figures: NDArray[np.float64], wrong: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the bound for the distance, which is convex, and at most 1 except for the Kullback-Leibler divergence."""
+        """Return the bound for the distance, which is convex and, except for the Kullback-Leibler divergence, at most 1."""
         if self.t is None or self.t + TOLERANCE >= 1.0 or self.distance == "kl":
             return np.zeros(len(figures))
         return bounded_share(figures, wrong, self.t)
 
     def earth_mover(self, values: Sequence[Any]) -> EarthMover | None:
-        """Return the distance, if it is an earth mover distance and the scale is known."""
+        """Return the distance, if it is an earth mover's distance and the scale is known."""
         none, number = np.zeros(0, dtype=np.int64), len(values)
         if self.distance in ("equal", "variational"):
             return EarthMover(np.arange(number)[np.newaxis], none, np.zeros(0))
@@ -139,5 +139,5 @@ class TCloseness(SensitiveModel):
         return None if self.t is None else f"t_closeness ({self.distance}) <= {self.t:g}"
 
     def reason(self, value: float) -> str | None:
-        """Return why the distance is infinite."""
+        """Return the reason why the distance is infinite."""
         return "a class holds a value that the reference table lacks" if np.isinf(value) else None

@@ -1,10 +1,10 @@
-r"""Requirements that come down to a smallest class: k-map without a table of the population, and attacks that do not pay.
+r"""Requirements that reduce to a minimum class size: k-map without a table of the population, and attacks that do not pay.
 
 **k-map by an estimator** (El Emam and Dankar 2008). If a class has k people in the population, and a share pi of the population
-was sampled, its records in the sample are about Poisson with the mean :math:`\lambda = \pi k`. A class of f records or more is
-taken to have at least k people if so many records would otherwise be unlikely: f is the smallest number with
-:math:`P(F \ge f) \le \alpha`, the significance. A class is seen only if it has a record, so the zero-truncated estimator asks for
-:math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever required.
+was sampled, the number of its records in the sample is approximately Poisson with mean :math:`\lambda = \pi k`. A class of f
+records or more is taken to have at least k people if so many records would otherwise be unlikely: f is the smallest number with
+:math:`P(F \ge f) \le \alpha`, the significance. A class is observed only if it has a record, so the zero-truncated estimator
+requires :math:`P(F \ge f \mid F \ge 1) \le \alpha`. No more than k records are ever required.
 
 **No attack** (Wan et al. 2015). An attacker of a class of n records finds the right one with probability 1/n. An attack that
 gains g and costs c does not pay if :math:`g / n < c`. The prosecutor knows that the person is in the table, and n counts its
@@ -39,12 +39,12 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True)
 class _SmallestClass(Model):
-    """A model that is met if every class has this many records; its figure is the size of a class."""
+    """A model that is met if every class has a minimum number of records; its figure is the size of a class."""
 
     safe_is_high: ClassVar[bool] = True
     whole: ClassVar[bool] = True
     judged_on = "size"
-    on_request: ClassVar[bool] = True  # k-anonymity has the figure already
+    on_request: ClassVar[bool] = True  # k-anonymity already has the figure
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
         """Return the size of every class."""
@@ -70,7 +70,7 @@ class EstimatedKMap(_SmallestClass):
     label: ClassVar[str] = "k-map by an estimator"
 
     def __post_init__(self) -> None:
-        """Refuse a fraction that no sample has, a significance that is not a share, and an estimator that is not known."""
+        """Refuse a fraction that no sample can have, a significance that is not a share, and an unknown estimator."""
         if self.k is not None:
             checked_count("the k of estimated_k_map", self.k, least=1)
         checked_sampling_fraction(self.sampling_fraction)
@@ -80,7 +80,7 @@ class EstimatedKMap(_SmallestClass):
 
     @property
     def threshold(self) -> float | None:
-        """The records that a class must have."""
+        """The number of records that a class must have."""
         if self.k is None or self.sampling_fraction == 1.0:
             return self.k
         from scipy.stats import poisson
@@ -93,7 +93,7 @@ class EstimatedKMap(_SmallestClass):
 
     @property
     def requirement(self) -> str | None:
-        """The k and how it is estimated, in words."""
+        """The k and its estimator, in words."""
         if self.k is None:
             return None
         return f"estimated_k_map >= {self.k} (classes of {self.threshold}: {self.estimator}, {self.sampling_fraction:g} sampled)"
@@ -119,7 +119,7 @@ class NoAttack(_SmallestClass):
     label: ClassVar[str] = "no attack pays"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown attacker, and a gain and a cost that no class size can balance."""
+        """Refuse an unknown attacker, and a gain and a cost that no class size balances."""
         checked_attacker(self.attacker)
         if self.gain is not None and not (
             0.0 <= self.gain < _LARGEST and 0.0 < self.cost < _LARGEST and self.gain / self.cost < _MOST
@@ -128,26 +128,26 @@ class NoAttack(_SmallestClass):
 
     @property
     def needs_population(self) -> bool:
-        """Whether a journalist attacks."""
+        """Whether the attacker is a journalist."""
         return self.attacker == "journalist"
 
     @property
     def least_size(self) -> int | None:
-        """The fewest records of a class, if a prosecutor attacks."""
+        """The least number of records of a class, if the attacker is a prosecutor."""
         return None if self.needs_population else super().least_size
 
     @property
     def least_people(self) -> int | None:
-        """The fewest people who share the key of a class, if a journalist attacks."""
+        """The least number of people who share the key of a class, if the attacker is a journalist."""
         return int(self.threshold) if self.needs_population and self.threshold is not None else None
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
-        """Return the smallest class, of the table or of the population."""
+        """Return the size of the smallest class, in the table or in the population."""
         return in_population(self, classes, population) if self.needs_population else super().measure(classes)
 
     @property
     def threshold(self) -> float | None:
-        """The records, or people, that a class must have: more than the gain divided by the cost."""
+        """The number of records, or people, that a class must have: more than the gain divided by the cost."""
         return None if self.gain is None else max(1, math.floor(self.gain / self.cost) + 1)
 
     @property

@@ -1,6 +1,6 @@
-"""How varied, and how different from the whole table, are the sensitive values within each class? One figure per class.
+"""How diverse, and how different from the whole table, are the sensitive values within each class? One figure per class.
 
-Every function takes a `Spread` and gives an array with one entry per class. p is the share of a value in the class, q its
+Every function takes a `Spread` and returns an array with one entry per class. p is the share of a value in the class, q its
 share in the whole table (or a reference table).
 """
 
@@ -67,7 +67,7 @@ def basic_beta(spread: Spread) -> NDArray[np.float64]:
 def enhanced_beta(spread: Spread) -> NDArray[np.float64]:
     r"""Return the least beta with :math:`(p - q) / q \le \min(\beta, -\ln q)` for every value of a class.
 
-    If a gain exceeds :math:`-\ln q`, no beta will do: it is infinite.
+    If a gain exceeds :math:`-\ln q`, no beta suffices, and the result is infinite.
     """
     whole = spread.whole[spread.value]
     gain = np.maximum(_quotient(spread.share - whole, whole), 0.0)
@@ -88,7 +88,7 @@ def present_disclosure(spread: Spread) -> NDArray[np.float64]:
 
 
 def variational_closeness(spread: Spread) -> NDArray[np.float64]:
-    r"""Return :math:`\frac12 \sum_x |p - q|`: an excess of some values in a class is a lack of others, so one side suffices."""
+    r"""Return :math:`\frac12 \sum_x |p - q|`; the excess of some values equals the lack of others, so one side suffices."""
     return np.add.reduceat(np.maximum(spread.share - spread.whole[spread.value], 0.0), spread.starts)
 
 
@@ -112,17 +112,17 @@ def js_divergence(spread: Spread) -> NDArray[np.float64]:
 
 
 def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Return the earth mover distance over ordered values: :math:`\sum_i g_i |P_i - Q_i|` with cumulative shares P and Q.
+    r"""Return the earth mover's distance over ordered values: :math:`\sum_i g_i |P_i - Q_i|` with cumulative shares P and Q.
 
-    Between two values that a class holds, P is constant while Q rises, so each stretch is determined by where Q passes P:
-    the cost follows the cells, not classes times values.
+    Between two values that a class holds, P is constant while Q rises, so each stretch is determined by the point at which Q
+    passes P: the cost is proportional to the number of cells, not to classes times values.
 
     Parameters
     ----------
     spread
         A spread whose values are in their order.
     gaps
-        The distance of each value to the next, one entry fewer than values, summing to 1.
+        The distance of each value to the next, with one entry fewer than values, summing to 1.
     """
     below = np.cumsum(spread.whole)[:-1]
     gap_sums, area_sums = (np.concatenate([[0.0], np.cumsum(amounts)]) for amounts in (gaps, gaps * below))
@@ -145,7 +145,7 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
 
 
 def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """Return the earth mover distance in a hierarchy: mean over the levels below the root of the variation between subtrees."""
+    """Return the earth mover's distance in a hierarchy: the variation between subtrees, averaged over levels below the root."""
     closeness = np.zeros(len(spread.starts))
     for groups in levels:
         closeness += variational_closeness(_merged(spread, groups))
@@ -153,7 +153,7 @@ def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) 
 
 
 def _merged(spread: Spread, groups: NDArray[np.int64]) -> Spread:
-    """Return the spread of the groups of values."""
+    """Return the spread over groups of values."""
     number = int(groups.max()) + 1
     of_pair, (of_class, value) = group([spread.of_class, groups[spread.value]], [len(spread.starts), number])
     whole = summed(groups, spread.whole, number)
@@ -163,5 +163,5 @@ def _merged(spread: Spread, groups: NDArray[np.int64]) -> Spread:
 
 
 def _quotient(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide; a value without a share in the reference gives infinity."""
+    """Return the quotient, which is infinite for a value without a share in the reference."""
     return np.asarray(np.divide(one, other, out=np.full(len(one), np.inf), where=other > 0))

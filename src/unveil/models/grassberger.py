@@ -1,13 +1,13 @@
-r"""Entropy l-diversity with the entropy of small classes estimated as Grassberger does.
+r"""Entropy l-diversity with Grassberger's estimate of the entropy, for small classes.
 
-The plug-in entropy of a class of few records is too low: it takes the observed shares for the true ones. Grassberger (2003)
+The plug-in entropy of a class of few records is too low: it treats the observed shares as the true ones. Grassberger (2003)
 replaces the logarithm,
 
 .. math:: \hat H = G_N - \frac1N \sum_i n_i G_{n_i}, \qquad
     G_n = \psi(n) + \frac{(-1)^n}{2} \left(\psi\left(\tfrac{n+1}2\right) - \psi\left(\tfrac n2\right)\right) ,
 
 with the digamma function :math:`\psi`, N records and :math:`n_i` of them with the value i. As in ARX, G also replaces
-:math:`\ln N`, and a class needs l values in any case.
+:math:`\ln N`, and a class always needs at least l values.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class GrassbergerLDiversity(SensitiveModel):
 
 
 def _log_like(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return G for numbers of records; for an odd number above one it equals that of the even number below."""
+    """Return G for numbers of records; for an odd number above one it equals G of the even number below."""
     from scipy.special import digamma
 
     whole = np.maximum(n, 1.0)

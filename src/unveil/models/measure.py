@@ -1,4 +1,4 @@
-"""What must be reported about a table? Every model and risk, from one count table, with the class that decides each."""
+"""What must be reported about a table? Every model and risk, from one count table, with the deciding class of each."""
 
 from __future__ import annotations
 
@@ -45,22 +45,23 @@ _OF_RECORDS = (
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measurement(Result):
-    """Every model and risk of a table.
+    """The figures of every model and risk of a table.
 
     Attributes
     ----------
     models
-        What each model says, by its place in the answer: name, sensitive attribute, and distance or l if there are several.
+        The figure of each model, by its place in the answer: name, sensitive attribute, and distance or l if there are several.
     risk, uniqueness, vulnerability
-        Re-identification risks, uniqueness, and Bayes vulnerability by what is guessed.
+        Re-identification risks, uniqueness, and Bayes vulnerability by the target of the guess.
     classes, suppressed
-        The number of equivalence classes, and of records whose key is suppressed throughout and that form none.
+        The number of equivalence classes, and of records whose key is suppressed throughout and that form no class.
     made
-        How the result was made.
+        The provenance of the result.
     notes
-        Against whom the figures hold if nulls match any value, and which of them count persons.
+        Remarks on the intruder against whom the figures hold if nulls match any value, and on figures that do not count
+        persons.
     persons
-        The number of persons, if a column says whose record it is; k, uniqueness and risks then count them.
+        The number of persons, if a column identifies the person of a record; k, uniqueness and risks then count persons.
     """
 
     models: Mapping[tuple[str, ...], Measured]
@@ -75,17 +76,17 @@ class Measurement(Result):
 
     @property
     def unit(self) -> Unit:
-        """What is counted: persons if they are distinguished, else records."""
+        """The counted unit: persons if they are distinguished, else records."""
         return unit_of(self.made.person)
 
     @property
     def number(self) -> int:
-        """How many are counted: persons if they are distinguished, else records."""
+        """The number of persons if they are distinguished, else of records."""
         return self.made.records if self.persons is None else self.persons
 
     @property
     def everyone(self) -> str:
-        """All that are counted, in words: people if persons are distinguished, else records."""
+        """The number of all counted units in words: people if persons are distinguished, else records."""
         return people(self.number, self.unit)
 
     @property
@@ -99,7 +100,7 @@ class Measurement(Result):
         return self.models[(place,) if isinstance(place, str) else place]
 
     def __repr__(self) -> str:
-        """Return one line: k, classes, and whether requirements are met."""
+        """Return one line: k, the number of classes, and whether requirements are met."""
         verdict = "" if self.met is None else ", requirements met" if self.met else ", requirements NOT met"
         size = f"{counted(self.classes, 'class', 'classes')}, {counted(self.made.records, 'record')}"
         size += "" if self.persons is None else f" of {people(self.persons, self.unit)}"
@@ -139,27 +140,28 @@ class Measurement(Result):
         }
 
     def masked(self, small: int = SMALL) -> Measurement:
-        """Return the answer without the values of the classes of fewer than `small` records, and of those that disclose."""
+        """Return the answer without the values of classes that have fewer than `small` records or that disclose."""
         masked = self.redacted(small, {})
         before, after = (any(one.masked for one in each.deciding.values()) for each in (self, masked))
         return replace(masked, notes=(*self.notes, masking_in_words(small))) if after and not before else masked
 
     def redacted(self, small: int, hidden: Mapping[str, frozenset[Any]]) -> Measurement:
-        """Return every figure, and the classes that decide as far as they may be shown.
+        """Return every figure, and the deciding classes insofar as they may be shown.
 
         Parameters
         ----------
         small
-            Classes of fewer records are small; 0: nothing is masked.
+            Classes with fewer records are small; 0: nothing is masked.
         hidden
-            Values of attributes that are masked elsewhere although they are not small; a class that has one would name it.
+            Values of attributes that are masked elsewhere although they are not small; a class with such a value is also
+            masked.
         """
         deciding, special = self.deciding, self.uniqueness.special
         together = masked_together(list(deciding.values()), self.classes, small, hidden)
         shown = dict(zip(deciding, together, strict=True))
         models = {place: replace(one, worst_class=shown.get(place)) for place, one in self.models.items()}
         masked = replace(self, models=models, risk=self.risk.with_classes(shown))
-        if not small or special is None:  # each special unique is one person
+        if not small or special is None:  # each special unique identifies one person
             return masked
         return replace(masked, uniqueness=replace(self.uniqueness, special=special.without_values()))
 
@@ -171,7 +173,7 @@ class Measurement(Result):
         return {place: one for place, one in (models | risks).items() if one is not None}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         return view_of(self)
 
 
@@ -322,7 +324,7 @@ def measured_study(study: Study, options: MeasureOptions) -> Measurement:
 
 
 def _counted(study: Study) -> tuple[Counts, int]:
-    """Return the count table over key, sensitive attributes and, last, person and household; and how many records are dropped."""
+    """Return the counts over key, sensitive attributes and, last, person and household; and the number of dropped records."""
     columns, owners = [*study.key, *study.sensitive], [name for name in (study.person, study.household) if name is not None]
     table, blocks = study.owned(columns, owners, weights=study.weights), study.blocks(columns)
     if table.weights is None and not owners:
@@ -331,7 +333,7 @@ def _counted(study: Study) -> tuple[Counts, int]:
 
 
 def _notes(study: Study, classes: Equivalence) -> Iterator[str]:
-    """Say against whom the figures hold, and which of them do not count persons."""
+    """Yield remarks on the intruder against whom the figures hold, and on those that do not count persons."""
     if study.nulls == "wildcard" and _has_null(classes):
         yield _FROM_BOTH_SIDES
     if study.person is not None:
@@ -363,7 +365,7 @@ def _check_hierarchies(
 
 
 def _homes(every: Counts, classes: Equivalence, study: Study) -> Homes | None:
-    """Return who lives together, if that is known."""
+    """Return the households, if they are known."""
     if study.household is None:
         return None
     kept = every if classes.suppressed == 0 else without_suppressed(every, study.key)

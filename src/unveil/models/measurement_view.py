@@ -1,4 +1,4 @@
-"""The view of a measurement: the figures to report first, then the models with the class that decides each."""
+"""The view of a measurement: the main figures first, then the models with the deciding class of each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _of_households(homes: Mapping[str, Any]) -> list[Figure]:
 
 
 def _risks(measured: Measurement) -> Table:
-    """Return the risks by intruder, and what weights and a population add."""
+    """Return the risks by intruder, with the further risks from weights and a population."""
     rows: list[tuple[Any, ...]] = []
     for name, risk in measured.risk.items():
         average = risk.get("average", risk.get("rate"))
@@ -153,7 +153,7 @@ def _notes(measured: Measurement) -> list[str]:
 
 
 def _loglinear(model: UniqueByModel) -> str:
-    """Say how many sample uniques are population uniques, within which bounds, and whether the model fits."""
+    """Return a sentence on the number of sample uniques that are population uniques, its bounds, and the fit of the model."""
     words = f"Log-linear model: {model.population_uniques:,.1f} of the sample uniques are unique in the population"
     inside = model.interval
     if inside is not None:

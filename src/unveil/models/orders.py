@@ -22,14 +22,14 @@ __all__ = ["Scale"]
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What is known about an attribute's values: their order, if it is not that of numbers, and their hierarchy.
+    """The relations between an attribute's values: their order, if it is not numeric, and their hierarchy.
 
     Parameters
     ----------
     attribute
         The attribute, for messages.
     order
-        Its values from lowest to highest; none: numbers are in their own order.
+        Its values from lowest to highest; None: numbers are in their own order.
     hierarchy
         The hierarchy of its values.
     """
@@ -44,7 +44,7 @@ class Scale:
         return self.order is not None or _are_numbers(values)
 
     def has_distances(self, values: Sequence[Any]) -> bool:
-        """Whether all values are numbers, and the lowest and the highest a finite distance apart."""
+        """Whether all values are numbers, with a finite distance between the lowest and the highest."""
         return _are_numbers(values) and (not values or math.isfinite(max(values) - min(values)))
 
     def gaps(self, spread: Spread, *, by_value: bool) -> tuple[Spread, NDArray[np.float64]]:
@@ -64,11 +64,11 @@ class Scale:
             raise ArgumentError(
                 f"the value distance of {shown(self.attribute)} needs {needed}, and not all its values are; use another distance."
             )
-        rising = sorted(values)  # as they are: large integers that differ may become the same floating-point number
+        rising = sorted(values)  # not converted: large integers that differ may become the same floating-point number
         return ranks, np.array([(high - low) / (rising[-1] - rising[0]) for low, high in pairwise(rising)])
 
     def levels(self, values: Sequence[Any]) -> list[NDArray[np.int64]]:
-        """Return the group of every value at each level of the hierarchy below its root; remembers the last values."""
+        """Return the group of every value at each level of the hierarchy below its root; the last result is cached."""
         typed = [(type(value), value) for value in values]
         if self._last and self._last[0][0] == typed:
             return self._last[0][1]

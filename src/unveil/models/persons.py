@@ -1,7 +1,7 @@
-"""Does every class hold enough persons? What a release must meet if a person may have several records.
+"""Does every class hold enough persons? The requirement on a release if a person may have several records.
 
-A class holds k persons if it holds k distinct values of the column that says whose record it is. So every search that can
-meet distinct l-diversity can meet this model exactly, too: a class that contains one which meets it meets it as well.
+A class holds k persons if it holds k distinct values of the column that identifies the person of a record. So every search that
+can meet distinct l-diversity can also meet this model exactly: a class that contains one which meets it also meets it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PersonAnonymity(DistinctLDiversity):
 
     @property
     def place(self) -> Place:
-        """Its place in an answer: it is about the key alone."""
+        """Its place in an answer, which is about the key alone."""
         return (self.name,)
 
     @property
@@ -43,9 +43,9 @@ def in_persons(models: Sequence[Model], person: str | None) -> tuple[Model, ...]
     Parameters
     ----------
     models
-        What is required.
+        The requirements.
     person
-        The column that says whose record it is; none: every record belongs to a different person, and nothing is added.
+        The column that identifies the person of a record; None: every record is of a different person, and nothing is added.
     """
     sizes = [model.least_size for model in models if model.least_size is not None]
     if person is None:

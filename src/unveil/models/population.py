@@ -1,4 +1,4 @@
-"""Does the population hide a file's records? Models that compare a table with the population it was drawn from."""
+"""Does the population hide a file's records? Models that compare a table with the population from which it was drawn."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Population:
     Attributes
     ----------
     size
-        For each class of the table, the records of the population that hold its key.
+        For each class of the table, the number of records of the population that hold its key.
     counts, held
-        The population's own classes over the key, and how many records of the table hold each.
+        The population's own classes over the key, and the number of records of the table in each.
     """
 
     size: NDArray[np.int64]
@@ -54,7 +54,7 @@ class Population:
 
     @classmethod
     def of(cls, table: Counts, classes: Equivalence, population: Counts) -> Population:
-        """Find every class of the table in the population; each must be there at least as often."""
+        """Find every class of the table in the population; each must have at least as many records there."""
         keys = [column.name for column in classes.classes.columns]
         sample = table.over(keys)
         kept = sample if classes.suppressed == 0 else without_suppressed(sample, keys)
@@ -67,20 +67,20 @@ class Population:
 
 
 def checked_attacker(attacker: str) -> None:
-    """Refuse an attacker that is not known."""
+    """Refuse an unknown attacker."""
     if attacker not in ATTACKERS:
         raise ArgumentError.not_one_of("attacker", attacker, ATTACKERS)
 
 
 def people_of_classes(model: Model, population: Population | None) -> NDArray[np.int64]:
-    """Return how many people of the population share the key of each class; a population must be given."""
+    """Return the number of people in the population who share the key of each class; a population must be given."""
     return _required(model, population).size
 
 
 def in_population(
     model: Model, classes: Equivalence, population: Population | None, figures: NDArray[np.float64] | None = None
 ) -> Measured:
-    """Measure a model whose figure of a class is the number of people who share its key, or follows from it, high being safe."""
+    """Measure a model whose figure is the number of people who share the key of a class, or follows from it; high is safe."""
     size = people_of_classes(model, population)
     figures = size.astype(np.float64) if figures is None else figures
     worst, violated = int(np.argmin(figures)), model.violated(figures)
@@ -120,7 +120,7 @@ class KMap(Model):
         return self.k
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
-        """Return the smallest class of the population that a record of the table belongs to."""
+        """Return the size of the smallest class of the population to which a record of the table belongs."""
         return in_population(self, classes, population)
 
 
@@ -137,7 +137,7 @@ class DeltaPresence(Model):
     judged_on = "presence"
 
     def __post_init__(self) -> None:
-        """Refuse bounds that are not probabilities, or that no probability lies between."""
+        """Refuse bounds that are not probabilities, or between which no probability lies."""
         for name, bound in (("low", self.low), ("high", self.high)):
             if bound is not None:
                 checked_share(f"the {name} bound of delta_presence", bound)
@@ -146,7 +146,7 @@ class DeltaPresence(Model):
 
     @property
     def threshold(self) -> float | None:
-        """The highest chance allowed."""
+        """The highest probability allowed."""
         return self.high
 
     @property
@@ -156,7 +156,7 @@ class DeltaPresence(Model):
         return None if self.low is None and self.high is None else f"{low:g} <= delta_presence <= {high:g}"
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - the population's
-        """Return the highest chance of presence; the lowest is in the worst class's description."""
+        """Return the highest probability of presence; the lowest is in the description of the worst class."""
         population = _required(self, population)
         chance = population.held / population.counts.n
         worst = int(np.argmax(chance))

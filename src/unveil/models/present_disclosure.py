@@ -1,8 +1,8 @@
-r"""delta-disclosure as ARX checks it: in bits, and only over the values that a class holds.
+r"""delta-disclosure as in ARX: in bits, and only over the values that a class holds.
 
 With p the share of a value in a class and q its share in the whole table, :math:`\max_x |\log_2 (p / q)|` over the values x that
-the class *holds* stays below delta. That a class lacks a value discloses something as well, which the definition of Brickell and
-Shmatikov counts (`DeltaDisclosure`) and this one does not.
+the class *holds* stays below delta. The absence of a value also discloses something, which the definition of Brickell and
+Shmatikov (`DeltaDisclosure`) takes into account and this one does not.
 """
 
 from __future__ import annotations
@@ -57,5 +57,5 @@ class PresentDeltaDisclosure(SensitiveModel):
         return None if self.delta is None else f"{self.name} < {self.delta:g}"
 
     def violated(self, figures: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which classes do not stay below delta: the requirement is strict."""
+        """Return which classes are not below delta: the requirement is strict."""
         return figures >= (math.inf if self.delta is None else self.delta - TOLERANCE)

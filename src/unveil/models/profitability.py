@@ -1,8 +1,8 @@
 r"""Does releasing a class pay? A game between the publisher of records and an attacker (Wan et al. 2015).
 
-A record is worth the benefit b to its publisher, less what its generalisation loses: with :math:`\ell` the share of its
+A record is worth the benefit b to its publisher, less the loss by its generalisation: with :math:`\ell` the share of its
 information that is lost, :math:`b (1 - \ell)`. An attacker of a class of n records finds the right one with probability
-1/n, and attacks only if that pays: if :math:`g / n > c`, with the gain g and the cost c. A record that is found costs its
+1/n, and attacks only if that pays: if :math:`g / n > c`, with the gain g and the cost c. A re-identified record costs its
 publisher the loss d. So a record of the class pays
 
 .. math:: b (1 - \ell) - [g / n > c] \, d / n ,
@@ -13,8 +13,8 @@ of the bits of all combinations of leaves:
 
 .. math:: \ell = \sum_j \log v_j \Big/ \sum_j \log V_j ,
 
-where the class's value of attribute j stands for :math:`v_j` of its :math:`V_j` leaves. It is known when a generalisation is
-searched for; a table by itself has lost nothing.
+where the class's value of attribute j stands for :math:`v_j` of its :math:`V_j` leaves. It is known during a search for a
+generalisation; a table by itself has lost nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """What a record is worth to its publisher, what one that is found costs the publisher, and what an attack gains and costs."""
+    """The amounts: a record's benefit to its publisher, the loss by a re-identified record, and an attack's gain and cost."""
 
     benefit: float
     loss: float
@@ -57,11 +57,11 @@ class Game:
 
     @property
     def needs_population(self) -> bool:
-        """Whether the sizes that count are those in the population."""
+        """Whether class sizes are counted in the population."""
         return self.attacker == "journalist"
 
     def payoff(self, size: NDArray[np.float64], lost: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return what a record pays in classes of these sizes, given the share of its information that is lost."""
+        """Return the payoff of a record in classes of these sizes, given the share of its information that is lost."""
         attacked = self.gain / size > self.cost
         return np.asarray(self.benefit * (1.0 - lost) - np.where(attacked, self.loss / size, 0.0))
 
@@ -112,7 +112,7 @@ class Profitable(Model):
     range: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     judged_on = "payoff"
     closed: ClassVar[bool] = False
-    on_request: ClassVar[bool] = True  # what a record is worth is not in the data
+    on_request: ClassVar[bool] = True  # the worth of a record is not in the data
 
     def __post_init__(self) -> None:
         """Refuse an unknown attacker, and amounts that cannot be weighed against each other."""
@@ -127,15 +127,15 @@ class Profitable(Model):
 
     @property
     def needs_population(self) -> bool:
-        """Whether a journalist attacks."""
+        """Whether the attacker is a journalist."""
         return self.attacker == "journalist"
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return what a record of each class pays, if nothing of it is lost."""
+        """Return the payoff of a record of each class, without information loss."""
         return self.game.payoff(classes.size, 0.0)
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:
-        """Return what a record of the worst class pays, if nothing of it is lost."""
+        """Return the payoff of a record of the worst class, without information loss."""
         if not self.needs_population:
             return super().measure(classes)
         people = people_of_classes(self, population).astype(np.float64)

@@ -1,6 +1,6 @@
-"""Every privacy model. A new one is a subclass of `Model` or `SensitiveModel` in a file of its own, and a line here.
+"""The registry of privacy models. A new one is a subclass of `Model` or `SensitiveModel` in its own file, and a line here.
 
-The order is that of an answer: first what is said about the key alone, then what is said about each sensitive attribute.
+The order is that of an answer: first the models of the key alone, then those of each sensitive attribute.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["MODELS", "figure_models", "judged_by_rules", "label_of", "measures",
 
 _Kind = TypeVar("_Kind", bound=type[Model])
 _OF_CLASSES = ("class", "size")
-"""What the figure of a model is computed from if a rule can ask for it: the classes, and nothing else."""
+"""The basis of the figures of models that a rule can require: the classes, and nothing else."""
 
 MODELS: list[type[Model]] = [
     KAnonymity,
@@ -70,7 +70,7 @@ MODELS: list[type[Model]] = [
 
 @checked_arguments
 def register(kind: _Kind) -> _Kind:
-    """Add a model of your own, as a decorator of its class.
+    """Add a user's own model, as a decorator of its class.
 
     `unveil.measure` then reports it for every table, `unveil.check` has a rule of its name, and `unveil.compare` a figure of
     privacy; if it has a `word`, a project file and the settings of a step name it by that.
@@ -78,7 +78,7 @@ def register(kind: _Kind) -> _Kind:
     Raises
     ------
     ArgumentError
-        If it is no model, or if another model or a rule of policies has its name, or another requirement its word.
+        If it is not a model, or if another model or a rule of policies has its name, or another requirement its word.
     """
     candidate: object = kind
     if not isinstance(candidate, type) or not issubclass(candidate, Model):
@@ -99,7 +99,7 @@ def register(kind: _Kind) -> _Kind:
 
 
 def _form(kind: type[Model]) -> Form:
-    """Return how a policy states a model as a rule."""
+    """Return the form in which a policy states a model as a rule."""
     low, high = kind.range
     about = kind.label or kind.name.replace("_", " ")
     parameters = {"attribute": None} if kind.of_sensitive else {}
@@ -108,19 +108,19 @@ def _form(kind: type[Model]) -> Form:
 
 
 def rule_model(name: str) -> type[Model] | None:
-    """Return the model of this name that a rule can ask for; None if there is none."""
+    """Return the model of this name that a rule can require; None if there is none."""
     return next((kind for kind in MODELS if kind.name == name and kind.judged_on in _OF_CLASSES), None)
 
 
 def judged_by_rules(rules: Sequence[Rule], scales: Mapping[str, Scale], classes: Equivalence) -> list[Measured | UnveilError]:
-    """Judge classes by the models that rules state; where one cannot judge them, the reason is in its place.
+    """Judge classes by the models that rules state; if a model cannot judge them, the reason takes its place.
 
     Parameters
     ----------
     rules
         The rules, each about the key or about one attribute.
     scales
-        How the values of attributes relate to each other, for distances that ask for it.
+        The relations between the values of attributes, for distances that require them.
     classes
         The classes of the release.
     """
@@ -156,7 +156,7 @@ def figure_models() -> dict[str, type[Model]]:
 
 
 def _single(kind: type[Model]) -> bool:
-    """Whether a table has one figure of a model, and not one for each of several distances, sizes or lengths."""
+    """Whether a table has one figure of a model, instead of one for each of several distances, sizes or lengths."""
     own, usual = (kind.measures, Model.measures)
     if issubclass(kind, SensitiveModel):
         own, usual = kind.measures_of, SensitiveModel.measures_of  # type: ignore[assignment]
@@ -164,7 +164,7 @@ def _single(kind: type[Model]) -> bool:
 
 
 def measures(classes: Equivalence, scales: Mapping[str, Scale], *, population: bool) -> Iterator[Model]:
-    """Yield every measure that a table has unrequested; those that compare with a population only if there is one."""
+    """Yield every measure that a table has without a request; those that compare with a population, only if there is one."""
     usual = [kind for kind in MODELS if not kind.on_request]
     about_sensitive = [kind for kind in usual if issubclass(kind, SensitiveModel)]
     for kind in usual:

@@ -1,4 +1,4 @@
-"""The models that are required of a table, their places in an answer, and their figures."""
+"""The required models of a table, their places in an answer, and their figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def completed(models: Sequence[Model], scales: Mapping[str, Scale], *, alone: bool = False) -> dict[Place, Model]:
-    """Return the requirements by their place, each once, with what they must know about how values relate to each other.
+    """Return the requirements by their place, each once, with the scales that they need.
 
     A table that is `alone` has no population, so a model that compares it with one is refused.
     """
@@ -54,7 +54,7 @@ def measured_models(models: Mapping[Place, Model], classes: Equivalence, populat
 def measured_models_each(
     models: Mapping[Place, Model], tables: Sequence[tuple[Equivalence, Population | None]]
 ) -> list[dict[Place, Measured]]:
-    """Return the figure of each model for several tables; the classes that decide in a table are described together."""
+    """Return the figure of each model for several tables; the deciding classes of a table are described together."""
     judged = [_judged(models, classes, population) for classes, population in tables]
     described = [classes.described(list(worst.values())) for (classes, _), (_, worst) in zip(tables, judged, strict=True)]
     return [
@@ -66,26 +66,26 @@ def measured_models_each(
 def _judged(
     models: Mapping[Place, Model], classes: Equivalence, population: Population | None
 ) -> tuple[dict[Place, Measured], dict[Place, int]]:
-    """Return the figure of each model for a table, and the class that decides for those that judge every class."""
+    """Return the figure of each model for a table, and the deciding class of each model that judges every class."""
     measured: dict[Place, Measured] = {}
     worst: dict[Place, int] = {}
     for place, model in models.items():
         if type(model).measure is Model.measure:
             measured[place], worst[place] = model.judge(classes)
-        else:  # not by its classes alone
+        else:  # it does not judge by the classes alone
             measured[place] = model.measure(classes, population)
     return measured, worst
 
 
 def published(models: Mapping[Place, Measured], *, original: bool = False) -> dict[str, Any]:
-    """Return the answers as `nested` does, fit to be shown: no classes of the `original` records, and others masked.
+    """Return the answers in the form of `nested`, fit for display: no classes of `original` records, and other classes masked.
 
     Parameters
     ----------
     models
-        What each model says.
+        The figure of each model.
     original
-        Whether the answers are about the data to be protected, whose values nobody may see.
+        Whether the answers are about the data to be protected, whose values must not be shown.
     """
     return nested(
         {place: replace(one, worst_class=None if original else masked_class(one.worst_class)) for place, one in models.items()}
@@ -93,7 +93,7 @@ def published(models: Mapping[Place, Measured], *, original: bool = False) -> di
 
 
 def nested(models: Mapping[Place, Measured]) -> dict[str, Any]:
-    """Return the answers as they are written to JSON, one level for each part of their place."""
+    """Return the answers in the form written to JSON, with one level for each part of their place."""
     tables: dict[str, Any] = {}
     for place, measured in models.items():
         level = tables
@@ -117,37 +117,37 @@ def sensitive_of(models: Sequence[Model], keys: Sequence[str]) -> tuple[str, ...
 
 
 def require_thresholds(models: Sequence[Model]) -> None:
-    """Refuse a model without a threshold: it would only measure, and require nothing of the release."""
+    """Refuse a model without a threshold: it would only measure the release, and require nothing of it."""
     for model in models:
-        if getattr(model, "requirement", "") is None:  # anything that is not a model is refused elsewhere
+        if getattr(model, "requirement", "") is None:  # an object that is not a model is refused elsewhere
             raise ArgumentError(f"{model.name} is to be met, but no threshold is given.")
 
 
 def sensitive_groups(models: Iterable[Model], columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the sensitive attributes that models name, alone or several jointly; `columns` are those that are counted."""
+    """Return the sensitive attributes that models name, singly or several jointly; `columns` are the counted ones."""
     named = [model.sensitive for model in models if model.sensitive is not None]
     return tuple((name,) if name in columns else tuple(name.split(" + ")) for name in dict.fromkeys(named))
 
 
 class Requirements:
-    """Models to meet, sorted by what they look at.
+    """Models to meet, sorted by the basis of their judgement.
 
     Attributes
     ----------
     size, people
-        How many records a class must hold, in the table and in the population.
+        The number of records that a class must hold, in the table and in the population.
     presence
-        Bounds on the chance that someone of a class is in the table.
+        Bounds on the probability that a member of a class is in the table.
     average
         The highest average risk.
     of_classes, of_sizes
         The models that depend on a figure of every class, and those that depend on the sizes of all classes.
     paying
-        The models that depend on what every class pays its publisher.
+        The models that depend on the payoff of every class to its publisher.
     closed
-        Whether classes that meet all of them still do when joined.
+        Whether the union of classes that meet all of them also meets them.
     only_small
-        Whether size is all that is required.
+        Whether they require nothing but class sizes.
     """
 
     def __init__(self, models: Iterable[Model]) -> None:

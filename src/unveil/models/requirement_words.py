@@ -1,4 +1,4 @@
-"""Requirements as they are written on a command line or in a project file: numbers and words, separated by colons.
+"""Requirements in the form of a command line or a project file: numbers and words, separated by colons.
 
     --k 5    --l entropy:3:disease    --l recursive:4:3:disease    --t 0.2:hierarchical:disease    --alpha 0.5
 
@@ -56,11 +56,11 @@ __all__ = [
 ]  # fmt: skip
 
 Parser: TypeAlias = Callable[[Any, Sequence[str]], Model]
-"""Makes a requirement of what stands for its word, given the sensitive attributes."""
+"""A function that makes a requirement from the text behind its word, given the sensitive attributes."""
 
 
 def parse_models(figures: MutableMapping[str, Any], sensitive: Sequence[str]) -> list[Model]:
-    """Take the requirements out of a mapping from the words that name them to their figures.
+    """Remove the requirements from a mapping of words that name them to their figures, and return them.
 
     Examples
     --------
@@ -82,14 +82,14 @@ def parse_models(figures: MutableMapping[str, Any], sensitive: Sequence[str]) ->
 
 
 def parser_of(word: str) -> Parser:
-    """Return how a requirement is read that a word names: one of `PARSERS`, else that of the model which has the word."""
+    """Return the function that reads the requirement of a word: one of `PARSERS`, else that of the model which has the word."""
     if word in PARSERS:
         return PARSERS[word]
     return next(kind.read for kind in MODELS if kind.word == word)
 
 
 def planned_models(data: Any) -> list[Model]:
-    """Return the models that the project behind some data asks for; one that names no attribute is about each sensitive one."""
+    """Return the models that a project behind data requires; one that names no attribute is about each sensitive one."""
     study = study_of(data)
     if study is None or study.project is None:
         return []
@@ -97,7 +97,7 @@ def planned_models(data: Any) -> list[Model]:
 
 
 def _count(value: Any) -> Any:
-    """Return a count as an integer, even if a file holds it as a decimal number."""
+    """Return a count as an integer, even if a file stores it as a decimal number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -213,7 +213,7 @@ def parse_k_map(text: str) -> Model:
 
 
 def parse_uniqueness(text: str) -> Model:
-    """Read sample:SHARE, or population:SHARE:FRACTION[:ESTIMATOR], as a bound on the records that are alone.
+    """Read sample:SHARE, or population:SHARE:FRACTION[:ESTIMATOR], as a bound on unique records.
 
     Examples
     --------
@@ -258,7 +258,7 @@ def parse_profitable(text: str) -> Model:
 
 
 def _word(word: str, among: Sequence[Any], kind: str = "estimator") -> Any:
-    """Return a word if it is in the list; refuse it if not."""
+    """Return a word if it is in the list; otherwise refuse it."""
     if word not in among:
         raise ArgumentError.not_one_of(kind, word, among)
     return word
@@ -280,4 +280,4 @@ PARSERS: Mapping[str, Parser] = {
     "no_attack": lambda text, _: parse_no_attack(text),
     "profitable": lambda text, _: parse_profitable(text),
 }
-"""How the words are read that stand for several models, or for more than a threshold and an attribute."""
+"""The readers of words that name several models, or that take more than a threshold and an attribute."""

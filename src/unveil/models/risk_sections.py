@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
-    """What is requested beyond the models of a study: the arguments of `measure` that are not about the data."""
+    """The requests beyond the models of a study: the arguments of `measure` that are not about the data."""
 
     models: tuple[Model, ...] = ()
     reference: Data | None = None
@@ -55,19 +55,19 @@ class MeasureOptions:
     suppressed: str = "apart"
 
     def check(self, study: Study) -> None:
-        """Refuse options that make no sense for the study."""
+        """Refuse options that are invalid for the study."""
         checked_number("threshold", self.threshold, above=0.0, most=1.0)
         if study.weights is not None and study.nulls == "wildcard":
             raise ArgumentError("individual risk has no meaning if nulls match any value; choose other nulls, or no weights.")
 
 
 _COUNTABLE_PAIRS = 3_000_000_000
-"""The ordered pairs of fewer records than this can be counted by an integer of 64 bits."""
+"""The number of ordered pairs of fewer records than this fits into an integer of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchRisk(Figures):
-    """The risk of a record under a log-linear model of the key, and how well the model fits."""
+    """The risk of a record under a log-linear model of the key, and the fit of the model."""
 
     highest: float | None
     rate: float
@@ -79,7 +79,7 @@ class MatchRisk(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordRisk(Figures):
-    """The individual risk from weights: the highest, the mean, and how many records an intruder gets right."""
+    """The individual risk from weights: the highest, the mean, and the number of records that an intruder identifies."""
 
     highest: float | None
     rate: float | None
@@ -89,7 +89,7 @@ class RecordRisk(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Risks(Figures):
-    """The risks by intruder; with weights, those of a record as well; with households, theirs."""
+    """The risks by intruder; with weights, also the risk of a record; with households, also theirs."""
 
     prosecutor: Intruder
     journalist: Intruder
@@ -105,7 +105,7 @@ class Risks(Figures):
         return {"prosecutor": self.prosecutor, "journalist": self.journalist, "marketer": self.marketer}
 
     def with_classes(self, shown: Mapping[tuple[str, ...], DecidingClass]) -> Risks:
-        """Return the risks with their worst classes as they are to be shown."""
+        """Return the risks with their worst classes in the form to be shown."""
         risks = (replace(risk, worst_class=shown.get(("risk", name))) for name, risk in self.intruders.items())
         prosecutor, journalist, marketer = risks
         return replace(self, prosecutor=prosecutor, journalist=journalist, marketer=marketer)
@@ -113,14 +113,14 @@ class Risks(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniqueInSample(Figures):
-    """Who is unique in the file, and how far the key distinguishes records.
+    """The uniques of the file, and how far the key distinguishes records.
 
     Attributes
     ----------
     uniques, share
-        How many are unique by the key, and their share.
+        The number of uniques by the key, and their share.
     distinction, separation
-        The values of the key per record, and the share of all pairs that differ.
+        The number of key values per record, and the share of all pairs that differ.
     """
 
     uniques: int
@@ -131,7 +131,7 @@ class UniqueInSample(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniqueInBoth(Figures):
-    """Who of those unique in the file is unique in the population too."""
+    """The uniques of the file that are also unique in the population."""
 
     sample_uniques: int
     population_uniques: int
@@ -141,7 +141,7 @@ class UniqueInBoth(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniqueByModel(Figures):
-    """How many are unique in the population, under a log-linear model of the key."""
+    """The number of population uniques, under a log-linear model of the key."""
 
     order: int
     interactions: Sequence[Any]
@@ -157,7 +157,7 @@ class UniqueByModel(Figures):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uniqueness(Figures):
-    """Sample uniqueness, and what the further inputs allow."""
+    """Sample uniqueness, and the figures that further inputs allow."""
 
     sample: UniqueInSample
     simple: UniqueInBoth | None = None
@@ -169,7 +169,7 @@ class Uniqueness(Figures):
 def risks(
     classes: Equivalence, cells: Counts | None, homes: Homes | None, population: Population | None, threshold: float
 ) -> Risks:
-    """Return the risks by intruder and, if `cells` have weights, those of a record."""
+    """Return the risks by intruder and, if `cells` have weights, the risk of a record."""
     alike = classes.size if population is None else population.size.astype(np.float64)
     outsider = intruder_risk(classes, alike, threshold)
     if population is None:
@@ -181,7 +181,7 @@ def risks(
 
 
 def _matches(cells: Counts) -> MatchRisk:
-    """Return the risk of a record under a log-linear model of the key, each cell being sampled as its weights say."""
+    """Return the risk of a record under a log-linear model of the key, with each cell sampled according to its weights."""
     from unveil.measures.loglinear import CellWeights, loglinear_uniqueness
 
     fraction = min(1.0, cells.records / float(cells.mass.sum()))
@@ -211,7 +211,7 @@ def uniqueness(
     population: Population | None,
     options: MeasureOptions,
 ) -> Uniqueness:
-    """Return sample uniqueness, and what the further inputs allow."""
+    """Return sample uniqueness, and the figures that further inputs allow."""
     alone = classes.among(classes.size <= 1.0)
     section = Uniqueness(UniqueInSample(alone, alone / classes.number, *_distinction(classes)))
     if population is not None:
@@ -265,7 +265,7 @@ def vulnerabilities(classes: Equivalence) -> dict[str, Vulnerability]:
 
 
 def _distinction(classes: Equivalence) -> tuple[float, float]:
-    """Return how far the key distinguishes records: its values per record, and the share of all pairs that differ."""
+    """Return how far the key distinguishes records: the number of its values per record, and the share of pairs that differ."""
     n = classes.own if classes.own.sum() < _COUNTABLE_PAIRS else classes.own.astype(object)
     records = int(n.sum())
     pairs = records * (records - 1)

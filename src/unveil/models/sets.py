@@ -24,8 +24,8 @@ __all__ = ["KmAnonymity"]
 class KmAnonymity(Model):
     """Anyone who knows any m items of somebody's set, or fewer, finds at least k records that hold them (Terrovitis 2008).
 
-    The attribute is part of the key: a text of items with separators between them. The figure of a class is the number of records
-    that hold the rarest m of its items.
+    The attribute is part of the key: a text of items with separators between them. The figure of a class is the smallest number
+    of records that hold some m of its items together.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class KmAnonymity(Model):
         return self.name, self.attribute
 
     def by_class(self, classes: Equivalence) -> NDArray[np.float64]:
-        """Return the fewest records that hold some m items of each class's set."""
+        """Return the smallest number of records that hold some m items of each class's set together."""
         names = [column.name for column in classes.classes.columns]
         if self.attribute not in names:
             raise ArgumentError(

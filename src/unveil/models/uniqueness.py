@@ -1,7 +1,7 @@
-"""How many records are alone? Requirements on the sizes of all classes together: uniques in the sample and in the population.
+"""How many records are unique? Requirements on the sizes of all classes together: uniques in the sample and the population.
 
-Neither is a property of one class. A search meets them by suppressing records that are alone, as few of them as possible.
-They must be requested, and are not part of what `measure` says about every table: its section on risks has the same figures.
+Neither is a property of a single class. A search meets them by suppressing unique records, as few of them as possible. They
+must be requested, because `measure` reports the same figures for every table in its section on risks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SizesModel(Model):
     Attributes
     ----------
     lasts
-        Whether whatever has to be suppressed for it has to be suppressed in every finer generalisation, too.
+        Whether records that must be suppressed for it must also be suppressed in every finer generalisation.
     """
 
     highest: float | None = None
@@ -44,7 +44,7 @@ class SizesModel(Model):
     safe_is_high: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     lasts: ClassVar[bool] = False
-    on_request: ClassVar[bool] = True  # the risks of a table have the figure already
+    on_request: ClassVar[bool] = True  # the risks of a table already have the figure
 
     @property
     def threshold(self) -> float | None:
@@ -56,7 +56,7 @@ class SizesModel(Model):
         raise NotImplementedError
 
     def excess(self, sizes: NDArray[np.int64], records: int) -> int:
-        """Return how many classes of one record have to go: none, or as few as a bisection finds."""
+        """Return the number of classes of one record to suppress: none, or as few as a bisection finds."""
         alone = int(np.count_nonzero(sizes == 1))
         if self.share(sizes, records) <= (self.highest or 0.0) + TOLERANCE:
             return 0
@@ -69,7 +69,7 @@ class SizesModel(Model):
         return high
 
     def figure(self, classes: Equivalence) -> float:
-        """Return the share of a table: of its persons, if they are distinguished."""
+        """Return the share of a table; it is of persons, if they are distinguished."""
         return self.share(classes.own if classes.owners is None else classes.size.astype(np.int64), classes.every)
 
     def measure(self, classes: Equivalence, population: Population | None = None) -> Measured:  # noqa: ARG002 - classes only
@@ -95,15 +95,15 @@ class SampleUniques(SizesModel):
     lasts: ClassVar[bool] = True
 
     def figure(self, classes: Equivalence) -> float:
-        """Return the share of the records, or persons, that are alone."""
+        """Return the share of the records, or persons, that are unique."""
         return classes.among(classes.size <= 1.0) / classes.number
 
     def share(self, sizes: NDArray[np.int64], records: int) -> float:  # noqa: ARG002 - of those kept
-        """Return the share of the records kept that are alone."""
+        """Return the share of the kept records that are unique."""
         return float(np.count_nonzero(sizes == 1) / sizes.sum()) if len(sizes) else 0.0
 
     def excess(self, sizes: NDArray[np.int64], records: int) -> int:  # noqa: ARG002 - of those kept
-        """Return the fewest records that have to go so that those alone are at most the share of what is left."""
+        """Return the least number of records to suppress so that the uniques are at most the share of the remaining ones."""
         alone, highest = int(np.count_nonzero(sizes == 1)), (self.highest or 0.0) + TOLERANCE
         if highest >= 1.0:
             return 0
@@ -132,7 +132,7 @@ class PopulationUniques(SizesModel):
     closed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse a fraction that no sample has, and an estimator that is not known."""
+        """Refuse a fraction that no sample can have, and an unknown estimator."""
         super().__post_init__()
         checked_sampling_fraction(self.sampling_fraction)
         if self.estimator not in ESTIMATORS:

@@ -1,4 +1,4 @@
-"""Requirements written as text: the numbers and the attribute between the colons, each refused with the text that holds it."""
+"""Requirements written as text: the numbers and the attribute between colons; an invalid one is refused with its text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["attribute_of", "number_of", "positive", "share", "split", "whole_num
 
 
 def split(text: str) -> tuple[str, str | None]:
-    """Return what comes before the first colon and what follows it; None if there is no colon."""
+    """Return the part before the first colon and the part after it; None for the latter if there is no colon."""
     first, colon, rest = text.partition(":")
     return first.strip(), rest if colon else None
 
@@ -30,7 +30,7 @@ def attribute_of(name: str | None, sensitive: Sequence[str], text: str) -> str:
 
 
 def number_of(number: str, option: str, text: str) -> float:
-    """Return a number, refusing what is none."""
+    """Return a number, refusing a text that is not one."""
     if not number:
         raise ArgumentError(f"{option} {shown(text)}: a number is missing.")
     try:
