@@ -162,7 +162,7 @@ def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unv
     Parameters
     ----------
     file
-        The project of ARX, a .deid file; it is never changed.
+        The project of ARX, a .deid file. Never changed.
     path
         The project file; nothing is written before `ArxImport.write`.
 

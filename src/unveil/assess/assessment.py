@@ -219,7 +219,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     Parameters
     ----------
     project_or_data
-        A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals supports, a
+        A project or its file (.toml), a `Study`, a path, the name of a built-in data set, any data frame narwhals knows, a
         table in an engine, or counts.
     key, sensitive
         Key attributes and sensitive attributes; none: those of the project. Without a project, every column that is not a direct
@@ -229,7 +229,7 @@ def assess(  # noqa: PLR0913 - the one call that asks everything
     partitions
         Semantic partitions by name, and under it by column: ``{"kinds": {"Disease": [["flu"], ["aids", "cancer"]]}}``.
     nulls
-        "category" (the default), "drop" (a record with a null in an examined column is left out of everything) or "error".
+        "category" (the default), "drop" (a record with a null in a column looked at is left out of everything) or "error".
     weights
         A column of sampling weights.
     person, household

@@ -192,7 +192,7 @@ def compare(  # noqa: PLR0913 - privacy and utility have their own arguments
     ----------
     releases
         The original and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
-        studies or project files; they are never changed. Or a table (`unveil.table`) and its protections: nothing else is then
+        studies or project files. Never changed. Or a table (`unveil.table`) and its protections: nothing else is then
         needed, and the sensitive cells are those of the first suppressed one (others: `unveil.tables.compare_tables`).
     key, sensitive
         The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy also hold,

@@ -193,8 +193,7 @@ def start_project(
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, any data frame narwhals supports, a table in an engine or counts; it is never
-        changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine or counts. Never changed.
     path
         The project file; nothing is written before `Start.write`.
     separator, encoding, missing

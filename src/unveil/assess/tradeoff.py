@@ -250,7 +250,7 @@ def trade_off(  # noqa: PLR0913 - privacy and utility have their own arguments
     ----------
     original, releases
         The table, and its releases by name: paths, names of built-in data sets, data frames, tables in an engine, counts,
-        studies or project files; they are never changed. The original may also be among the releases.
+        studies or project files. Never changed. The original may also be among the releases.
     key, sensitive
         The key and the sensitive attributes; none: those of the original's study or project, whose needs and policy also hold,
         if none are named.

@@ -78,8 +78,8 @@ def check(  # noqa: PLR0913 - the gate takes everything that its rules need
     Parameters
     ----------
     release
-        A path, the name of a built-in data set, any data frame narwhals supports, a table in an engine, counts, or a `Study`;
-        it is never changed.
+        A path, the name of a built-in data set, any data frame narwhals knows, a table in an engine, counts, or a `Study`.
+        Never changed.
     policy
         Rules by name, the name of a preset, a file (of a policy, or of a project with one), a `Policy` or a `Project`; none:
         that of the project, if there is one.
