@@ -1,4 +1,4 @@
-"""The protected table: its records, what was done to them, their order, and the record beside it."""
+"""The protected table: its records, their treatment and order, and the record beside it."""
 
 from unveil.releases.counting import uniform_count
 from unveil.releases.record import Record, RecordMismatchError, read_record, record_place, recorded, write_recorded
@@ -39,4 +39,4 @@ __all__ = [
 ]
 
 OPEN_MODULES = ("record",)
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

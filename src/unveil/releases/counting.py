@@ -1,12 +1,12 @@
 r"""How many records of a generalised table meet a query? An estimate under the uniform assumption.
 
-A generalised value stands for several values, all taken to be equally likely. A record counts with the share of them that meets
-the condition or, if there are conditions on several columns, with the product of the shares:
+A generalised value covers several values, which are assumed to be equally likely. A record counts with the share of them that
+meets the condition or, for conditions on several columns, with the product of the shares:
 
 .. math:: \sum_r \prod_c \frac{|\{v \in r_c : v \text{ meets } c\}|}{|r_c|}
 
-What a generalised value covers comes from its hierarchy, from a domain of values, or from itself: an interval of whole numbers, a
-masked number, a set. `Anatomy.count` answers the same queries from tables that kept every value.
+The values that a generalised value covers follow from its hierarchy, from a domain of values, or from itself: an interval of
+whole numbers, a masked number, a set. `Anatomy.count` answers the same queries from tables that kept every value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["uniform_count"]
 
 _MOST_VALUES = 1_000_000
-"""The most whole numbers that an interval may hold."""
+"""The largest number of integers that an interval may cover."""
 
 
 def uniform_count(
@@ -38,19 +38,19 @@ def uniform_count(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
 ) -> float:
-    """Estimate how many records of a generalised table meet a query.
+    """Estimate the number of records of a generalised table that meet a query.
 
     Parameters
     ----------
     data
         The generalised table.
     where
-        By column, a value, several values, or a function of a value that says yes or no. A text that reads as a number is passed
-        to the function as one.
+        By column, a value, several values, or a function that returns whether a value meets the condition. A text that reads as
+        a number is passed to the function as a number.
     hierarchies
         The hierarchies by which columns were generalised.
     domains
-        The values that columns can have: an interval without an end, or a suppressed value, needs them.
+        The possible values of columns, which an interval without an end, or a suppressed value, requires.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _share(name: str, value: Any, met: Callable[[Any], bool], hierarchy: Hierarc
 
 
 def _values(name: str, covered: Generalised) -> Sequence[Any]:
-    """Return what a generalised value covers by itself."""
+    """Return the values that a generalised value covers by itself."""
     if covered.values is not None:
         return sorted(covered.values)
     if covered.low is None or covered.high is None or math.isinf(covered.low) or math.isinf(covered.high):
@@ -123,7 +123,7 @@ def _mean(met: Callable[[Any], bool], values: Sequence[Any]) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Return a text that reads as a number as that number, so that functions can compare it."""
+    """Return a value, with a text that reads as a number as that number, so that functions can compare it."""
     if not isinstance(value, str):
         return value
     point = point_of(value) if value.strip().lstrip("+-").replace(".", "", 1).isdigit() else None

@@ -1,7 +1,7 @@
-"""The record of a release: what was done, what it meets and against whom, and which file it belongs to.
+"""The record of a release: its treatment, the models that it meets and against whom, and the file to which it belongs.
 
-It is beside the release, as ``release.csv.unveil.json``, and may be published with it: it holds no seed, no key, no figure of
-the original data and no hash of it.
+It is stored beside the release, as ``release.csv.unveil.json``, and may be published with it: it holds no seed, no key, no
+figure of the original data, and no hash of that data.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _ENDING = ".unveil.json"
 
 
 class RecordMismatchError(UnveilError, ValueError):
-    """A record that belongs to another file, or is not a record at all."""
+    """A record that belongs to another file, or a file that is not a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record that was read from a file, and checked to belong to the release.
+    """A record that was read from a file and verified to belong to the release.
 
     Attributes
     ----------
     content
         The content of the file.
     repeatable
-        Who can repeat the draws of the release: nobody (False), someone who has the "key", or, from a "seed", everybody.
+        Who can repeat the draws of the release: nobody (False), a holder of the "key", or, from a "seed", everybody.
     vouched
         The columns that the maker of the release vouched for.
     """
@@ -60,7 +60,7 @@ class Record:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Record:
-        """Return the record that a file holds."""
+        """Return the record with the content of a file."""
         columns = content.get("columns")
         names = columns.get("vouched_for", ()) if isinstance(columns, Mapping) else ()
         return cls(content, content["repeatable"], tuple(name for name in names if isinstance(name, str)))
@@ -76,23 +76,23 @@ def recorded(
     columns: Mapping[str, Sequence[Any]],
     guarantee: str | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a release that is not yet written, and therefore without its checksum.
+    """Return the record of a release that is not yet written, and therefore without a checksum.
 
     Parameters
     ----------
     made_by, settings
-        What made it, by name or step by step, and its settings.
+        The mechanism, by name or step by step, and its settings.
     records
-        How many records it has.
+        The number of its records.
     models
-        The models it had to meet: name, requirement, figure, whether it is met, and against whom.
+        The models that it had to meet: name, requirement, figure, whether it is met, and against whom.
     repeatable
         Who can repeat its draws.
     columns
         The columns that were `kept` and those `left_out` (each with the reason); and, among those kept, those `vouched_for` by
-        the user and those `never_measured`, with how many persons or records of the release each singles out.
+        the user and those `never_measured`, with the number of persons or records of the release that each singles out.
     guarantee
-        What it promises, if that is not a model, such as differential privacy.
+        Its guarantee, if that is not a model, such as differential privacy.
     """
     plain = jsonable({"settings": settings, "models": models})
     return {
@@ -119,9 +119,9 @@ def record_place(release: str | os.PathLike[str]) -> Path:
 
 
 def write_recorded(path: str | os.PathLike[str], record: Mapping[str, Any], write: Callable[[], None] | None = None) -> None:
-    """Write a release and, beside it, its record with the release's checksum; both or neither.
+    """Write a release and, beside it, its record with the checksum of the release; both or neither.
 
-    Without a function that writes the release, it must exist already.
+    Without a function that writes the release, it must already exist.
     """
     with together():
         if write is not None:
@@ -141,9 +141,9 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     Raises
     ------
     DataNotFoundError
-        If one of the two files is not there.
+        If one of the two files does not exist.
     RecordMismatchError
-        If the file is not a record, or the release is not the file that it was written with.
+        If the file is not a record, or the release is not the file with which it was written.
     """
     try:
         content = json.loads(Path(place).read_bytes())
@@ -154,7 +154,7 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
     except (ValueError, RecursionError):
         raise RecordMismatchError(f"{shown(place)} is not a record of a release.") from None
     mark = content.get("repeatable") if isinstance(content, dict) else None
-    if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but is not a mark
+    if mark is not False and mark not in ("key", "seed"):  # 0 equals False, but is not a valid mark
         raise RecordMismatchError(f"{shown(place)} is not a record of a release.")
     if content.get("sha256") != digest:
         names = f"the record {shown(Path(place).name)} does not belong to {shown(Path(release).name)}"
@@ -163,9 +163,9 @@ def read_record(place: str | os.PathLike[str], release: str | os.PathLike[str]) 
 
 
 def inherited(place: str) -> Repeatable:
-    """Return who can repeat the draws of data that is a release itself, as its record says; False if it has no record.
+    """Return who can repeat the draws of data that is itself a release, according to its record; False without a record.
 
-    A release made from such data can be undone to that extent: fresh draws in a second step do not make up for the first seed.
+    A release made from such data can be undone to that extent: fresh draws in a second step do not compensate the first seed.
     """
     try:
         return read_record(record_place(place), place).repeatable if record_place(place).is_file() else False

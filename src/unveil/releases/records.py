@@ -1,4 +1,4 @@
-"""The records of a release: in memory, in a file, in a table of an engine, or not made at all."""
+"""The records of a release: in memory, in a file, in a table of an engine, or not made."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class ReleaseRecords(Protocol):
 
     @property
     def records(self) -> int:
-        """How many there are."""
+        """The number of records."""
 
     def native(self) -> Any:
-        """Return them as a data frame, a lazy one, or a source."""
+        """Return the records as a data frame, a lazy frame, or a source."""
 
     def column(self, name: str) -> Any:
         """Return one column, read whole."""
 
     def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
-        """Write them to a file, whole or not at all."""
+        """Write the records to a file, whole or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """Records that were streamed into a file."""
+    """Records that were streamed to a file."""
 
     path: str
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """Records that an engine rewrote into a table."""
+    """Records that an engine wrote to a new table."""
 
     source: Source
     records: int
@@ -86,7 +86,7 @@ class WrittenTable:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """Stands for records that were not made, as requested: the release only says what would be done."""
+    """A placeholder for records that were not made, as requested: the release only states what would be done."""
 
     names: tuple[str, ...]
     records: int

@@ -1,4 +1,4 @@
-"""The protected table: its records and their order, what was done, what it meets, and what must stay private."""
+"""The protected table: its records and their order, its treatment, the models that it meets, and its private parts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".arrow", ".feather", ".i
 
 
 class Protection(ABC):
-    """The part of a release that is particular to the way it was made.
+    """The part of a release that is specific to the way in which it was made.
 
     A subclass is a frozen dataclass of figures. Its fields can be read from the release itself: ``release.score`` is
     ``release.protection.score``.
@@ -50,11 +50,11 @@ class Protection(ABC):
     @property
     @abstractmethod
     def made_by(self) -> str | Sequence[Mapping[str, Any]]:
-        """What made the release, by name or step by step."""
+        """The mechanism that made the release, by name or step by step."""
 
     @property
     def guarantee(self) -> str | None:
-        """What the release promises, if that is not a model."""
+        """The guarantee of the release, if that is not a model."""
         return None
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Protection(ABC):
 
     @abstractmethod
     def account(self, release: Release[Any]) -> dict[str, Any]:
-        """Return the part of the release's JSON that is particular to this way of protecting."""
+        """Return the part of the release's JSON that is specific to this protection."""
 
     def claims(self) -> dict[str, Any]:
         """Return the last part of the JSON: what the release claims beyond its models."""
@@ -71,14 +71,14 @@ class Protection(ABC):
 
     @abstractmethod
     def line(self, release: Release[Any]) -> str:
-        """Return what was done in one line."""
+        """Return one line on the protection."""
 
     @abstractmethod
     def view(self, release: Release[Any]) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
 
     def stated(self, release: Release[Any]) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002 - most meet no model
-        """Return the models that the release was required to meet, as its record states them."""
+        """Return the models that the release had to meet, in the form for its record."""
         return ()
 
     def kept(self, records: ReleaseRecords) -> Sequence[str]:
@@ -95,30 +95,30 @@ P_co = TypeVar("P_co", bound=Protection, covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Release(Result, Generic[P_co]):
-    """A protected table and how it came about.
+    """A protected table and its origin.
 
     Attributes
     ----------
     records
-        The protected records; `data` gives them in the caller's library.
+        The protected records; `data` returns them in the caller's library.
     protection
-        How they were protected: what the mechanism, the search or the chain of steps reports. Its fields, such as `score` or
+        Their protection, as reported by the mechanism, the search or the chain of steps. Its fields, such as `score` or
         `figures`, can be read from the release itself.
     origin
-        For every protected record, the row of the one it was made from, -1 for none; it must stay private. Empty if the records
-        were never in memory; the correspondence is then written with them.
+        For every protected record, the row of the record from which it was made, or -1 for none; it must stay private. It is
+        empty if the records were never in memory; the correspondence is then written with them.
     settings
-        What was required.
+        The request.
     notes
-        What a user should know before using the records.
+        Remarks for the user before any use of the records.
     repeatable
-        Who can repeat the draws: nobody (False), someone who has the "key", or, from a "seed", everybody.
+        Who can repeat the draws: nobody (False), a holder of the "key", or, from a "seed", everybody.
     left_out
         The columns of the data that the release does not have, each with the reason.
     vouched
-        Columns that it has because the user vouches for them.
+        The columns that it has because the user vouches for them.
     unmeasured
-        Columns that it has and that no figure is about, with how many persons or records each singles out.
+        The columns that it has and that no figure is about, with the number of persons or records that each singles out.
     """
 
     records: ReleaseRecords
@@ -151,22 +151,22 @@ class Release(Result, Generic[P_co]):
         return self.records.native()
 
     def as_source(self) -> Source:
-        """Return the protected records as data: every call takes a release instead of data, without its private parts."""
+        """Return the protected records as data: every call accepts a release as data, without its private parts."""
         return open_source(self.data)
 
     @property
     def tables(self) -> Mapping[str, ReleaseRecords]:
-        """The tables of the release by name: one without a name, or several that belong together."""
+        """The tables of the release by name: one without a name, or several related ones."""
         return self.protection.tables(self.records)
 
     @property
     def report(self) -> dict[str, Any]:
-        """Everything but the records, as `to_dict` returns it."""
+        """Everything except the records, as returned by `to_dict`."""
         return self.to_dict()
 
     @property
     def record(self) -> dict[str, Any]:
-        """What may be published about the release: how it was made, what it meets and against whom, and who can repeat it."""
+        """The publishable facts on the release: its making, the models that it meets, against whom, and who can repeat it."""
         return recorded(
             self.protection.made_by,
             self.settings,
@@ -179,7 +179,7 @@ class Release(Result, Generic[P_co]):
 
     @property
     def fate(self) -> dict[str, list[Any]]:
-        """What happened to the columns: kept, left out and why, vouched for, and never measured."""
+        """The fate of the columns: kept, left out and why, vouched for, and never measured."""
         return {
             "kept": list(self.protection.kept(self.records)),
             "left_out": [{"column": name, "why": why} for name, why in self.left_out.items()],
@@ -194,16 +194,16 @@ class Release(Result, Generic[P_co]):
         hierarchies: Mapping[str, Hierarchy] | None = None,
         domains: Mapping[str, Sequence[Any]] | None = None,
     ) -> float:
-        """Estimate how many records meet a query: by the protection's own way, or by the uniform assumption (`uniform_count`)."""
+        """Estimate the number of records that meet a query: by the protection's own method, or by `uniform_count`."""
         own = getattr(self.protection, "count", None)
         return uniform_count(self.data, where, hierarchies=hierarchies, domains=domains) if own is None else float(own(where))
 
     def __repr__(self) -> str:
-        """Return one line: what was done, and with what result."""
+        """Return one line: the protection and its result."""
         return f"Release({self.protection.line(self)}{'; repeatable' if self.repeatable == 'seed' else ''})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was done, without the records; the class that decides a model is masked, and that of the data left out."""
+        """Return the protection without the records; the deciding class of a model is masked, and that of the data left out."""
         common = {
             "records": self.records.records,
             "settings": jsonable(self.settings),
@@ -219,11 +219,11 @@ class Release(Result, Generic[P_co]):
         return {name: self.records.column(name).to_list() for name in self.records.names}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         return self.protection.view(self)
 
     def places(self, path: str | os.PathLike[str], *others: str | os.PathLike[str]) -> list[Path]:
-        """Return the files that `write` would make for these paths, one for each table; refuse those that it cannot make."""
+        """Return the files that `write` would make for these paths, one per table; refuse those that it cannot make."""
         names = list(self.tables)
         paths = [Path(path), *map(Path, others)]
         if len(names) > 1 and len(paths) == 1:
@@ -236,23 +236,23 @@ class Release(Result, Generic[P_co]):
         return [checked_place(place) for place in paths]
 
     def write(self, path: str | os.PathLike[str], *others: str | os.PathLike[str], spreadsheet_safe: bool = False) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet, .arrow or .xlsx file, their record beside it; both or none.
+        """Write the protected records to a .csv, .tsv, .parquet, .arrow or .xlsx file, with their record beside it; both or none.
 
         Parameters
         ----------
         path
-            Where they go. A release of several tables, as anatomy makes, goes into a folder, or into files named after this one.
+            The file. A release of several tables, as made by anatomy, is written to a folder, or to files named after this one.
         others
-            The files of the further tables, to name them one by one.
+            The files of the further tables, each named explicitly.
         spreadsheet_safe
-            Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
+            Whether to put an apostrophe before texts that a spreadsheet would read as formulas (text files only).
         """
         with together():
             for place, table in zip(self.places(path, *others), self.tables.values(), strict=True):
                 write_recorded(place, self.record, partial(table.write, place, spreadsheet_safe=spreadsheet_safe))
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
-        """Write which release record was made from which original one; the file undoes the protection and must stay private."""
+        """Write the correspondence of released and original records; this file undoes the protection and must stay private."""
         if len(self.tables) > 1:
             raise ArgumentError(f"{self.protection.made_by} makes records that correspond to no others, so there is no link.")
         if not len(self.origin) and self.records.records:
@@ -268,7 +268,7 @@ def in_hand(release: Release[Any]) -> Microdata:
 
 
 def checked_place(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a release; refuse an ending that stands for no form of it, and a place where no file can be put."""
+    """Return the path of a release; refuse an ending that no format of releases has, and a place that no file can have."""
     place = Path(path)
     if place.suffix.lower() not in _ENDINGS:
         raise ArgumentError(
@@ -279,16 +279,16 @@ def checked_place(path: str | os.PathLike[str]) -> Path:
 
 
 def drawn_order(records: Microdata, chance: Chance, settings: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Return the rows of protected records in random order; with a key file, it is derived from the settings and the records."""
+    """Return the rows of protected records in random order; with a key file, it depends on the settings and the records."""
     fingerprint = records.fingerprint() if chance.keyed else b""
     random = chance.draws("row order", settings, fingerprint)
     return watched(records.records, lambda: random.permutation(records.records))
 
 
 def repeatable_of(chance: Chance, place: str, *, drawn: bool) -> Repeatable:
-    """Return who can repeat a release of the data at a place or, if the data is a release itself, the draws that made it.
+    """Return who can repeat a release of the data at a place or, if the data is itself a release, the draws that made it.
 
-    Even if nothing was drawn, a seed marks the release; a key file does not.
+    A seed marks the release even if nothing was drawn; a key file does not.
     """
     own = chance.repeatable if drawn or chance.repeatable == "seed" else False
     return weakest([own, inherited(place)])

@@ -1,4 +1,4 @@
-"""Which of the columns that no mechanism works on may a release have? None that names people, unless the user vouches for it.
+"""Which untreated columns may a release have? None that names people, unless the user vouches for it.
 
 A column without a role is left out if it is recognised as a direct identifier (certain or likely), if more than half of the
 persons have a value in it that nobody else has, or if its values cannot be read. Columns that stay without a role are listed.
@@ -32,16 +32,16 @@ _NAMED = "named as identifier"
 
 @dataclass(frozen=True, slots=True)
 class ColumnScreen:
-    """What happened to the columns that no mechanism works on.
+    """The decision on the columns that no mechanism treats.
 
     Attributes
     ----------
     left_out
-        Those that the release does not have, each with the reason.
+        The columns that the release does not have, each with the reason.
     vouched
-        Those that it has because the user vouches for them.
+        The columns that it has because the user vouches for them.
     unmeasured
-        Those that it has and that no figure is about.
+        The columns that it has and that no figure is about.
     """
 
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -50,11 +50,11 @@ class ColumnScreen:
 
     @classmethod
     def of_identifiers(cls, names: Collection[str]) -> ColumnScreen:
-        """Return the notes on columns that the user named as identifiers."""
+        """Return a screen that leaves out the columns that the user named as identifiers."""
         return cls(dict.fromkeys(names, _NAMED))
 
     def beside(self, left_out: Mapping[str, str]) -> ColumnScreen:
-        """Return the screen together with columns that were left out earlier."""
+        """Return the screen with further columns that were left out earlier."""
         return replace(self, left_out={**left_out, **self.left_out})
 
     def applied(self, release: Release[P]) -> Release[P]:
@@ -73,7 +73,7 @@ class ColumnScreen:
         )  # fmt: skip
 
     def notes(self) -> Iterator[str]:
-        """Say what was left out and why, what the user vouches for, and what nobody measured."""
+        """Yield remarks on the columns that were left out and why, those vouched for, and those never measured."""
         if self.left_out:
             reasons = [f"{in_line([name])} ({why})" for name, why in self.left_out.items()]
             yield f"Left out: {first_of(reasons)}; use `keep` for a column that you vouch for."
@@ -84,18 +84,18 @@ class ColumnScreen:
 
 
 def screen(source: Source | Any, names: Sequence[str], treated: Collection[str], standing: Standing) -> ColumnScreen:
-    """Decide on the columns of records that the mechanism does not touch.
+    """Decide on the columns of records that the mechanism does not treat.
 
     Parameters
     ----------
     source
-        The records, in memory or wherever they can be counted.
+        The records, in memory or in any place where they can be counted.
     names
         The columns that the release would have.
     treated
-        The columns that the mechanism works on: they have a role.
+        The columns that the mechanism treats: they have a role.
     standing
-        What the user says about the others.
+        The user's statements about the others.
     """
     open_ones = [name for name in names if name not in treated]
     reasons = dict.fromkeys(standing.identifiers, _NAMED) | (
@@ -130,7 +130,7 @@ def screen(source: Source | Any, names: Sequence[str], treated: Collection[str],
 
 
 def screened(release: Release[P]) -> Release[P]:
-    """Return a release without the columns that may not be released; if that is decided later, return it as it is."""
+    """Return a release without the columns that may not be released; if that is decided later, return it unchanged."""
     records = release.records
     if not isinstance(records, Microdata) or records.standing.deferred or len(release.tables) > 1:
         return release

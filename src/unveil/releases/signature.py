@@ -1,8 +1,8 @@
-"""Detached signatures: anyone with the public key can tell that a record or a verdict is the one that was signed.
+"""Detached signatures: anyone with the public key can verify that a record or a verdict is the one that was signed.
 
-Ed25519 (RFC 8032) over the bytes of the file; the signature is beside it, as ``verdict.json.sig``: its 64 bytes and nothing
-else, so that other software can verify it too (``openssl pkeyutl -verify -rawin``). Keys are PEM files. The record of a release
-holds the release's checksum, so anyone who verifies a release verifies its record, and then the checksum.
+The signature is Ed25519 (RFC 8032) over the bytes of the file, and is stored beside it, as ``verdict.json.sig``: its 64 bytes
+and nothing else, so that other software can also verify it (``openssl pkeyutl -verify -rawin``). Keys are PEM files. The record
+of a release holds the release's checksum, so to verify a release is to verify its record, and then the checksum.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Passphrase", "Signature", "sign", "signature_place", "signing_key", "verify"]
 
 Passphrase = bytes | Callable[[], bytes] | None
-"""What opens an encrypted key: the bytes, or a function that asks for them when they are needed."""
+"""The passphrase of an encrypted key: the bytes, or a function that asks for them when they are needed."""
 
 _BYTES = 64
 _MAKE_ONE = "make one with: openssl genpkey -algorithm ed25519 -out KEY"
@@ -34,12 +34,12 @@ _MAKE_ONE = "make one with: openssl genpkey -algorithm ed25519 -out KEY"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Signature(Result):
-    """Whether a file is the one that was signed.
+    """The result of verifying that a file is the one that was signed.
 
     Attributes
     ----------
     file, place
-        The file that was signed, and where its signature is.
+        The signed file, and the place of its signature.
     key
         The fingerprint of the public key: the SHA-256 of its DER form.
     valid
@@ -47,7 +47,7 @@ class Signature(Result):
     release
         The release whose record was signed, if a release was named.
     reason
-        Why it is not valid.
+        The reason why it is not valid.
     """
 
     file: str
@@ -77,7 +77,7 @@ class Signature(Result):
         return {name: [value] for name, value in self.to_dict().items()}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         name = Path(self.release or self.file).name
         answer = "Yes" if self.valid else "No"
         rows = [("file", self.file), ("signature", self.place), ("key (SHA-256)", self.key)]
@@ -105,7 +105,7 @@ def signing_key(path: str | os.PathLike[str], passphrase: Passphrase = None) -> 
     path
         A PEM file (PKCS #8).
     passphrase
-        What opens an encrypted key.
+        The passphrase of an encrypted key.
     """
     serialization, ed25519 = _library()
     content = _read(path, "the private key")
@@ -130,22 +130,22 @@ def sign(
     Parameters
     ----------
     file
-        What is signed: the record of a release, a verdict, any file.
+        The file to sign: the record of a release, a verdict, or any file.
     key
         The Ed25519 private key, a PEM file.
     passphrase
-        What opens an encrypted key: bytes, or a function that asks for them.
+        The passphrase of an encrypted key: bytes, or a function that asks for them.
 
     Returns
     -------
     Path
-        Where the signature is.
+        The place of the signature.
     """
     return write_signature(file, signing_key(key, passphrase))
 
 
 def write_signature(file: str | os.PathLike[str], key: Ed25519PrivateKey) -> Path:
-    """Sign a file, even one that still waits to take its place, and write the signature beside it."""
+    """Sign a file, even one that is not yet in its place, and write the signature beside it."""
     content, place = _read(file_in_hand(file), "the file to sign"), signature_place(file)
     with atomic_write(place) as out:
         out.write(key.sign(content))
@@ -154,20 +154,20 @@ def write_signature(file: str | os.PathLike[str], key: Ed25519PrivateKey) -> Pat
 
 @checked_arguments
 def verify(file: str | os.PathLike[str], public_key: str | os.PathLike[str]) -> Signature:
-    """Tell whether a file is the one that was signed.
+    """Verify that a file is the one that was signed.
 
     Parameters
     ----------
     file
-        The file, with its signature beside it; or a release whose record was signed: then the record's signature is verified, and
-        the release checked against the checksum in it.
+        The file, with its signature beside it; or a release whose record was signed: then the signature of the record is
+        verified, and the release is compared with the checksum in it.
     public_key
         The Ed25519 public key, a PEM file.
 
     Returns
     -------
     Signature
-        `valid`, and the reason if it is not.
+        Whether it is `valid`, and otherwise the reason.
     """
     key, fingerprint = _public_key(public_key)
     signed, release = Path(file), None
@@ -212,7 +212,7 @@ def _public_key(path: str | os.PathLike[str]) -> tuple[Ed25519PublicKey, str]:
 
 
 def _opened(serialization: Any, content: bytes, path: str | os.PathLike[str], passphrase: Passphrase) -> Any:
-    """Open an encrypted key."""
+    """Decrypt an encrypted key."""
     words = passphrase() if callable(passphrase) else passphrase
     if not words:
         raise ArgumentError(f"{shown(path)} is encrypted; give its passphrase, in a file or when asked for it.")
