@@ -1,6 +1,6 @@
-"""Protect a table: the best generalisation wherever its records are, a front of generalisations, or a chain of steps.
+"""Protection of a table: the best generalisation wherever its records are, a front of generalisations, or a chain of steps.
 
-The room can be called as a function too: `unveil.protect(data, steps)` is `unveil.protect.chain.protect`.
+The room can also be called as a function: `unveil.protect(data, steps)` is `unveil.protect.chain.protect`.
 """
 
 import sys
@@ -32,4 +32,4 @@ OPEN_MODULES = (
     "front_result",
     "steps",
 )
-"""Modules of this room that others may import from; the rest is its own."""
+"""Modules of this room that other rooms may import from; all others are private to it."""

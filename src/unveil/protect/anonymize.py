@@ -1,6 +1,6 @@
-"""How is a table made safe to publish at the least cost? By its best full-domain generalisation under the models required.
+"""How is a table made safe to publish at the least cost? By the best full-domain generalisation under the required models.
 
-Records are generalised in memory, as they stream, or by the engine that holds them: which of the three is decided here.
+Records are generalised in memory, in a stream, or by the engine that holds them; this module chooses among the three.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 ) -> Release[Generalisation]:
     """Generalise the key attributes of a table as little as the models allow, and suppress the records that still stand out.
 
-    With `out`, data that is larger than memory never comes here as a whole: a file that is streamed (Parquet, a folder of Parquet
-    files, delimited text) is counted and rewritten batch by batch; what DuckDB, PostgreSQL or Spark holds is counted there, and
-    written from there into a file, or into a new table by the engine itself. If the records are no longer those counted, nothing
-    is written. Pseudonyms and a population need the records here.
+    With `out`, data that is larger than memory is never loaded as a whole: a streamed file (Parquet, a folder of Parquet files,
+    delimited text) is counted and rewritten batch by batch; a table of DuckDB, PostgreSQL or Spark is counted there, and
+    written from there to a file, or to a new table by the engine itself. If the records are no longer the counted ones, nothing
+    is written. Pseudonyms, persons and a population require the records in memory.
 
     Parameters
     ----------
@@ -142,14 +142,14 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     -------
     Release
         The protected records, the transformation, its score and the models before and after. If records were streamed or
-        rewritten in an engine, `data` is a lazy frame of the file or the table opened, and `origin` is empty.
+        rewritten in an engine, `data` is a lazy frame of the file or the opened table, and `origin` is empty.
 
     Raises
     ------
     ModelNotMetError
         If no generalisation meets the models.
     EmptyDataError
-        If the cheapest generalisation that meets them suppresses every record.
+        If the least costly generalisation that meets them suppresses every record.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
 
 
 def _released(request: Request, options: Options) -> Any:
-    """Return the records of a request that a release can have, to count their other columns."""
+    """Return the records of a request that a release can have, for counts of their other columns."""
     table = request.table
     if options.nulls == "drop" and isinstance(table, BatchedRecords):
         return table.complete([column.name for column in request.cells.columns])
@@ -195,21 +195,21 @@ def _released(request: Request, options: Options) -> Any:
 
 
 def _standing(said: Stated, table: Microdata | BatchedRecords, keep: tuple[str, ...], *, only_roles: bool) -> Standing:
-    """Return what is said about the columns that are neither key nor sensitive, by a study and in the call."""
+    """Return the statements of a study and of the call about the columns that are neither key nor sensitive."""
     standing = table.standing if isinstance(table, Microdata) else standing_among(said.standing, table.names)
     require_columns(keep, table.names)
     return replace(standing, keep=(*standing.keep, *keep), only_roles=standing.only_roles or only_roles)
 
 
 def _release(choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance) -> Release[Generalisation]:
-    """Return the release by a chosen generalisation, made where the records are."""
+    """Return the release of a chosen generalisation, made where the records are."""
     if isinstance(choice.request.table, BatchedRecords):
         return generalised_elsewhere(choice, to, write, options, chance)
     return to.written(generalised_in_hand(choice, options, chance))
 
 
 def _stream_of(wanted: Wanted, options: Options) -> BatchedRecords | None:
-    """Return the records as a stream if they are streamed or in an engine and need not be read into memory; None: they must."""
+    """Return the records as a stream if they are streamed or in an engine; None if they must be read into memory."""
     said = wanted.said
     here = bool(options.pseudonyms) or said.population is not None or said.standing.person is not None
     return None if here or isinstance(said.data, Microdata) else batched_records(open_source(said.data))
@@ -222,7 +222,7 @@ def _checked_stream(
     identifiers: Sequence[str],
     wanted: Wanted,
 ) -> Write | None:
-    """Refuse what cannot be done where the records are; return the writer of the engine's table, if one is to be written."""
+    """Refuse requests that are impossible where the records are; return the writer of the engine's table, if any is written."""
     engine = isinstance(stream.source, EngineSource)
     if chance.repeatable and engine:
         raise ArgumentError(
@@ -237,7 +237,7 @@ def _checked_stream(
 
 
 def _require_file(to: Destination, data: Data) -> None:
-    """Refuse to put records that are in memory into a table of an engine, and refuse to overwrite the data."""
+    """Refuse to write records in memory to a table of an engine, and refuse to overwrite the data."""
     if isinstance(to.out, Address):
         elsewhere = isinstance(open_source(data), EngineSource)
         why = "read into memory, as persons, pseudonyms or a population need" if elsewhere else "not in an engine"

@@ -1,4 +1,4 @@
-"""How is a table protected in several steps? Mechanisms and generalisations, each applied to the result of the one before."""
+"""How is a table protected in several steps? Mechanisms and generalisations, each applied to the result of the previous one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Chain", "protect", "run_steps"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain(Protection):
-    """Several steps of protection, each applied to the result of the one before.
+    """Several steps of protection, each applied to the result of the previous one.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Chain(Protection):
 
     @property
     def made_by(self) -> list[Mapping[str, Any]]:
-        """What made each step, and with which settings."""
+        """The mechanism and the settings of each step."""
         return [{"made_by": step.protection.made_by, "settings": step.settings} for step in self.steps]
 
     @property
     def guarantee(self) -> str | None:
-        """What the last step promises."""
+        """The guarantee of the last step."""
         return self.steps[-1].protection.guarantee
 
     def treated(self, release: Release[Any]) -> set[str]:  # noqa: ARG002 - as every protection
@@ -68,7 +68,7 @@ class Chain(Protection):
         return f"{counted(release.records.records, 'record')}; {', then '.join(f'({step})' for step in steps)}"
 
     def view(self, release: Release[Any]) -> View:
-        """Return what a person should see: every step's own view, one after the other."""
+        """Return the displayed view: the views of all steps, one after another."""
         views = [step.view() for step in self.steps]
         tables = [Table(("Step", "What"), tuple((at, view.title) for at, view in enumerate(views, 1)))]
         for at, view in enumerate(views, 1):
@@ -92,22 +92,22 @@ def protect(
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. What a study says holds
-        in every step, as far as a step before has not taken the column away.
+        A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. The statements of a
+        study hold in every step, unless an earlier step has removed the column.
     steps
-        What to do, in order. A recoding's models are written as on a command line: ``{"k": 5, "t": "0.2:equal:x"}``.
+        The steps, in order. The models of a recoding are written as on a command line: ``{"k": 5, "t": "0.2:equal:x"}``.
     keep_order
         Whether records stay in their order; else the last step shuffles them, so that their places say nothing.
     seed, key_file
         For random steps that name none of their own: a seed for tests, a key file for anyone who must be able to
         repeat the release. Neither: nobody can repeat it.
     testing
-        Let steps of differential privacy draw from the seed; they have no guarantee then.
+        Whether steps of differential privacy draw from the seed; they then have no guarantee.
 
     Returns
     -------
     Release
-        The protected records, and what each step did.
+        The protected records, and the report of each step.
 
     Examples
     --------
@@ -153,13 +153,13 @@ def protect(
 
 
 def _with_persons(records: Microdata) -> Microdata:
-    """Return records that name the column of persons only if they have it: synthetic ones are nobody's."""
+    """Return records that name the column of persons only if they have it: synthetic records belong to nobody."""
     standing = records.standing
     return records if standing.person in records.names else replace(records, standing=replace(standing, person=None))
 
 
 def _step_seed(seed: int | None, number: int) -> int | None:
-    """Return a separate seed for each step: two steps with the same draws could undo each other, as two equal swaps do."""
+    """Return a separate seed for each step: two steps with the same draws could undo each other, like two equal swaps."""
     if seed is None or number == 1:
         return seed
     return int.from_bytes(hashlib.sha256(f"{checked_seed(seed)}/{number}".encode()).digest()[:7])
@@ -180,7 +180,7 @@ def run_steps(data: Data, steps: Sequence[Step], **draws: Any) -> Any:
 
 @contextmanager
 def _numbered(number: int, step: Step, steps: int) -> Iterator[None]:
-    """Make an error say which of several steps it is about."""
+    """Add to an error which of several steps it is about."""
     try:
         yield
     except ArgumentError as problem:

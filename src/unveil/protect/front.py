@@ -1,9 +1,9 @@
-"""Which generalisations keep the data useful and give least away? A front of releases, by their Discrimination Rates.
+"""Which generalisations keep the data useful and disclose least? A front of releases, by their Discrimination Rates.
 
-Two attacks and every use come down to one measure: the identity risk is the rate of the original attributes given the protected
-ones, the homogeneity risk that of a sensitive attribute given the protected key, the degree of a need that of its target given
-its attributes. So privacy and use are weighed on one scale, and the best trade-offs form a front: the releases that no other
-dominates.
+Two attacks and every use reduce to one measure: the identity risk is the rate of the original attributes given the protected
+ones, the homogeneity risk that of a sensitive attribute given the protected key, and the degree of a need that of its target
+given its attributes. So privacy and use are compared on one scale, and the best trade-offs form a front: the releases that no
+other dominates.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
     node_limit: int | None = None,
     progress: Progress | None = None,  # noqa: ARG001 - `in_run` takes it
 ) -> Front:
-    r"""Find every generalisation that serves the needs and gives little away, such that no other does both better.
+    r"""Find every generalisation that serves the needs and discloses little, such that no other does both better.
 
-    With A the key attributes, A* what the release shows of them, S a sensitive attribute, and X the target and G the given
+    With A the key attributes, A* their released versions, S a sensitive attribute, and X the target and G the given
     attributes of a need, a release is judged by
 
     .. math::
@@ -92,7 +92,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         \text{homogeneity}_S = DR_S(A^*_1, \dots, A^*_m), \qquad
         \text{degree} = DR_X(G^*) ,
 
-    where risks should be low and degrees high. These are the figures that `unveil.attack` and `unveil.utility` find in the
+    where risks should be low and degrees high. These are the figures that `unveil.attack` and `unveil.utility` compute for the
     release.
 
     Parameters
@@ -103,49 +103,49 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
         The key attributes, or a mapping from each to its hierarchy or the hierarchy's file; none: the key of the study or
         project that the data is.
     needs
-        What the release is to be good for. A degree that a need asks for (`at_least`) is kept by every release of the front,
-        adjusted for chance. Empty: the needs of the study's project.
+        The needs that the release is to serve. A degree that a need requires (`at_least`) is reached by every release of the
+        front, adjusted for chance. Empty: the needs of the study's project.
     sensitive
-        The sensitive attributes, each a risk of its own; none: those of the study or project.
+        The sensitive attributes, each with a risk of its own; none: those of the study or project.
     hierarchies
-        As in `anonymize`: a key attribute without one gets one proposed from its values.
+        As in `anonymize`: for a key attribute without a hierarchy, one is proposed from its values.
     models, suppression
-        What every release must meet in addition, if anything (none: the models of the study's project), and the share of the
-        records that may be suppressed for it.
+        The models that every release must also meet, if any (none: the models of the study's project), and the share of the
+        records that may be suppressed for them.
     prefer
-        Which release of the front to choose: "privacy" the one of the least risk, "utility" the one of the highest degrees. Every
-        release of the front reaches the degrees that needs ask for and keeps to the risks allowed. Risk is the mean of identity
-        and homogeneity risk, as in `unveil.attack`; degrees are taken by their mean.
+        Which release of the front to choose: "privacy", the one with the least risk; "utility", the one with the highest
+        degrees. Every release of the front reaches the degrees that needs require and stays within the allowed risks. Risk is
+        the mean of identity and homogeneity risk, as in `unveil.attack`; degrees are compared by their mean.
     max_identity, max_homogeneity
-        The highest identity risk, and the highest homogeneity risk of any sensitive attribute.
+        The highest allowed identity risk, and the highest allowed homogeneity risk of any sensitive attribute.
     levels
         The lowest and the highest level that an attribute may have.
     identifiers, orders, nulls, keep_order, seed, key_file
         As in `anonymize`.
     time_limit, node_limit
-        When to stop, in seconds or generalisations looked at; the front of those is then returned and marked.
+        When to stop, in seconds or evaluated generalisations; the front of these is then returned and marked.
     progress
-        A run, or a function called now and then with the name of a stage ("generalisations"), the number of generalisations
-        decided, and of all.
+        A run, or a function called now and then with the name of a stage ("generalisations"), the number of decided
+        generalisations, and the number of all.
 
     Returns
     -------
     Front
-        One row per release that no other dominates, and the one preferred; `release` makes any of them.
+        One row per release that no other dominates, and the preferred one; `release` makes any of them.
 
     Raises
     ------
     ModelNotMetError
-        If no generalisation meets the models, or all thresholds; the message says how close one gets.
+        If no generalisation meets the models, or all thresholds; the message states how close one gets.
     UndefinedMeasureError
         If a degree is required of a need whose target is constant, or if the targets of all needs are constant.
 
     Notes
     -----
     If nothing is suppressed, no rate rises from a generalisation to a coarser one, by the data processing inequality:
-    A*' = f(A*) gives :math:`H(X|A^{*\prime}) \ge H(X|A^{*\prime}, A^*) = H(X|A^*)`. So whatever is coarser than a release that
-    misses a need misses it too, and whatever is finer than one that gives too much away does as well: these are skipped unseen.
-    With suppression this does not hold, and every generalisation that can meet the models is looked at.
+    A*' = f(A*) gives :math:`H(X|A^{*\prime}) \ge H(X|A^{*\prime}, A^*) = H(X|A^*)`. So a generalisation coarser than one that
+    misses a need also misses it, and one finer than one that discloses too much also discloses too much: these are skipped
+    without evaluation. With suppression this does not hold, and every generalisation that can meet the models is evaluated.
 
     References
     ----------
@@ -195,7 +195,7 @@ def anonymize_front(  # noqa: PLR0913 - the one call that weighs privacy against
 def _not_met(
     maker: _Maker, question: Question, levels: Mapping[str, tuple[int, int]] | None, explored: Frontier, budget: SearchBudget
 ) -> ModelNotMetError:
-    """Return why no generalisation was found: the models cannot be met, or the thresholds are too strict."""
+    """Return the error for a search without a result: the models cannot be met, or the thresholds are too strict."""
     maker.require_models(levels, explored)
     return thresholds_not_met(question, frontier(question.without_thresholds(), budget))
 
@@ -207,7 +207,7 @@ def _request(
     orders: Mapping[str, Sequence[Any]] | None,
     left_out: tuple[str, ...],
 ) -> Request:
-    """Return the request for a table of which needs use more columns than the models do."""
+    """Return the request for a table of which the needs use more columns than the models."""
     require_thresholds(models)
     keys, hierarchies, others = columns
     coded, person = load(table[0].frame, [*keys, *others]), table[0].standing.person
@@ -257,7 +257,7 @@ def _front(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Maker:
-    """Makes the release of a transformation, as `anonymize` does."""
+    """A maker of the release of a transformation, in the way of `anonymize`."""
 
     request: Request
     required: Sequence[Model]
@@ -289,7 +289,7 @@ class _Maker:
         return repeatable_of(self.chance, self.request.records.place, drawn=not self.keep_order)
 
     def require_models(self, levels: Mapping[str, tuple[int, int]] | None, explored: Frontier) -> None:
-        """Refuse models that no generalisation meets; the error of `anonymize` says which."""
+        """Refuse models that no generalisation meets; the error of `anonymize` states which."""
         if not explored.complete:
             looked = counted(explored.evaluated, "generalisation")
             raise ModelNotMetError(
@@ -314,7 +314,7 @@ class _Maker:
 def _completed(
     data: Data, needs: Need | Sequence[Need], models: Sequence[Model], sensitive: Names | None
 ) -> tuple[dict[str, Need], Sequence[Model], tuple[str, ...]]:
-    """Return the needs, the models and the sensitive attributes; what the call leaves open is as the data's project says."""
+    """Return the needs, the models and the sensitive attributes, with those of the data's project where the call has none."""
     study, names = study_of(data), names_of(planned_sensitive(data) if sensitive is None else sensitive)
     if study is not None and not models:
         models = planned_models(study.changed(sensitive=names))

@@ -1,4 +1,4 @@
-"""The front of releases that no other dominates, as `unveil.anonymize_front` returns it."""
+"""The front of releases that no other dominates, the result of `unveil.anonymize_front`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOWN_ROWS = 15
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Front(Result):
-    """The releases that no other dominates, least risk first.
+    """The releases that no other dominates, in order of increasing risk.
 
     Attributes
     ----------
@@ -41,23 +41,23 @@ class Front(Result):
     choice
         The position of the preferred release.
     complete
-        Whether these are all; False: the search stopped at its limit.
+        Whether these are all such releases; False: the search stopped at its limit.
     lattice, evaluated
-        The generalisations there are, and those looked at.
+        The number of all generalisations, and of those evaluated.
     heights
         The highest level of every key attribute.
     needs
         The needs by name.
     reasons
-        Why a need or a sensitive attribute has no figure, by name.
+        The reasons why a need or a sensitive attribute has no figure, by name.
     seconds
-        How long the search took.
+        The duration of the search.
     settings
         The request.
     notes
-        What a user should know.
+        Remarks for the user.
     repeatable
-        Who can repeat the order of a release's records: nobody (False), someone who has the "key", or, from a "seed", everybody.
+        Who can repeat the order of a release's records: nobody (False), a holder of the "key", or, from a "seed", everybody.
     """
 
     points: Sequence[FrontPoint]
@@ -84,7 +84,7 @@ class Front(Result):
 
     @property
     def chosen(self) -> Release[Generalisation]:
-        """The release that is preferred."""
+        """The preferred release."""
         return self.release(self.choice)
 
     @checked_arguments
@@ -99,13 +99,13 @@ class Front(Result):
         return len(self.points)
 
     def __repr__(self) -> str:
-        """Return one line: how many releases there are, and the one preferred."""
+        """Return one line: the number of releases, and the preferred one."""
         levels = in_line(f"{name} {level}/{self.heights[name]}" for name, level in self.transformations[self.choice].items())
         one, size = self.points[self.choice], counted(len(self), "release") + ("" if self.complete else ", not complete")
         return f"Front({size}; chosen: {levels}; risk {number(one.risk)}, degree {number(one.service)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every release on the front, without its records."""
+        """Return every release on the front, without records."""
         return {
             "front": [self._row(at, adjusted) for at, adjusted in enumerate(self.adjusted)],
             "chosen": self.choice,
@@ -148,7 +148,7 @@ class Front(Result):
         }
 
     def view(self) -> View:
-        """Return what a person should see: the front from the least risk to the highest, some rows of many."""
+        """Return the displayed view: the front from the least risk to the highest; of many rows, some."""
         chosen = self.points[self.choice]
         sure = "no other dominates any of them" if self.complete else "of those looked at before the limit"
         figures = (

@@ -1,4 +1,4 @@
-"""The release that a chosen generalisation makes of its records, with the notes on it, and where it goes."""
+"""The release that a chosen generalisation makes of its records, with the notes on it, and its destination."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Options:
     Attributes
     ----------
     pseudonymised
-        The notes on the columns that got pseudonyms.
+        The notes on the pseudonymised columns.
     screen
-        What happens to the columns that are neither key nor sensitive.
+        The decision on the columns that are neither key nor sensitive.
     """
 
     identifiers: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Options:
     screen: ColumnScreen = field(default_factory=ColumnScreen)
 
     def settings(self) -> dict[str, Any]:
-        """Return the options as a release reports them."""
+        """Return the options in the form that a release reports."""
         return {
             "identifiers": list(self.identifiers),
             "pseudonyms": list(self.pseudonyms),
@@ -80,7 +80,7 @@ def generalised_in_hand(choice: Choice, options: Options, chance: Chance) -> Rel
 def generalised(
     choice: Choice, records: ReleaseRecords, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
 ) -> Release[Generalisation]:
-    """Return the release made of protected records."""
+    """Return the release of protected records."""
     own, made = options.settings(), generalisation_of(choice, lost_attributes(choice))
     settings = {**stated_settings(choice, made.models), **own}
     said = notes_on(
@@ -102,16 +102,16 @@ Place: TypeAlias = str | os.PathLike[str] | Address
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a release goes; a place at which it cannot be put is refused before the work begins.
+    """The destination of a release; a place to which it cannot be written is refused before the work begins.
 
     Attributes
     ----------
     out
-        The file, or the address of a table; None: nowhere.
+        The file, or the address of a table; None: it is not written.
     link
         The file of the private correspondence; None: it is not written.
     spreadsheet_safe
-        Whether texts that a spreadsheet would take for formulas get an apostrophe before them.
+        Whether to put an apostrophe before texts that a spreadsheet would read as formulas.
     """
 
     out: Path | Address | None = None
@@ -131,7 +131,7 @@ class Destination:
         return cls(target, None if link is None else Path(link), spreadsheet_safe)
 
     def require_records_elsewhere(self, stream: BatchedRecords) -> Write | None:
-        """Refuse what cannot be done with records that stream; return the writer of an engine's table, if one is wanted."""
+        """Refuse requests that are impossible for streamed records; return the writer of an engine's table, if requested."""
         if self.link is not None and self.out is None:
             raise ArgumentError("a correspondence is requested, but no release is written; use out to say where it goes.")
         if self.link is not None and isinstance(stream.source, EngineSource):

@@ -1,4 +1,4 @@
-"""One step of a protection: a mechanism or a recoding by its name, its attributes, and the options that it takes."""
+"""One step of a protection: a mechanism or a recoding by its name, with its attributes and its options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RECODINGS = ("generalize", "mondrian", "recode_locally", "generalize_subtrees",
 
 
 def mechanism_names() -> tuple[str, ...]:
-    """Return what a step may be: the mechanisms, and the recodings that are searched for."""
+    """Return the possible names of a step: the mechanisms, and the recodings that are searched for."""
     return (*_RECODINGS, *mechanisms.names())
 
 
@@ -40,7 +40,7 @@ def planned_steps(project: Project) -> list[Step]:
 
 
 def _with_population(step: Step, project: Project) -> Step:
-    """Return a recoding with its population opened: a file beside the project, read as its data is."""
+    """Return a recoding with its population opened: a file beside the project, read in the same way as its data."""
     if not isinstance(named := step.options.get("population"), str):
         return step
     population = open_source(project.path.parent / named, read_options(project, ReadOptions()))
@@ -48,7 +48,7 @@ def _with_population(step: Step, project: Project) -> Step:
 
 
 def fitting_step(mechanism: str, columns: Sequence[str], options: Mapping[str, Any], known: Mapping[str, Any]) -> Step:
-    """Return a step with its own options and those of the other known settings that the mechanism takes."""
+    """Return a step with its own options and those of the other known settings that the mechanism accepts."""
     takes = inspect.signature(step_function(mechanism)).parameters
     passed_on = {name: value for name, value in known.items() if name in takes and value not in (None, (), {}, [])}
     return Step(mechanism, columns, {**passed_on, **options})
@@ -63,7 +63,7 @@ def run_step(
     key_file: str | os.PathLike[str] | None = None,
     testing: bool = False,
 ) -> Any:
-    """Run one step and return the answer of the mechanism's own function, which reports its progress to the active run."""
+    """Run one step and return the result of the mechanism's own function, which reports its progress to the active run."""
     check_step(step)
     function = step_function(step.mechanism)
     options = dict(step.options)
@@ -82,14 +82,14 @@ def run_step(
 
 
 def check_step(step: Step) -> None:
-    """Refuse a mechanism that does not exist, an option that it does not take, and a value that does not fit the option."""
+    """Refuse an unknown mechanism, an option that it does not accept, and a value that does not fit the option."""
     problem = misfit(step)
     if problem is not None:
         raise ArgumentError(problem[1])
 
 
 def misfit(step: Step) -> tuple[str, str] | None:
-    """Return what is wrong in a step, "mechanism" or the name of an option, and why; None: nothing, as far as can be seen."""
+    """Return the wrong part of a step, "mechanism" or the name of an option, and the reason; None if none can be found."""
     names = mechanism_names()
     if step.mechanism not in names:
         hint = near_miss(step.mechanism, names)
@@ -123,7 +123,7 @@ def _seed_problem(mechanism: str, seed: int) -> str | None:
 
 
 def _reads_models(step: Step, known: Mapping[str, Any]) -> bool:
-    """Whether a step's options name models in the way that the command line does."""
+    """Whether the options of a step name models in the same way as the command line."""
     return step.mechanism in _RECODINGS and "models" in known and "models" not in step.options
 
 
@@ -139,7 +139,7 @@ def _called(function: Callable[..., Any], step: Step, data: Data, options: Mappi
 
 
 def _attributes(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the step's attributes as the mechanism takes them: its second parameter, before the keywords."""
+    """Return the step's attributes in the form for the mechanism: its second parameter, before the keywords."""
     if not step.attributes:
         return {}
     second = [one for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD and name != "data"][:1]

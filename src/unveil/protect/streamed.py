@@ -43,9 +43,9 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 def generalised_elsewhere(
     choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance
 ) -> Release[Generalisation]:
-    """Generalise records where they are, into a file or, if the engine's writer is passed, into a table.
+    """Generalise records where they are, to a file or, if the engine's writer is passed, to a table.
 
-    If the records are no longer those that were counted, they are refused, and nothing is written.
+    If the records are no longer the counted ones, they are refused, and nothing is written.
     """
     stream = choice.request.table
     if not isinstance(stream, BatchedRecords):
@@ -77,7 +77,7 @@ def generalised_elsewhere(
 
 
 def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
-    """Return the generator that shuffles; with a key file, it is derived from the settings, the data, and everything done to it.
+    """Return the generator of the shuffling; with a key file, it depends on the settings, the data and the entire treatment.
 
     Two releases of the same data that differ only in labels must not have the same order: it would link their records.
     """
@@ -91,7 +91,7 @@ def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Ch
 
 
 class _Change:
-    """Generalises keys, suppresses classes, leaves out records with nulls on request, and checks records against the counts."""
+    """The treatment: it generalises keys, suppresses classes, drops nulls on request, and checks records against the counts."""
 
     def __init__(self, choice: Choice, *, drop: bool) -> None:
         self._choice, self._request, self._drop = choice, choice.request, drop
@@ -123,13 +123,13 @@ class _Change:
 
 
 def _mixed(codes: Sequence[NDArray[Any]], n: NDArray[np.int64] | None = None) -> int:
-    """Return a sum of hashes of coded records, which does not depend on their order or on the batches they come in."""
+    """Return a sum of hashes of coded records, which does not depend on their order or on their batches."""
     hashes = hashed(codes)
     return int((hashes if n is None else hashes * n.astype(np.uint64)).sum(dtype=np.uint64))
 
 
 def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> EngineRecoding:
-    """Return what an engine needs to rewrite the records itself, and to check what it wrote against the counts."""
+    """Return the recoding by which an engine rewrites the records itself, and by which the result is checked."""
     request, space = choice.request, choice.lattice.space
     counts, place = request.cells, request.table.place
     wanted = set(choice.changed())
@@ -153,7 +153,7 @@ def _recoding(choice: Choice, names: tuple[str, ...], options: Options) -> Engin
 
 
 def _same(counts: Counts, expected: Counts) -> bool:
-    """Whether two count tables are the same, whatever the order of their values."""
+    """Whether two count tables are equal, regardless of the order of their values."""
     try:
         return counts.records == expected.records and not len(expected - counts)
     except CountsError:
