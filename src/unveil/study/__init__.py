@@ -1,6 +1,6 @@
-"""Data as calls take it: a study, that is a source with the roles of its columns, and the pair of an original and a release.
+"""The forms of data in calls: a study, that is a source with the roles of its columns, and the pair of original and release.
 
-What a pair, `count` and the columns of a proposal need is loaded when that is first named: most calls ask a study of one table.
+The modules of pairs, `count` and the columns of a proposal are loaded when first named: most calls need a study of one table.
 """
 
 from importlib import import_module
@@ -70,7 +70,7 @@ _LATER = {
     "count": "counting",
     **dict.fromkeys(("ColumnPair", "Pair", "common_policy", "paired"), "pair"),
 }
-"""The names whose modules are loaded when they are first named."""
+"""The names whose modules are loaded at their first use."""
 
 
 def __getattr__(name: str) -> Any:

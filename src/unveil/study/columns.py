@@ -1,7 +1,7 @@
-"""The columns of a table one by one, and two of them together: what each holds, and whether one determines another.
+"""The columns of a table, singly and in pairs: the values of each, and whether one determines another.
 
-Records in hand are coded once. An engine sends the values of each column with how often each occurs and, for two
-columns that are compared, the combinations that occur with their counts; no record leaves it.
+Records in memory are coded once. An engine sends the values of each column with their counts and, for two columns that are
+compared, the existing combinations with their counts; no record leaves it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["CodedColumns", "Columns", "Joint", "columns_of", "counted_columns"]
 
 _ROUNDS = 10
-"""Of the columns that have the same counts, so many are compared with all others."""
+"""The number of columns, among those with the same counts, that are compared with all others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """The combinations of two columns that occur.
+    """The existing combinations of two columns.
 
     Attributes
     ----------
     first, second
         The position of each combination's values among those of the two columns.
     n
-        The records of each combination.
+        The number of records of each combination.
     """
 
     first: NDArray[np.int64]
@@ -53,7 +53,7 @@ class Columns(ABC):
     names
         The columns, in the order of the table.
     records
-        How many records there are.
+        The number of records.
     """
 
     names: tuple[str, ...]
@@ -61,34 +61,34 @@ class Columns(ABC):
 
     @abstractmethod
     def values(self, name: str) -> Sequence[Any]:
-        """Return the distinct values of a column in order, a null last."""
+        """Return the distinct values of a column in order, with a null last."""
 
     @abstractmethod
     def counts(self, name: str) -> NDArray[np.int64]:
-        """Return how many records hold each value of a column."""
+        """Return the number of records with each value of a column."""
 
     @abstractmethod
     def joint(self, first: str, second: str) -> Joint:
         """Count two columns together."""
 
     def numbered(self, first: str, second: str) -> Joint:
-        """Count two columns together that may name people: an engine sends numbers for their values, in an order of its own."""
+        """Count together two columns that may name people: an engine replaces their values by numbers, in an order of its own."""
         return self.joint(first, second)
 
     @abstractmethod
     def copies(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the columns that copy another one, whatever they call its values, each after the first column of its kind."""
+        """Return the columns that copy another one, under any names of its values, each after the first column of its kind."""
 
 
 class CodedColumns(Columns):
-    """The columns of records in hand, or of cells.
+    """The columns of records in memory, or of cells.
 
     Parameters
     ----------
     coded
         The columns by name, coded.
     n
-        The records of each row; none: one each.
+        The number of records of each row; None: one each.
     """
 
     def __init__(self, coded: Mapping[str, Coded], n: NDArray[np.int64] | None = None) -> None:
@@ -109,7 +109,7 @@ class CodedColumns(Columns):
         return _joint((self._coded[first], self._coded[second]), self._n)
 
     def copies(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the columns whose values change from row to row as those of another one do."""
+        """Return the columns whose values change from row to row in the same way as those of another column."""
         alike: dict[bytes, list[str]] = {}
         for name in names:
             _, first, inverse = np.unique(self._coded[name].codes, return_index=True, return_inverse=True)
@@ -120,7 +120,7 @@ class CodedColumns(Columns):
 
 
 class CountedColumns(Columns):
-    """The columns of a study whose records are elsewhere: in an engine, or counted before.
+    """The columns of a study whose records are elsewhere: in an engine, or already counted.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ class CountedColumns(Columns):
         return self._counted(first, second, ())
 
     def numbered(self, first: str, second: str) -> Joint:
-        """Count two columns together, where the data is, with numbers in place of their values."""
+        """Count two columns together, where the data is, with numbers instead of their values."""
         return self._counted(first, second, (first, second))
 
     def copies(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the columns that copy another one: those with the same counts are compared in pairs.
+        """Return the columns that copy another one; those with the same counts are compared in pairs.
 
         If very many columns have the same counts, only the first few of them are compared with all others.
         """
@@ -181,7 +181,7 @@ class CountedColumns(Columns):
 
 
 def columns_of(study: Study, names: Sequence[str]) -> Columns:
-    """Return some columns of a study; an engine counts them one by one, and in pairs when two are compared."""
+    """Return some columns of a study; an engine counts them singly, and in pairs if two are compared."""
     if not study.source.in_hand:
         return CountedColumns(study, study.each(names, strict=True))
     if study.source.can_count:  # in one pass
@@ -191,7 +191,7 @@ def columns_of(study: Study, names: Sequence[str]) -> Columns:
 
 
 def counted_columns(study: Study) -> Columns:
-    """Return all columns of a study, counted one by one, except those whose values cannot be counted."""
+    """Return all columns of a study, counted singly, except those whose values cannot be counted."""
     return CountedColumns(study, study.each(study.names))
 
 
@@ -200,7 +200,7 @@ def _by_value(column: Coded, n: NDArray[np.int64] | None) -> NDArray[np.int64]:
 
 
 def _joint(columns: Sequence[Coded], n: NDArray[np.int64] | None) -> Joint:
-    """Return the combinations of two columns, in their order, with the records of each."""
+    """Return the combinations of two columns, in their order, with the number of records of each."""
     codes, sizes = [one.codes for one in columns], [len(one.values) for one in columns]
     cells, held = tally(codes, sizes) if n is None else group_sums(codes, sizes, n)
     first, second = (one.astype(np.int64, copy=False) for one in cells)

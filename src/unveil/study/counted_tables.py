@@ -1,7 +1,7 @@
-"""The tables of one source: every set of columns is counted once; and the counts that a rate follows from.
+"""The tables of one source, where every set of columns is counted once; and the counts from which a rate follows.
 
-A marginal is taken from a wider table if one is counted already and holds the same records. What is kept is bounded: a table
-that does not fit into the room left is made again when it is needed.
+A marginal is taken from a wider table if one is already counted and holds the same records. The memory of the cache is bounded:
+a table that does not fit into the remaining room is made again when it is needed.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 __all__ = ["Tables", "counted_split"]
 
 _WEIGHT = "\x00weight"
-"""The coded weights, as a column that no file can hold under this name."""
+"""The name of the column of coded weights, which no column of a file can have."""
 
 _ALL = "\x00together"
-"""The columns that are counted together, as a set under a name that no column can have."""
+"""The name of the set of columns that are counted together, which no column can have."""
 
 _SHARE = 16
-"""Tables that a study keeps take at most one part in so many of the memory that its run may use."""
+"""The tables that a study keeps take at most one part in this many of the memory that its run may use."""
 _TOGETHER = 16
-"""How many columns are coded at once."""
+"""The number of columns that are coded at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What was counted: a set of columns, some with numbers in place of values, under a null policy, with or without weights."""
+    """A question to count: a set of columns, some with numbers for values, under a null policy, with or without weights."""
 
     columns: frozenset[str]
     nulls: str
@@ -54,14 +54,14 @@ class _Question:
     numbered: frozenset[str] = frozenset()
 
     def within(self, other: _Question, dropped: int) -> bool:
-        """Whether this question is answered by a marginal of another's table: the same records must be in it."""
+        """Whether a marginal of another question's table answers this one: it must hold the same records."""
         same = self.weights in (None, other.weights) and self.columns <= other.columns
         same = same and self.numbered == other.numbered & self.columns
         return same and (other.nulls == self.nulls == "category" or (self.nulls == other.nulls and not dropped))
 
 
 class Tables:
-    """What has been counted of a source; `records` are its columns, each read once."""
+    """The cached counts of a source; `records` are its columns, each read once."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -76,15 +76,15 @@ class Tables:
         return HeldSource(self.source, self._memory)
 
     def __reduce__(self) -> tuple[type[Tables], tuple[Source]]:
-        """Pickle the source only: the counts stay behind, and another process reads the source again."""
+        """Pickle only the source: the counts stay behind, and another process reads the source again."""
         return Tables, (self.source,)
 
     def table(
         self, columns: Sequence[str], nulls: str = "category", weights: str | None = None, *, owners: Sequence[str] = ()
     ) -> CodedTable:
-        """Return the combinations of some columns with their counts; with weights, each with the weight of its records.
+        """Return the combinations of some columns with their counts; with weights, also with the weight of their records.
 
-        For columns that say whose records they are (`owners`), an engine sends numbers in place of the values.
+        For columns that identify persons or households (`owners`), an engine sends numbers instead of values.
         """
         checked_nulls(nulls)
         require_columns(columns if weights is None else wanted_columns(columns, weights), self.source.names)
@@ -94,13 +94,13 @@ class Tables:
         return _in_order(table, columns)
 
     def owned(self, columns: Sequence[str], owners: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
-        """Return the combinations of some columns and of those that say whose records they are; refuse records of nobody."""
+        """Return the combinations of some columns and of the owners of records; refuse records without an owner."""
         return _of_somebody(self.table([*columns, *owners], nulls, weights, owners=owners), len(columns))
 
     def each(
         self, columns: Sequence[str], owners: Sequence[str], together: Sequence[str] = (), *, strict: bool
     ) -> dict[str, CodedTable]:
-        """Return the values of every column, one row each, and whose records they are; count some columns together as well."""
+        """Return the values of every column, one row each, with the owners of records; also count some columns together."""
         wanted = [*columns, *owners, *together]
         require_columns(wanted, self.source.names)
         if len(columns) > _TOGETHER and not self.source.can_count:
@@ -117,7 +117,7 @@ class Tables:
         return {name: _of_somebody(table, 1) for name, table in tables.items()} if owners else tables
 
     def _each(self, sets: Mapping[str, Sequence[str]], owners: Sequence[str], *, strict: bool) -> dict[str, CodedTable]:
-        """Count sets of columns, each under a name, together; those that cannot be counted are left out."""
+        """Count several sets of columns at once, each under a name; sets that cannot be counted are left out."""
         numbered = frozenset(owners if self.source.can_count else ())
         questions = {name: _Question(frozenset(columns), "category", None, numbered) for name, columns in sets.items()}
         tables = {name: table for name, question in questions.items() if (table := self._combined(question)) is not None}
@@ -134,7 +134,7 @@ class Tables:
     def _rows(
         self, questions: Mapping[str, _Question], sets: Mapping[str, Sequence[str]], *, strict: bool
     ) -> dict[str, CodedTable]:
-        """Return the rows to be counted for some sets of columns: those of a wider table, else of the source."""
+        """Return the rows to be counted for some sets of columns: from a wider table, else from the source."""
         wider = {name: table for name, one in questions.items() if (table := self._wider(one)) is not None}
         rows = {name: _in_order(table, sets[name]) for name, table in wider.items()}
         if fresh := [name for name in questions if name not in rows]:
@@ -143,7 +143,7 @@ class Tables:
         return rows
 
     def _combined(self, question: _Question) -> CodedTable | None:
-        """Return the table that is kept of a question, if it has one row per combination."""
+        """Return the cached table of a question, if it has one row per combination."""
         table, counts = self._tables.get(question), self._counts.get(question)
         return table if table is not None and counts is not None and len(table.columns[0].codes) == len(counts.n) else None
 
@@ -162,7 +162,7 @@ class Tables:
         return known if known.names == tuple(columns) else known.over(columns)
 
     def _regrouped(self, question: _Question, table: CodedTable) -> Counts:
-        """Count a table, unless that was done when it was made, and keep the counts."""
+        """Count a table, unless it was counted when it was made, and keep the counts."""
         if (known := self._counts.get(question)) is not None:
             return known
         counts = count_table(table)
@@ -171,7 +171,7 @@ class Tables:
         return counts
 
     def only(self, table: CodedTable, nulls: str, weights: str | None) -> Tables:
-        """Return the tables of only those records that are in a table counted under a null policy."""
+        """Return the tables of only those records that a table counted under a null policy holds."""
         made = Tables(self.source)
         made.records = self.records
         columns, whole = frozenset(column.name for column in table.columns), replace(table, dropped=0)
@@ -187,7 +187,7 @@ class Tables:
         return wider if wider is None or question.weights is not None else replace(wider, weights=None)
 
     def _counted(self, question: _Question, columns: Sequence[str]) -> CodedTable:
-        """Ask the source for a table, and keep it."""
+        """Count a table in the source, and keep it."""
         coded_ = self.records.table(columns, question.nulls, question.weights, question.numbered)
         if coded_.weights is not None:
             if (size := _size([column.codes for column in coded_.columns])) <= self._left:
@@ -204,7 +204,7 @@ class Tables:
 
 
 def _in_order(table: CodedTable, columns: Sequence[str]) -> CodedTable:
-    """Return a table with the columns named, in their order."""
+    """Return a table with the named columns, in their order."""
     by_name = {column.name: column for column in table.columns}
     if list(by_name) == list(columns):
         return table
@@ -212,7 +212,7 @@ def _in_order(table: CodedTable, columns: Sequence[str]) -> CodedTable:
 
 
 def _of_somebody(table: CodedTable, width: int) -> CodedTable:
-    """Return a table whose columns after the first few say whose records they are; refuse records of nobody."""
+    """Return a table whose columns after the first few are owners of records; refuse records without an owner."""
     for column in table.columns[width:]:
         if not len(column.values) or column.values[-1] is not None:
             continue
@@ -230,7 +230,7 @@ def _size(codes: Sequence[Any]) -> int:
 def counted_split(
     study: Study, keys: Sequence[str], sensitive: Sequence[str], partitions: Mapping[str, Partition] | None = None
 ) -> tuple[Split, Provenance]:
-    """Return the counts that a rate follows from, and how they were made; the study's partitions are used if none are given."""
+    """Return the counts from which a rate follows, and their provenance; without partitions, those of the study are used."""
     columns = [*keys, *sensitive]
     blocks = study.blocks(columns) if partitions is None else partitions
     by_name = {name: block.to_dict() for name, block in blocks.items()}

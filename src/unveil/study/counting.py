@@ -1,4 +1,4 @@
-"""The public door to counting: the joint count table of some columns of any data."""
+"""The public call for counting: the joint count table of some columns of any data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def count(
     amounts: Names = (),
     top: int = 5,
 ) -> Counts:
-    """Count how often each combination of the columns' values occurs.
+    """Count the occurrences of each combination of the columns' values.
 
     Parameters
     ----------
@@ -39,16 +39,16 @@ def count(
     columns
         The columns to count over.
     partitions
-        Semantic partitions by column: the column's values are replaced by their blocks; none: those of a study.
+        Semantic partitions by column: the values of the column are replaced by their blocks; none: those of a study.
     nulls
         "category", "drop" or "error"; none: as a study or project says, else "category".
     weights
-        A column of sampling weights. Records are counted unless one is named, whatever a study says.
+        A column of sampling weights. Unless one is named, records are counted, even if a study states weights.
     amounts
-        Columns of numbers whose sum and largest contributions are kept for each cell, as a table of values needs them
-        (`unveil.table`). They can be added: the sum of the counts of two files is the count of both together.
+        Numeric columns whose sum and largest contributions are kept for each cell, as required by a table of values
+        (`unveil.table`). Counts can be added: the sum of the counts of two files is the count of both together.
     top
-        How many of the largest contributions are kept.
+        The number of largest contributions that are kept.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _with_amounts(
     weights: str | None,
     top: int,
 ) -> Counts:
-    """Count combinations of columns, and add up columns of numbers in each."""
+    """Count combinations of columns, and sum numeric columns in each."""
     if weights is not None:
         raise ArgumentError("amounts of weighted records are not kept; count without weights, or tabulate the records.")
     if twice := [name for name in values if name in names]:

@@ -1,4 +1,4 @@
-"""The study of an original beside the study of a release: which column stands for which, and which record is which."""
+"""The study of an original beside the study of a release, with the correspondence of their columns and records."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["ColumnPair", "Pair", "common_policy", "paired"]
 
 Mapped = Mapping[str, str] | Sequence[tuple[str, str]]
-"""Which protected column stands for which original one."""
+"""Original columns with the protected columns that represent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPair:
-    """An original attribute and the protected one that stands for it."""
+    """An original attribute and the protected one that represents it."""
 
     original: str
     release: str
@@ -45,36 +45,36 @@ class ColumnPair:
 class Pair:
     """The study of an original beside the study of a release of it.
 
-    `attack` and `loss` take a pair instead of the two tables.
+    `attack` and `loss` accept a pair instead of the two tables.
 
     Parameters
     ----------
     original, release
-        Studies, or whatever holds data. Never changed.
+        Studies, or any data. Never changed.
     key
-        The key attributes; none: those of the studies, else those of the map, or without a map every column in common that is
-        not sensitive and that no study names as identifier, weight, person or household.
+        The key attributes; none: those of the studies, else those of the mapping, or without a mapping every common column that
+        is not sensitive and that no study names as identifier, weight, person or household.
     sensitive
         The sensitive attributes of the release; none: those of the studies.
     mapping
-        Which protected column stands for which original one, such as ``{"Age": "Age*"}``; others are paired by name.
+        Original columns with the protected columns that represent them, such as ``{"Age": "Age*"}``; others are paired by name.
     id, link, same_order
-        What says which record is which: a column of both, a correspondence file, or the row order; none: it is not known.
+        The correspondence of records: a column of both, a correspondence file, or the row order; none: it is not known.
     hierarchies
-        What a released value of an original column covers.
+        The hierarchies of original columns, which define the values that a released one covers.
     nulls
         "category", "drop" or "error"; none: what the studies say, of which one may leave it at "category".
 
     Attributes
     ----------
     columns, whole
-        The key attributes, original and protected; those of them that both tables hold.
+        The key attributes, original and protected; and those of them that both tables hold.
     alignment, correspondence, identity
-        Which record belongs to which, None if that is not known; the arguments that say so; and the id among them.
+        The correspondence of records, None if it is not known; the arguments that state it; and the id among them.
     keys, sensitive
         The protected key attributes that the release holds, and the sensitive ones, by their names in the release.
     originals
-        The original attributes that these stand for, as far as the original holds them.
+        The original attributes that these represent, insofar as the original holds them.
     nulls
         The null policy.
 
@@ -150,7 +150,7 @@ class Pair:
         alignment: Alignment | None,
         correspondence: Mapping[str, Any],
     ) -> None:
-        """Set the fields, and the facts that follow from them."""
+        """Set the fields, and the attributes that follow from them."""
         held, shown_names = set(original.names), set(release.names)
         stands_for = {one.release: one.original for one in reversed(columns) if one.original in held}
         named = {name: stands_for.get(name, name) for name in (*release.key, *release.sensitive)}
@@ -190,7 +190,7 @@ class Pair:
         )
 
     def __repr__(self) -> str:
-        """Return one line: the tables, the columns that are paired, and how many records are aligned."""
+        """Return one line: the tables, the paired columns, and the number of aligned records."""
         shown = in_line(
             [one.original if one.original == one.release else f"{one.original} -> {one.release}" for one in self.columns]
         )
@@ -201,7 +201,7 @@ class Pair:
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """What the labels of the release cover, for each original attribute that has a hierarchy."""
+        """The hierarchies of original attributes, which define the values that the labels of the release cover."""
         names = dict.fromkeys([*(one.original for one in self.columns), *self.originals.values(), *self.keys])
         found = {name: self.original.hierarchy(name) for name in names}
         return {name: hierarchy for name, hierarchy in found.items() if hierarchy is not None}
@@ -217,10 +217,10 @@ class Pair:
         return coded.codes.astype(np.int64)
 
     def owned(self, columns: Sequence[str], nulls: str | None = None) -> tuple[CodedTable, str | None]:
-        """Return combinations of the release's columns, with a last column of whose they are, and its name; None if not known.
+        """Return combinations of the release's columns, with a last column of persons and its name, or None if they are unknown.
 
-        The release says it itself, or the original does and it is known which record is which. A released record that was made
-        from nobody's counts as a different person's.
+        The persons are stated by the release itself, or by the original if the correspondence of records is known. A released
+        record that was made from no original one counts as the record of a further person.
         """
         if self.release.person is not None:
             return self.release.owned(columns, [self.release.person], nulls=nulls), self.release.person
@@ -243,7 +243,7 @@ class Pair:
         return self.aligned_each([columns])[0]
 
     def aligned_each(self, sets: Sequence[Sequence[ColumnPair]]) -> list[CodedTable]:
-        """Return several sets of columns of aligned records, each as `aligned` does."""
+        """Return several sets of columns of aligned records, each in the form of `aligned`."""
         if sets and self.alignment is None:
             raise ArgumentError.no_correspondence()
         wanted = [place for place in map(tuple, sets) if place not in self._aligned]
@@ -258,7 +258,7 @@ class Pair:
         return [self._aligned[tuple(columns)] for columns in sets]
 
     def _aligned_columns(self, columns: Sequence[ColumnPair]) -> tuple[dict[str, Coded], dict[str, Coded]]:
-        """Return original and released columns by name, coded, of the records that are aligned."""
+        """Return original and released columns of the aligned records by name, coded."""
         if self.alignment is None or not columns:
             return {}, {}
         before = self.original.coded(list(dict.fromkeys(one.original for one in columns)))
@@ -291,7 +291,7 @@ class Pair:
 
 @contextmanager
 def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[Pair]:
-    """Give the pair that a public call is about, for as long as the call runs: one connection serves all questions to a table."""
+    """Yield the pair of a public call, for the duration of the call: one connection serves all questions to a table."""
     with ExitStack() as held:
         if isinstance(original, Pair):
             _refuse_twice(release, arguments)
@@ -311,7 +311,7 @@ def paired(original: Data, release: Data | None, **arguments: Any) -> Iterator[P
 
 
 def common_policy(original: Study, release: Study) -> str:
-    """Return the null policy of two studies: one of them may say nothing, and then the other's holds for both."""
+    """Return the null policy of two studies; if one of them states none, that of the other holds for both."""
     said = dict.fromkeys(one for one in (original.nulls, release.nulls) if one != "category")
     if len(said) > 1:
         raise ArgumentError(
@@ -321,7 +321,7 @@ def common_policy(original: Study, release: Study) -> str:
 
 
 def _without_nulls(columns: Sequence[Coded], nulls: str) -> CodedTable:
-    """Return coded records, those with a null left out if the null policy drops them."""
+    """Return coded records, without those with a null if the null policy drops them."""
     records = len(columns[0].codes)
     kept = ~np.logical_or.reduce([_nulls(one) for one in columns]) if nulls == "drop" else np.ones(records, dtype=bool)
     if kept.all():
@@ -355,7 +355,7 @@ def _refuse_twice(release: Data | None, arguments: Mapping[str, Any]) -> None:
 
 
 def _explicit(mapping: Mapped, original: Study, release: Study) -> list[ColumnPair]:
-    """Return the pairs that the map states; a protected column may also be in the original itself."""
+    """Return the pairs that the mapping states; a protected column may also be in the original itself."""
     pairs = [ColumnPair(*pair) for pair in (mapping.items() if isinstance(mapping, Mapping) else mapping)]
     for pair in pairs:
         _require([pair.original], original, "the map names an original column that does not exist")
@@ -368,7 +368,7 @@ def _explicit(mapping: Mapped, original: Study, release: Study) -> list[ColumnPa
 
 
 def _planned(original: Study, release: Study, explicit: Sequence[ColumnPair], sensitive: Sequence[str]) -> tuple[str, ...]:
-    """Return the key attributes of the studies that both tables hold, or that the map names."""
+    """Return the key attributes of the studies that both tables hold, or that the mapping names."""
     mapped = {pair.original for pair in explicit}
     held = {*release.names, *mapped}
     names = dict.fromkeys([*release.key, *original.key])
@@ -382,7 +382,7 @@ def _held(study: Study, names: Sequence[str]) -> tuple[str, ...]:
 def _by_name(
     wanted: Sequence[str], original: Study, release: Study, explicit: Sequence[ColumnPair], left_out: set[str | None]
 ) -> list[ColumnPair]:
-    """Pair the keys named, or (nothing named or mapped) all columns in common, with their namesakes."""
+    """Pair the named keys, or (if nothing is named or mapped) all common columns, with the columns of the same name."""
     mapped = {pair.original for pair in explicit} | {pair.release for pair in explicit}
     if not wanted and explicit:
         return []

@@ -1,6 +1,6 @@
-"""What the columns mean: their roles, and how their values are read, as a call and the project say.
+"""The meaning of columns: their roles, and the reading of their values, as stated by a call and the project.
 
-What the call names wins: a column that it names in one role loses the one that the project gives it. Only `keep` can go with
+The call takes precedence: a column that it names in one role loses its role in the project. Only `keep` can be combined with
 another role: the user may also release a column of persons or households.
 """
 
@@ -26,16 +26,16 @@ _ROLE_OF: Mapping[str, Role] = {
     "household": "household",
     "keep": "keep",
 }
-"""The field of `Roles` and the word of a project file."""
+"""The fields of `Roles`, each with its word in a project file."""
 _SINGLE = frozenset({"weights", "person", "household"})
-"""Roles that a single column holds."""
+"""Roles that only a single column can have."""
 ROLE_ARGUMENTS = (*_ROLE_OF, "only_roles")
-"""The arguments of a study that say what columns are."""
+"""The arguments of a study that state the roles of columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What the columns are to the questions of a study.
+    """The roles of the columns in the questions of a study.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Roles:
     weights
         The column of sampling weights.
     person, household
-        The column that says whose record it is, and the one that says who lives together.
+        The columns that identify the person and the household of a record.
     keep
         Columns that the user vouches for: a release keeps them although they may name people.
     only_roles
@@ -62,16 +62,16 @@ class Roles:
 
     @classmethod
     def of(cls, columns: Sequence[str], project: Project | None, said: Mapping[str, Any], *, partial: bool = False) -> Roles:
-        """Combine what is named and what the project says.
+        """Combine the named roles with those of the project.
 
         Parameters
         ----------
         columns
             The columns of the data.
         project
-            The project; none: there is only what is named.
+            The project; None: there are only the named roles.
         said
-            What is named, by field; none: what the project says.
+            The named columns, by field; None: those of the project.
         partial
             Whether the data may lack columns of the project, as a release does; otherwise a missing column is refused.
         """
@@ -89,7 +89,7 @@ class Roles:
         return roles
 
     def changed(self, said: Mapping[str, Any]) -> Roles:
-        """Return the roles with the named ones replaced; a column that is named in one role loses its other one."""
+        """Return the roles with the named ones replaced; a column that is named in one role loses any other one."""
         _require_apart(said)
         taken, only = _named(said), said.get("only_roles")
 
@@ -101,12 +101,12 @@ class Roles:
         return _filled(fields, only_roles=self.only_roles if only is None else only)
 
     def within(self, columns: Sequence[str]) -> Roles:
-        """Return the roles of these columns alone."""
+        """Return the roles of only these columns."""
         held = {field: tuple(name for name in names_of(getattr(self, field)) if name in columns) for field in _ROLE_OF}
         return _filled(held, only_roles=self.only_roles)
 
     def require(self, columns: Sequence[str]) -> None:
-        """Refuse a named column that is not there; columns that name people, or are kept, may already be gone."""
+        """Refuse a named column that does not exist; columns that name people, or are kept, may already be absent."""
         single = [name for name in (self.weights, self.person, self.household) if name is not None]
         require_columns([*self.key, *self.sensitive, *single], columns)
 
@@ -117,19 +117,19 @@ class Roles:
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """The columns that are no key unless they are named: they name people, say who is who, or weigh records."""
+        """The columns that are not key attributes unless named: identifiers, persons, households and weights."""
         single = (self.weights, self.person, self.household)
         return (*self.identifiers, *(name for name in single if name is not None))
 
     @property
     def standing(self) -> Standing:
-        """What a release may keep of the columns to which no mechanism applies."""
+        """The standing of the columns to which no mechanism applies: whether a release may keep them."""
         single = [name for name in (self.household, self.weights) if name is not None]
         named = frozenset((*self.key, *self.sensitive, *single))
         return Standing(named, self.identifiers, self.person, self.keep, self.only_roles)
 
     def one_sensitive(self) -> tuple[str, ...]:
-        """Return the sensitive attribute of a question that is about one; refuse to choose among several."""
+        """Return the sensitive attribute of a question about a single one; refuse to choose among several."""
         if len(self.sensitive) > 1:
             raise ArgumentError.several_sensitive(self.sensitive)
         return self.sensitive
@@ -176,7 +176,7 @@ def _require_apart(said: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """How the values of columns are to be read, after checks."""
+    """The reading of the values of columns, after checks."""
 
     kinds: dict[str, Kind]
     partitions: dict[str, Partition]
@@ -185,7 +185,7 @@ class Meaning:
 
     @classmethod
     def of(cls, columns: Sequence[str], meant: Mapping[str, Any]) -> Meaning:
-        """Read what is said about columns, and refuse a column that is not there."""
+        """Read the statements about columns, and refuse a column that does not exist."""
         arguments = {name: dict(meant.get(name) or {}) for name in ("kinds", "partitions", "hierarchies", "orders")}
         for name, kind in arguments["kinds"].items():
             require_columns([name], columns)

@@ -1,4 +1,4 @@
-"""What a call says about the values of its data, completed by the study or project that the data is."""
+"""Statements of a call about the values of its data, completed by the study or project given as the data."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """How values are read: what the call says, else what the study says that it was given as data.
+    """The reading of values: as stated by the call, else by the study that was given as the data.
 
     Attributes
     ----------
     hierarchies, orders, partitions
-        By column; a column with a hierarchy has an order only if the call itself gives one.
+        By column; a column with a hierarchy has an order only if the call itself states one.
     population
-        The table that the data was drawn from, if there is one.
+        The table from which the data was drawn, if there is one.
     nulls
-        The null policy; a null that matches anything is a value here.
+        The null policy; a null that matches anything is treated as a value here.
     data
-        The data itself: the source of a study, anything else as it was given.
+        The data itself: the source of a study, any other data unchanged.
     standing
-        What is said about the columns that a call does not treat.
+        The statements about the columns that a call does not treat.
     """
 
     hierarchies: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Stated:
 
 
 def study_of(data: Any) -> Study | None:
-    """Return the study that data is, or that a project or its file describes; None for any other data."""
+    """Return the study given as data, or described by a project or its file; None for any other data."""
     if isinstance(data, Study):
         return data
     named = isinstance(data, str | os.PathLike) and is_project(data)
@@ -73,37 +73,37 @@ def study_of(data: Any) -> Study | None:
 
 
 def planned_key(data: Any) -> tuple[str, ...]:
-    """Return the key attributes of the study or project that data is; none for other data."""
+    """Return the key attributes of a study or project given as data; none for other data."""
     study = study_of(data)
     return () if study is None else study.key
 
 
 def planned_sensitive(data: Any) -> tuple[str, ...]:
-    """Return the sensitive attributes of the study or project that data is; none for other data."""
+    """Return the sensitive attributes of a study or project given as data; none for other data."""
     study = study_of(data)
     return () if study is None else study.sensitive
 
 
 def planned_population(data: Any) -> Data | None:
-    """Return the table that data was drawn from, if it is a study or project that says so."""
+    """Return the table from which data was drawn, if it is a study or project that states it."""
     study = study_of(data)
     return None if study is None else study.population
 
 
 def planned_needs(data: Any) -> tuple[Need, ...]:
-    """Return the needs of the project behind a study, or of one that is given as data; none if there is no project."""
+    """Return the needs of the project behind a study, or of a project given as data; none if there is no project."""
     study = study_of(data)
     return () if study is None or study.project is None else tuple(study.project.needs.values())
 
 
 def beside(data: Data, study: Study) -> Project | None:
-    """Return the project by which another table, such as a release, is read beside a study; none: it has its own."""
+    """Return the project by which another table, such as a release, is read beside a study; None if it has its own."""
     own = isinstance(data, Study) and data.project is not None
     return None if own else project_beside(data, study.project)
 
 
 def open_both(original: Data, release: Data) -> tuple[Source, Source]:
-    """Open an original and a release, which is read as the original's study or project says."""
+    """Open an original and a release, which is read as the original's study or project states."""
     study = study_of(original)
     if study is None:
         return open_source(original), open_source(release)
@@ -111,18 +111,18 @@ def open_both(original: Data, release: Data) -> tuple[Source, Source]:
 
 
 def apart_from(*tables: Any) -> frozenset[str]:
-    """Return the columns of studies or projects among some tables that are neither key nor feature unless they are named."""
+    """Return the columns of the studies or projects among tables that are neither key nor feature unless named."""
     return frozenset(name for one in tables if (study := study_of(one)) is not None for name in study.roles.apart)
 
 
 def said_of(records: Source, study: Study) -> Study:
-    """Return what a study says, said of other records, such as those that a step made of its own; what is gone has no role."""
+    """Return a study of other records, such as those a step made, with the statements of this one; absent columns lose theirs."""
     changes = {"source": records, "roles": study.roles.within(records.names), "_tables": Tables(records)}
     return study._copied(changes)  # noqa: SLF001 - our own
 
 
 def require_values(data: Any, columns: Sequence[str]) -> None:
-    """Refuse a study that reads columns by semantic partitions, for a call that judges or changes the values as they are."""
+    """Refuse a study that reads columns by semantic partitions, for a call that judges or changes the values themselves."""
     blocks = data.blocks(columns) if isinstance(data, Study) else {}
     if blocks:
         raise ArgumentError(
@@ -139,7 +139,7 @@ def require_no_nulls(data: Any, columns: Sequence[str]) -> None:
 
 
 def require_nulls_as_values(data: Any, columns: Sequence[str]) -> None:
-    """Refuse nulls unless a study or project takes them as values, for a call that can do nothing else with them."""
+    """Refuse nulls that a study or project does not treat as values, for a call that can treat them only as values."""
     require_no_nulls(data, columns)
     study = study_of(data)
     if study is not None and study.policy == "drop" and (held := _nulls_in(study, columns)):
@@ -147,19 +147,19 @@ def require_nulls_as_values(data: Any, columns: Sequence[str]) -> None:
 
 
 def require_as_they_are(data: Any, columns: Sequence[str]) -> None:
-    """Refuse semantic partitions and forbidden nulls of a study, for a call that reads columns as they are."""
+    """Refuse semantic partitions and forbidden nulls of a study, for a call that reads the values of columns themselves."""
     require_values(data, columns)
     require_no_nulls(data, columns)
 
 
 def _nulls_in(study: Study, columns: Sequence[str]) -> dict[str, int]:
-    """Return how many records have a null, for those of some columns that a study has and that hold one."""
+    """Return the number of records with a null, for each of some columns that a study has and that contains one."""
     known = study.each(list(dict.fromkeys(name for name in columns if name in study.names)))
     return {name: n for name, table in known.items() if (n := _nulls(table))}
 
 
 def _nulls(table: CodedTable) -> int:
-    """Return how many records have a null in the one column of a table."""
+    """Return the number of records with a null in the only column of a table."""
     column = table.columns[0]
     if not len(column.values) or column.values[-1] is not None:
         return 0
@@ -177,7 +177,7 @@ def stated(
     population: Data | None = None,
     nulls: str | None = None,
 ) -> Stated:
-    """Complete what a call says about some columns by the study or project that it was given as data."""
+    """Complete the statements of a call about some columns by those of the study or project given as its data."""
     own_hierarchies, own_orders = dict(hierarchies or {}), dict(orders or {})
     own_partitions = {name: Partition.of(spec, column=name) for name, spec in (partitions or {}).items()}
     study = study_of(data)

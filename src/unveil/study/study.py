@@ -1,4 +1,4 @@
-"""A study: data and what it means, opened once and counted once for every set of columns."""
+"""A study: data and its meaning, opened once and counted once for every set of columns."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Study", "studied"]
 
 _OWN = (*ROLE_ARGUMENTS, "kinds", "partitions", "hierarchies", "orders", "nulls", "population")
-"""What a study states itself and a project does not change."""
+"""The arguments that a study itself states, which a project does not change."""
 
 _READ = ("kinds", "partitions", "hierarchies", "orders")
-"""What says how the values of a column are read."""
+"""The arguments that state how the values of a column are read."""
 _STATED = (
     "source", "roles", "kinds", "partitions", "hierarchies", "orders", "nulls", "population", "views", "project", "_tables",
 )  # fmt: skip
@@ -41,10 +41,10 @@ Views = Mapping[str, Mapping[str, Partition]]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Study:
-    """Data and what it means: the roles of its columns, how their values are read, and what a null means.
+    """Data and its meaning: the roles of its columns, the reading of their values, and the meaning of a null.
 
-    Every public call takes a study instead of data; what is said in the call takes precedence over the study. The data is
-    opened once, and counted once for every set of columns, so that a second question costs next to nothing.
+    Every public call accepts a study as data; the arguments of the call take precedence over the study. The data is opened
+    once, and counted once for every set of columns, so that a second question costs next to nothing.
 
     Parameters
     ----------
@@ -56,43 +56,43 @@ class Study:
     kinds
         By column: "nominal", "ordinal" or "continuous".
     partitions
-        Semantic partitions by column: measures count blocks in place of values. Calls that go by the values refuse them.
+        Semantic partitions by column: measures count blocks instead of values. Calls that depend on the values refuse them.
     hierarchies, orders
-        Generalisation hierarchies by column (or their files), and values by column from lowest to highest.
+        Generalisation hierarchies by column (or their files), and the values of columns from lowest to highest.
     nulls
-        "category" (the default), "drop", "error" or, for what rests on classes, "wildcard".
+        "category" (the default), "drop", "error" or, for figures of classes, "wildcard".
     weights
         A column of sampling weights.
     person, household
-        A column that says whose record it is, and one that says who lives together.
+        A column that identifies the person of a record, and one that identifies the household.
     keep
-        Columns that a release keeps although they may name people: you vouch for them, and its record says so.
+        Columns that a release keeps although they may name people: the user vouches for them, and its record states it.
     only_roles
         Whether a release leaves out every column that has no role.
     population
-        The table that the data was drawn from.
+        The table from which the data was drawn.
     project
-        A project, or its file: what is not named here is taken from it.
+        A project, or its file, which supplies everything that is not stated here.
     partial
         Whether the data may lack columns that the project names, as a release does.
 
     Attributes
     ----------
     source
-        Where the data is.
+        The source of the data.
     place, names
-        Where that is, as messages name it; and its columns.
+        The place of the data, as named in messages; and its columns.
     roles
-        What the columns are; also by role: `key`, `sensitive`, `identifiers`, `weights`, `person`, `household`, `keep`,
-        `only_roles`.
+        The roles of the columns; also each by its name: `key`, `sensitive`, `identifiers`, `weights`, `person`, `household`,
+        `keep`, `only_roles`.
     standing
-        What a release may keep of the columns to which no mechanism applies.
+        The standing of the columns to which no mechanism applies: whether a release may keep them.
     policy
-        The null policy of calls in which a null cannot be a wildcard.
+        The null policy for calls in which a null cannot be a wildcard.
     missing_is_sensitive
-        The columns for which the project says that a missing value is sensitive.
+        The columns in which a missing value is sensitive, according to the project.
     views
-        Semantic partitions by name, as the project has them: readings of the same table.
+        The semantic partitions of the project by name: readings of the same table.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class Study:
     def _fill(
         self, opened: tuple[Source, Project | None], said: Mapping[str, Any], meant: Mapping[str, Any], *, partial: bool
     ) -> None:
-        """Set the fields: what is said in the call, else what the project says."""
+        """Set the fields: as stated in the call, else in the project."""
         source, project = opened
         roles = Roles.of(source.names, project, said, partial=partial)
         attributes = {} if project is None else {name: one for name, one in project.attributes.items() if name in source.names}
@@ -221,7 +221,7 @@ class Study:
         self._hold(values)
 
     def _hold(self, values: Mapping[str, Any]) -> None:
-        """Set the fields, and the facts that follow from them."""
+        """Set the fields, and the attributes that follow from them."""
         source, roles, nulls = values["source"], values["roles"], values["nulls"]
         known = {} if values["project"] is None else values["project"].attributes
         facts = {name: getattr(roles, name) for name in ROLE_ARGUMENTS} | {
@@ -246,9 +246,9 @@ class Study:
         return f"Study({in_line([self.place])}: {'; '.join([f'{self.records:,} records', *described])})"
 
     def changed(self, **said: Any) -> Study:
-        """Return the study with other roles, partitions, hierarchies, orders or null policy; what was counted is shared.
+        """Return the study with other roles, partitions, hierarchies, orders or null policy; the counts are shared.
 
-        It takes the arguments of `Study`.
+        It accepts the arguments of `Study`.
 
         Examples
         --------
@@ -276,11 +276,11 @@ class Study:
         return self._copied({"roles": roles, **changes})
 
     def with_person(self, person: str | None) -> Study:
-        """Return the study with a column that says whose record it is, if it has that column, which a release may lack."""
+        """Return the study with a column of persons, if it has that column, which a release may lack."""
         return self.changed(person=person, keep=self.keep or None) if person is not None and person in self.names else self
 
     def own(self) -> dict[str, Any]:
-        """Return what the study says, as arguments of `Study`; None for what nobody said, which a project may say."""
+        """Return the statements of the study, as arguments of `Study`; None where it states nothing, and a project may."""
         own = {name: getattr(self, name) or None for name in _OWN}
         if self.project is None and self.nulls == "category":
             own["nulls"] = None
@@ -292,35 +292,35 @@ class Study:
         return made
 
     def as_source(self) -> Source:
-        """Return the source of the data, which calls take that know no roles."""
+        """Return the source of the data, for calls that know no roles."""
         return self.source
 
     def table(
         self, columns: Sequence[str], *, nulls: str | None = None, weights: str | None = None, owners: Sequence[str] = ()
     ) -> CodedTable:
-        """Return the combinations of some columns with their counts, nulls treated as the study says; `owners` as in `owned`."""
+        """Return the combinations of some columns with their counts, by the study's null policy; `owners` as in `owned`."""
         return self._tables.table(columns, self._policy(nulls), weights, owners=owners)
 
     def counts(
         self, columns: Sequence[str], *, nulls: str | None = None, partitions: Mapping[str, Partition] | None = None
     ) -> Counts:
-        """Return the count table over some columns, by their blocks if they have a partition; none given: the study's own."""
+        """Return the count table over some columns, by blocks where they have a partition; by default, the study's partitions."""
         counts = self._tables.counts(columns, self._policy(nulls))
         for name, block in (self.partitions if partitions is None else partitions).items():
             counts = counts.recode(name, block) if name in columns else counts
         return counts
 
     def split(self, known: Sequence[str], hidden: Sequence[str], *, partitions: Mapping[str, Partition] | None = None) -> Split:
-        """Return the count table over what is known and what is hidden, with its classes by each."""
+        """Return the count table over known and hidden columns, with the classes by each."""
         return self.counts([*known, *hidden], partitions=partitions).split(known, hidden)
 
     def owned(
         self, columns: Sequence[str], owners: Sequence[str], *, nulls: str | None = None, weights: str | None = None
     ) -> CodedTable:
-        """Return the combinations of some columns and, last, of the columns that say whose records they are.
+        """Return the combinations of some columns and, last, of the owners: the columns that identify persons or households.
 
-        For the values of the latter an engine sends numbers, never the values themselves. A record of nobody is refused, unless
-        the null policy drops it.
+        For the values of the latter an engine sends numbers, never the values themselves. A record without an owner is refused,
+        unless the null policy drops it.
         """
         return self._tables.owned(columns, owners, self._policy(nulls), weights)
 
@@ -329,8 +329,8 @@ class Study:
     ) -> dict[str, CodedTable]:
         """Return the values of every column with their counts, one row each; a null is a value.
 
-        Last come the columns that say whose records they are (see `owned`). A column that holds no single values, such as lists,
-        is left out, or refused if the call is strict. Columns that will be counted `together` are counted in the same go.
+        The owners come last (see `owned`). A column that holds no single values, such as one of lists, is left out, or refused
+        if the call is strict. Columns that will be counted `together` are counted in the same pass.
         """
         return self._tables.each(columns, owners, together, strict=strict)
 
@@ -340,11 +340,11 @@ class Study:
         return {name: one.recode(name, self.partitions[name]) if name in self.partitions else one for name, one in tables.items()}
 
     def collected(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return columns of the records themselves, each read once."""
+        """Return columns of the records themselves; each is read once."""
         return self._tables.records.collect(columns)
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
-        """Return columns of the records, each coded once; a null is a value."""
+        """Return columns of the records; each is coded once, and a null is a value."""
         return self._tables.records.coded(columns)
 
     def complete(self, columns: Sequence[str]) -> Study:
@@ -355,7 +355,7 @@ class Study:
         return self._copied({"_tables": self._tables.only(table, self.nulls, self.weights)})
 
     def filled(self, like: Study, without: Sequence[str] = ()) -> Study:
-        """Return the study with the columns that another has and it lacks, except some, as nulls: they count as suppressed."""
+        """Return the study with the columns that only another one has, except some, as nulls: they count as suppressed."""
         lacking = [name for name in like.names if name not in self.names and name not in without]
         if not lacking:
             return self
@@ -373,31 +373,31 @@ class Study:
         return self.project.hierarchy(column)
 
     def blocks(self, columns: Sequence[str]) -> dict[str, Partition]:
-        """Return the study's partitions of some columns."""
+        """Return the partitions of the study for some columns."""
         return {name: block for name, block in self.partitions.items() if name in columns}
 
     def _policy(self, nulls: str | None) -> str:
-        """Return the null policy for calls in which a null cannot be a wildcard, as the call or else the study says."""
+        """Return the null policy for calls in which a null cannot be a wildcard, as stated by the call or else the study."""
         return self.policy if nulls is None else "category" if nulls == "wildcard" else nulls
 
 
 def studied(
     data: Data, *, options: ReadOptions | None = None, partial: bool = False, wildcards: bool = False, **arguments: Any
 ) -> AbstractContextManager[Study]:
-    """Give the study that a public call is about, for as long as the call runs: one connection serves all its questions.
+    """Return the study of a public call, for the duration of the call: one connection serves all its questions.
 
     Parameters
     ----------
     data
-        What the call was given: a study, a project or its file, counts, or data.
+        The data of the call: a study, a project or its file, counts, or data.
     options
-        How a file is read, if that cannot be found out from it.
+        The settings for reading a file, if they cannot be detected from it.
     partial
         Whether the data may lack columns that a project names, as a release does.
     wildcards
-        Whether the call may say that a null matches anything; a study may say so to every call, and means those that can.
+        Whether the call may state that a null matches anything; a study may state it for every call that supports it.
     arguments
-        What the call says itself; it takes precedence over the study and the project.
+        The arguments of the call itself; they take precedence over the study and the project.
     """
     if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
         raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
@@ -411,14 +411,14 @@ def studied(
 
 @contextmanager
 def _opened_for_call(data: Data, options: ReadOptions | None, arguments: Mapping[str, Any], *, partial: bool) -> Iterator[Study]:
-    """Give the study of data that is not open yet; its connection, if it has one, is closed at the end of the block."""
+    """Yield the study of data that is not yet open; its connection, if it has one, is closed at the end of the block."""
     with ExitStack() as held:
         opened = _opened(data, arguments.get("project"), options, held, release=partial)
         yield _study(opened, arguments, partial=partial)
 
 
 def _said_in_call(study: Study, arguments: Mapping[str, Any], *, partial: bool) -> Study:
-    """Return a study with what a call says about it."""
+    """Return a study with the statements of a call about it."""
     said = {name: value for name, value in arguments.items() if value is not None and name != "project"}
     plan = arguments.get("project")
     if plan is None:
@@ -436,7 +436,7 @@ def _study(opened: tuple[Source, Project | None], arguments: Mapping[str, Any], 
 def _opened(
     data: Data, project: Any, options: ReadOptions | None = None, held: ExitStack | None = None, *, release: bool
 ) -> tuple[Source, Project | None]:
-    """Open data and read its project; a source is open already."""
+    """Open data and read its project; a source is already open."""
     if isinstance(data, Source) and (project is None or isinstance(project, Project)):
         if held is not None and data.connected:
             held.enter_context(data.held())
