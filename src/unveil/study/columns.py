@@ -72,7 +72,7 @@ class Columns(ABC):
         """Count two columns together."""
 
     def numbered(self, first: str, second: str) -> Joint:
-        """Count together two columns that may name people: an engine replaces their values by numbers, in an order of its own."""
+        """Count two columns that may name people together: an engine sends numbers for values, in an order of its own."""
         return self.joint(first, second)
 
     @abstractmethod

@@ -217,7 +217,7 @@ class Pair:
         return coded.codes.astype(np.int64)
 
     def owned(self, columns: Sequence[str], nulls: str | None = None) -> tuple[CodedTable, str | None]:
-        """Return combinations of the release's columns, with a last column of persons and its name, or None if they are unknown.
+        """Return combinations of the release's columns, with a last column of persons, and its name; None if they are unknown.
 
         The persons are stated by the release itself, or by the original if the correspondence of records is known. A released
         record that was made from no original one counts as the record of a further person.

@@ -116,7 +116,7 @@ def apart_from(*tables: Any) -> frozenset[str]:
 
 
 def said_of(records: Source, study: Study) -> Study:
-    """Return a study of other records, such as those a step made, with the statements of this one; absent columns lose theirs."""
+    """Return a study of other records, such as those a step made, with a study's statements; absent columns have no role."""
     changes = {"source": records, "roles": study.roles.within(records.names), "_tables": Tables(records)}
     return study._copied(changes)  # noqa: SLF001 - our own
 

@@ -304,7 +304,7 @@ class Study:
     def counts(
         self, columns: Sequence[str], *, nulls: str | None = None, partitions: Mapping[str, Partition] | None = None
     ) -> Counts:
-        """Return the count table over some columns, by blocks where they have a partition; by default, the study's partitions."""
+        """Return the count table over some columns, by their blocks if they have a partition; by default, the study's own."""
         counts = self._tables.counts(columns, self._policy(nulls))
         for name, block in (self.partitions if partitions is None else partitions).items():
             counts = counts.recode(name, block) if name in columns else counts
