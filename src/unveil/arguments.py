@@ -1,7 +1,7 @@
-"""Checks of arguments, each written once: their types in public calls; counts, numbers, shares, words of a list, seeds.
+"""Checks of arguments, each defined once: their types in public calls; counts, numbers, shares, words of a list, seeds.
 
-`checked_arguments` decorates every public function and refuses what its annotations do not allow. The other checks return the
-value in its plain Python type, or raise an `ArgumentError` that says what was given and what is allowed.
+`checked_arguments` decorates every public function and refuses arguments that its annotations do not allow. The other checks
+return the value in its plain Python type, or raise an `ArgumentError` that states the given value and the allowed ones.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _Door = TypeVar("_Door", bound=Callable[..., Any])
 _MOST_RECORDS = 10**8
 _LONGEST = 10**30
 _BEYOND = 2**1024
-"""The smallest whole number that floating point cannot hold."""
+"""The smallest power of two that a floating-point number cannot hold."""
 _WRITTEN_OUT = 10**15
-"""Bounds from here on are written with an exponent."""
+"""Bounds of at least this size are written with an exponent."""
 LARGEST_SEED = 2**63 - 1
 """The largest seed that a command line, a project file and every generator can hold."""
 
 
 class DefaultText(str):
-    """The default of an argument that a study or project may state: anything that a caller types takes precedence over it."""
+    """The default of an argument that a study or project may state; any value from the caller takes precedence over it."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class DefaultNumber(int):
 
 
 def named(value: Any) -> Any:
-    """Return an argument as the caller typed it, or None for a default that a study or project may replace.
+    """Return an argument of the caller unchanged, or None for a default that a study or project may replace.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def named(value: Any) -> Any:
 
 
 def checked_arguments(door: _Door) -> _Door:
-    """Make a function, or the constructor of a class, refuse arguments of a type that its annotations do not allow.
+    """Make a function, or the constructor of a class, refuse arguments of types that its annotations do not allow.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def _places(door: Callable[..., Any]) -> list[str]:
 
 
 def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
-    """Return an argument that its annotation allows, an array or a column as a list if a list is expected; refuse any other."""
+    """Return an argument that its annotation allows, with an array or column as a list if one is expected; refuse any other."""
     if name not in hints:
         return value
     if fits(value, hints[name]):
@@ -117,7 +117,7 @@ def _fitting(name: str, value: Any, hints: dict[str, Any]) -> Any:
 
 
 def checked_word(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a word outside the list of those allowed."""
+    """Refuse a word that is not in the list of allowed ones."""
     if not isinstance(value, str) or value not in known:
         raise ArgumentError.not_one_of(name, value, known)
 
@@ -154,7 +154,7 @@ def checked_share(name: str, value: Any) -> float:
 def checked_count(name: str, value: Any, *, least: int, most: int | None = None, of: str = "", note: str = "") -> int:
     """Return a whole number within its bounds, or refuse it.
 
-    `of` says what bounds it from above, `note` ends the sentence that refuses a number below its least.
+    `of` names the upper bound, and `note` ends the sentence that refuses a number below its minimum.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def checked_count(name: str, value: Any, *, least: int, most: int | None = None,
 
 
 def checked_size(name: str, value: Any) -> int:
-    """Return a number of records to make, at least one and no more than a machine can hold, or refuse it."""
+    """Return a number of records to make, at least one and no more than a computer can hold, or refuse it."""
     return checked_count(name, value, least=1, most=_MOST_RECORDS)
 
 
@@ -183,7 +183,7 @@ def checked_time_limit(seconds: float | None) -> float | None:
 
 
 def checked_seed(seed: Any, *, of: str = "") -> int:
-    """Return a seed, or refuse what is not one; `of` names what it is the seed of."""
+    """Return a seed, or refuse a value that is not one; `of` names the purpose of the seed."""
     if not fits(seed, int) or not 0 <= seed <= LARGEST_SEED:
         name = f"the seed of {of}" if of else "seed"
         raise ArgumentError(f"{name} is {shown_number(seed)}; it must be a whole number from 0 to {LARGEST_SEED:,}.")
@@ -191,7 +191,7 @@ def checked_seed(seed: Any, *, of: str = "") -> int:
 
 
 def checked_array(name: str, values: Any) -> NDArray[Any]:
-    """Return values as an array, or refuse what is not one."""
+    """Return values as an array, or refuse them if they do not form one."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError):
@@ -199,7 +199,7 @@ def checked_array(name: str, values: Any) -> NDArray[Any]:
 
 
 def shown_number(value: Any) -> str:
-    """Write a number for a message with separated thousands; describe a very long one by its size, anything else by its kind."""
+    """Write a number for a message with thousands separators; describe a very long one by its size, other values by type."""
     if not fits(value, float):
         return shown(value) if isinstance(value, str) else kind_of(value)
     if _LONGEST <= abs(value) < math.inf:
@@ -216,7 +216,7 @@ def _finite(value: Any) -> bool:
 
 
 def _bounds(above: float, least: float, below: float, most: float) -> str:
-    """Say which numbers are allowed: from one bound to another, or above, at least, below or at most a bound."""
+    """Return the allowed numbers in words: from one bound to another, or above, at least, below or at most a bound."""
     if math.isfinite(least) and math.isfinite(most):
         return f"from {_bound(least)} to {_bound(most)}"
     limits = (("above", above), ("at least", least), ("below", below), ("at most", most))

@@ -1,4 +1,4 @@
-"""What an attribute is to a question: its role, its kind, and what a null in it means."""
+"""The meaning of an attribute in a question: its role, its kind, and the meaning of its nulls."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ __all__ = [
 ]
 
 Role: TypeAlias = Literal["identifier", "key", "sensitive", "person", "household", "weight", "keep", "other"]
-"""identifier: names a person outright; key: an intruder may know it; sensitive: what must not be disclosed; person: whose record
-it is; household: who lives together; weight: the sampling weight; keep: released as it is, because the user vouches for it;
-other: none of these."""
+"""identifier: it names a person outright; key: an intruder may know it; sensitive: it must not be disclosed; person: it
+identifies the person of a record; household: it identifies the household; weight: the sampling weight; keep: it is released
+unchanged, because the user vouches for it; other: none of these."""
 
 Kind: TypeAlias = Literal["nominal", "ordinal", "continuous"]
 """nominal: names without order; ordinal: names with an order; continuous: numbers."""
 
 Nulls: TypeAlias = Literal["category", "drop", "error"]
-"""category: a null is a value; drop: leave the record out and report it; error: refuse."""
+"""category: a null is a value; drop: the record is left out, which is reported; error: nulls are refused."""
 
 ClassNulls: TypeAlias = Literal["category", "drop", "error", "wildcard"]
 """As `Nulls`; wildcard: after local suppression, a null matches any value."""
@@ -51,20 +51,20 @@ CLASS_NULLS: tuple[ClassNulls, ...] = get_args(ClassNulls)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What decides whether a release may have the columns that no mechanism changes.
+    """The facts that decide whether a release may have the columns that no mechanism changes.
 
     Attributes
     ----------
     named
-        Columns with a role of their own (key, sensitive, household, weight): they stay.
+        Columns with a role of their own (key, sensitive, household, weight), which stay.
     identifiers, person
-        Columns that name people, and the one that says whose record it is: they go, unless they are kept.
+        Columns that name people, and the one that identifies the person of a record; they are removed, unless they are kept.
     keep
         Columns that the user vouches for.
     only_roles
-        Whether every column without a role goes.
+        Whether every column without a role is removed.
     deferred
-        Whether this is decided later, as for the steps of a chain, or the candidates of a search.
+        Whether the decision is made later, as for the steps of a chain, or the candidates of a search.
     """
 
     named: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ class Standing:
 
 
 def names_of(names: Names | None) -> tuple[str, ...]:
-    """Return one name or several as a tuple; none as the empty tuple."""
+    """Return one name or several as a tuple; None as the empty tuple."""
     if names is None:
         return ()
     return (names,) if isinstance(names, str) else tuple(names)
@@ -94,7 +94,7 @@ def in_line(names: Iterable[str], between: str = ", ") -> str:
 
 
 def checked_nulls(nulls: str) -> Nulls:
-    """Return the null policy, or refuse one that does not exist."""
+    """Return the null policy, or refuse an unknown one."""
     for known in NULLS:
         if nulls == known:
             return known

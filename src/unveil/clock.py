@@ -1,4 +1,4 @@
-"""When something was made: the clock, in UTC, or the moment that `SOURCE_DATE_EPOCH` names, so that a build can be repeated."""
+"""The time of making: the clock, in UTC, or the time that `SOURCE_DATE_EPOCH` states, so that a build can be repeated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARIABLE = "SOURCE_DATE_EPOCH"
 
 
 def moment() -> dt.datetime:
-    """Return the present moment to the second, in UTC; if the variable is set, the moment that it names."""
+    """Return the current time to the second, in UTC; if the variable is set, the time that it states."""
     named = os.environ.get(_VARIABLE)
     if named is None:
         return dt.datetime.now(tz=dt.UTC).replace(microsecond=0)
@@ -26,5 +26,5 @@ def moment() -> dt.datetime:
 
 
 def today() -> str:
-    """Return the present day in UTC, as ISO writes it."""
+    """Return the current date in UTC, in ISO format."""
     return moment().date().isoformat()

@@ -1,8 +1,8 @@
-"""Loops that numba compiles; the compiled code is kept for the next run if there is a place to keep it.
+"""Loops that numba compiles; the compiled code is kept for the next run if there is a place for it.
 
-numba is loaded when a loop is first called: loading it takes half a second, which small tables should be spared. If the folder
+numba is loaded when a loop is first called, because loading it takes half a second, too long for small tables. If the folder
 cannot be written, or the disk is full, loops are compiled again in the next run, and nothing else is lost. While a loop is
-compiled, no garbage is collected: the collector would go again and again through everything that is loaded.
+compiled, no garbage is collected, because the collector would repeatedly traverse everything that is loaded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ LOOPS: list[CompiledLoop] = []
 
 
 class CompiledLoop:
-    """A loop that is compiled when it is first called; it runs without holding up other threads.
+    """A loop that is compiled when it is first called; it runs without blocking other threads.
 
     Parameters
     ----------
     loop
-        The function, in the part of Python that numba compiles. It may call other such loops.
+        The function, in the subset of Python that numba compiles. It may call other such loops.
     within
-        Whether only other loops call it: it is then compiled and kept as a part of them, and Python cannot call it.
+        Whether only other loops call it; it is then compiled and kept as a part of them, and Python cannot call it.
     options
         The options for numba.
     """
@@ -51,7 +51,7 @@ class CompiledLoop:
         return (self._ready or self.dispatcher())(*args)
 
     def __reduce__(self) -> tuple[Callable[[str, str], CompiledLoop], tuple[str, str]]:
-        """Have another process find its own loop of this name: what was compiled does not travel."""
+        """Let another process find its own loop of this name, because compiled code is not pickled."""
         return _loop_of, (self.__module__, self.__name__)
 
     @property
@@ -66,7 +66,7 @@ class CompiledLoop:
         return self.is_compiled or getattr(self.dispatcher()._cache, "holds_some", False)  # noqa: SLF001 - put there by `_kept`
 
     def dispatcher(self) -> Any:
-        """Return numba's function, which then replaces this loop in its module; the loops that it calls are replaced likewise."""
+        """Return numba's function, which then replaces this loop in its module; so are the loops that it calls replaced."""
         with _LOADING:
             if self._ready is None:
                 import numba
@@ -91,7 +91,7 @@ def _loop_of(module: str, name: str) -> CompiledLoop:
 
 
 _UNREADABLE = (OSError, EOFError, pickle.UnpicklingError, ImportError, AttributeError)
-"""What is raised by reading a file that is damaged, or that another version of numba has written meanwhile."""
+"""The errors of reading a file that is damaged, or that another version of numba has written in the meantime."""
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
@@ -100,17 +100,17 @@ def compiled(loop: Callable[..., Any]) -> Any:
 
 
 def compiled_in_place(loop: Callable[..., Any]) -> Any:
-    """Compile a loop into those that call it."""
+    """Compile a loop into the loops that call it."""
     return CompiledLoop(loop, inline="always")
 
 
 def compiled_within(loop: Callable[..., Any]) -> Any:
-    """Compile a loop that only other loops call: the part by which Python would call it is left out, to save its compile time."""
+    """Compile a loop that only other loops call, without the part by which Python would call it, to save compile time."""
     return CompiledLoop(loop, within=True)
 
 
 class Pace:
-    """Decides, while work goes on, when compiled loops take over from array operations that do the same.
+    """The decision, during work, when compiled loops replace equivalent array operations.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Pace:
     Attributes
     ----------
     after
-        The number of steps for which array operations need about as long as loading the compiler takes.
+        The number of steps for which array operations take about as long as loading the compiler.
     """
 
     after: ClassVar[int] = 1 << 22
@@ -131,7 +131,7 @@ class Pace:
         self._loops, self._loads, self._steps, self._kept = loops, loads, 0, False
 
     def pays(self, steps: int) -> bool:
-        """Whether to call the loops for so many steps: they are compiled already, or compiling them would have paid by now."""
+        """Whether to call the loops for further steps: they are compiled already, or compiling them would have paid by now."""
         self._steps += steps
         if "numba" not in sys.modules:
             return self._loads and self._steps >= self.after
@@ -151,7 +151,7 @@ def loops_at_once() -> Iterator[None]:
 
 @cache
 def _compiler() -> type[Any]:
-    """Return numba's compiler, changed so that no garbage is collected while it works."""
+    """Return numba's compiler, changed so that no garbage is collected while it runs."""
     from numba.core.compiler import Compiler
 
     class SteadyCompiler(Compiler):
@@ -165,7 +165,7 @@ def _compiler() -> type[Any]:
 
 @contextlib.contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Turn the garbage collector off until the block ends, unless it is off already."""
+    """Turn the garbage collector off until the block ends, unless it is already off."""
     if not gc.isenabled():
         yield
         return
@@ -177,7 +177,7 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def _kept(dispatcher: Any, loop: Callable[..., Any]) -> Any:
-    """Keep what is compiled for later runs, unless there is no folder for it."""
+    """Keep the compiled code for later runs, unless there is no folder for it."""
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _cache_of(loop)  # noqa: SLF001 - as numba's own `enable_caching` does
     return dispatcher
@@ -190,21 +190,21 @@ def _cache_of(loop: Callable[..., Any]) -> Any:
     class ForgivingCache(FunctionCache):
         @property
         def holds_some(self) -> bool:
-            """Whether the cache holds code compiled from the present version of the loop, for whatever types."""
+            """Whether the cache holds code compiled from the current version of the loop, for any types."""
             try:
                 return bool(self._cache_file._load_index())  # type: ignore[no-untyped-call]  # noqa: SLF001 - no other door to it
             except _UNREADABLE:
                 return False
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            """Return what was compiled before; None if nothing can be read."""
+            """Return the code compiled earlier; None if none can be read."""
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             except _UNREADABLE:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            """Keep what was compiled, if that is possible."""
+            """Keep the compiled code, if possible."""
             with contextlib.suppress(*_UNREADABLE):
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 

@@ -1,12 +1,12 @@
-"""Credentials in addresses: nothing that is printed or written repeats them.
+"""Credentials in addresses, which no printed or written text repeats.
 
-An address such as ``postgresql://user:password@host/database`` may be mistyped in any way: a colon or a slash too few, a scheme
-that does not exist. Then it is taken for the name of a file or a column and named in a message. So whatever is named in a
-message, an answer or a report goes through here first. What is hidden:
+An address such as ``postgresql://user:password@host/database`` may be mistyped in many ways: a missing colon or slash, or an
+unknown scheme. Then it is treated as the name of a file or a column and named in a message. So every name in a message, an
+answer or a report passes through this module first. The hidden parts are:
 
-- what is between ``//`` and the last ``@``, whatever the scheme;
-- what is between a colon and the last ``@``, if only the slashes are missing;
-- what follows ``//name:``, up to the next slash, if the ``@`` is missing and what follows is not a port;
+- the text between ``//`` and the last ``@``, for any scheme;
+- the text between a colon and the last ``@``, if only the slashes are missing;
+- the text after ``//name:``, up to the next slash, if the ``@`` is missing and that text is not a port;
 - the value of a setting whose name ends in password, passwd, passphrase, pwd, secret or token.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 __all__ = ["HIDDEN", "hidden_in_message", "without_credentials"]
 
 HIDDEN = "***"
-"""What is shown in place of credentials."""
+"""The text that replaces credentials."""
 
 _SECRETS = r"((?:password|passwd|passphrase|pwd|secret|token)\s*=\s*)"
 _NAMED = [
@@ -38,7 +38,7 @@ _SHORTEST_PIECE = 4
 
 
 def without_credentials(named: object) -> str:
-    """Return a path, an address or any other name as it may be repeated.
+    """Return a path, an address or any other name in the form that may be repeated.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def without_credentials(named: object) -> str:
 
 
 def hidden_in_message(message: str, words: Iterable[str] = ()) -> str:
-    """Return a message without credentials, including those in words that it may repeat whole or in part.
+    """Return a message without credentials, including those in words that it may repeat in whole or in part.
 
     Parameters
     ----------

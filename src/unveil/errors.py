@@ -1,8 +1,8 @@
-"""Errors, worded so that a person knows what to do next.
+"""Errors, worded so that the reader knows what to do next.
 
-Every exception inherits from `UnveilError` and from the built-in that a caller would catch anyway. A message says what was
-requested, what was found and what to do. It names columns, files and lines, never a data value, which may be personal data, nor
-the credentials of an address.
+Every exception inherits from `UnveilError` and from the built-in exception that a caller would catch anyway. A message states
+the request, the problem and the remedy. It names columns, files and lines, but never a data value, which may be personal data,
+or the credentials of an address.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _ESCAPES = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160
 
 
 def shown(name: object) -> str:
-    """Quote a name for a message, without credentials; a very long one is cut, so that a message stays one line."""
+    """Quote a name for a message, without credentials; a very long one is truncated, so that a message stays on one line."""
     text = repr(without_credentials(name))
     return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}...'"
 
 
 def is_unicode(text: object) -> bool:
-    """Whether a text holds whole characters only; half a surrogate pair comes from bytes that are not text."""
+    """Whether a text consists of whole characters; half a surrogate pair comes from bytes that are not text."""
     try:
         str(text).encode()
     except UnicodeEncodeError:
@@ -63,7 +63,7 @@ def is_unicode(text: object) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return a text in which line breaks and control characters, which names sometimes hold, are written as escapes.
+    """Return a text in which line breaks and control characters, which names sometimes contain, are written as escapes.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def near_miss(name: str, known: Iterable[str]) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why the system refused a file, a folder or an address, to be put into a sentence.
+    """Return the reason why the system refused a file, a folder or an address, in words that fit into a sentence.
 
     Examples
     --------
@@ -102,19 +102,19 @@ def reason_of(error: BaseException) -> str:
 
 
 class UnveilError(Exception):
-    """The base of everything this package raises on purpose."""
+    """The base of all exceptions that this package raises on purpose."""
 
     def __init__(self, *arguments: object) -> None:
-        """Take the message, put it in one line, and hide the credentials of an address that it names."""
+        """Store the message on one line, with the credentials of any address that it names hidden."""
         super().__init__(*(one_line(hidden_in_message(one)) if isinstance(one, str) else one for one in arguments))
 
     def __str__(self) -> str:
-        """Return the message as it is (`KeyError` would quote it)."""
+        """Return the message unchanged (`KeyError` would quote it)."""
         return str(self.args[0]) if self.args else ""
 
 
 class ArgumentError(UnveilError, ValueError):
-    """An argument that makes no sense, alone or with the others."""
+    """An invalid argument, by itself or together with others."""
 
     @classmethod
     def no_weights(cls, column: str, wrong: int) -> ArgumentError:
@@ -123,7 +123,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def not_one_of(cls, name: str, value: object, known: Sequence[str]) -> ArgumentError:
-        """Report a word outside the list of those allowed."""
+        """Report a word that is not in the list of allowed ones."""
         return cls(f"{name} {shown(value)} is unknown; it is one of: {listed(known)}.{near_miss(str(value), known)}")
 
     @classmethod
@@ -133,7 +133,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def no_correspondence(cls) -> ArgumentError:
-        """Report two tables of which it is not said how their records belong together."""
+        """Report two tables without a stated correspondence of their records."""
         return cls(
             "it is not known which release record came from which original record; name an id column, a correspondence file, "
             "or the same order."
@@ -141,7 +141,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def key_is_sensitive(cls, column: str) -> ArgumentError:
-        """Report a column on both sides of the question."""
+        """Report a column that is on both sides of the question."""
         return cls(
             f"column {shown(column)} is named as key and as sensitive; a column tells everything about itself: "
             "name it on one side only."
@@ -154,7 +154,7 @@ class ArgumentError(UnveilError, ValueError):
 
     @classmethod
     def other_database(cls, place: str) -> ArgumentError:
-        """Report a release that would be written to another database than the one that holds the data."""
+        """Report a release that would be written to a database other than that of the data."""
         return cls(
             f"{place}: a table is rewritten into one of its own database; name a table there, or a file (.parquet, .csv, .tsv)."
         )
@@ -179,15 +179,15 @@ class DuplicateColumnError(UnveilError, ValueError):
 
 
 class DataNotFoundError(UnveilError, FileNotFoundError):
-    """A file that is not there."""
+    """A file that does not exist."""
 
 
 class DataFileError(UnveilError, ValueError):
-    """A file that cannot be read as the table it should be."""
+    """A file that cannot be read as the expected table."""
 
     @classmethod
     def at_line(cls, path: object, line: int, problem: str) -> DataFileError:
-        """Report a problem with the line it is in."""
+        """Report a problem with its line."""
         return cls(f"{path}, line {line:,}: {problem}")
 
 
@@ -207,27 +207,27 @@ class EngineError(UnveilError, RuntimeError):
 
     @classmethod
     def no_table(cls, place: str, tables: Sequence[str]) -> EngineError:
-        """Report a table that is not there, and those that are."""
+        """Report a table that does not exist, and the existing ones."""
         return cls(f"{place}: there is no such table; tables are: {listed(tables) or 'none'}.")
 
     @classmethod
     def no_schema(cls, place: str) -> EngineError:
-        """Report a schema that is not there."""
+        """Report a schema that does not exist."""
         return cls(f"{place}: the database has no such schema; make it first, or name another one.")
 
     @classmethod
     def table_exists(cls, place: str) -> EngineError:
-        """Report a table that exists already; none is ever overwritten."""
+        """Report a table that already exists; no table is ever overwritten."""
         return cls(f"{place}: this table exists already; name another one, or drop it first.")
 
     @classmethod
     def cancelled(cls, place: str) -> EngineError:
-        """Report a query that someone, or a time limit, ended."""
+        """Report a query that a person, or a time limit, ended."""
         return cls(f"{place}: the query was cancelled, by a person or by a time limit; ask again.")
 
     @classmethod
     def failed(cls, place: str, engine: str, code: object) -> EngineError:
-        """Report a query that failed, by the engine's code: its own words may quote values."""
+        """Report a query that failed, by the engine's error code: its message may quote values."""
         return cls(f"{place}: {engine} could not run the query ({code}); its own log says more.")
 
 
@@ -236,7 +236,7 @@ class DataChangedError(UnveilError, RuntimeError):
 
     @classmethod
     def of_column(cls, column: str) -> DataChangedError:
-        """Report values that were not there before."""
+        """Report values that did not exist before."""
         return cls(
             f"the data changed while it was being processed: column {shown(column)} holds values that were not counted. "
             "Nothing was written; run it again."
@@ -244,12 +244,12 @@ class DataChangedError(UnveilError, RuntimeError):
 
     @classmethod
     def of_counts(cls, place: str) -> DataChangedError:
-        """Report records that changed, or whose number did."""
+        """Report records that changed in content or number."""
         return cls(f"{place}: the data changed between its count and its release. Nothing was written; run it again.")
 
     @classmethod
     def while_counted(cls, place: str) -> DataChangedError:
-        """Report records that changed, or whose number did, between two questions about them."""
+        """Report records that changed in content or number between two queries about them."""
         return cls(f"{place}: the data changed while it was counted; run it again.")
 
 
@@ -265,7 +265,7 @@ class UnsupportedDataError(UnveilError, TypeError):
 
     @classmethod
     def held_here(cls, place: str, instead: str) -> UnsupportedDataError:
-        """Report data that only this process can reach, where another one is to work on it."""
+        """Report data that only this process can access, although another process is to work on it."""
         return cls(f"{place}: its connection belongs to this process, and another cannot use it; {instead}, or collect it first.")
 
     @classmethod
@@ -275,7 +275,7 @@ class UnsupportedDataError(UnveilError, TypeError):
 
     @classmethod
     def no_characters(cls, column: str) -> UnsupportedDataError:
-        """Report a column that holds half a surrogate pair."""
+        """Report a column that contains half a surrogate pair."""
         return cls(
             f"column {shown(column)} holds half a surrogate pair, in its name or its values, which is not a character; read the "
             "data in the encoding it was written in."
@@ -283,7 +283,7 @@ class UnsupportedDataError(UnveilError, TypeError):
 
     @classmethod
     def nul_in_name(cls, column: str) -> UnsupportedDataError:
-        """Report a column whose name holds the character NUL."""
+        """Report a column whose name contains the character NUL."""
         return cls(f"the name of column {shown(column)} holds the character NUL, which few libraries accept; rename it.")
 
     @classmethod
@@ -306,11 +306,11 @@ class UnsupportedDataError(UnveilError, TypeError):
 
 
 class NullsError(UnveilError, ValueError):
-    """Nulls where the caller allows none."""
+    """Nulls that the caller does not allow."""
 
     @classmethod
     def present(cls, counts: Mapping[str, int], ways: Sequence[str] = ("category", "drop")) -> NullsError:
-        """Report how many nulls each column holds, and which policies would take them; none: the call has no policy."""
+        """Report the number of nulls in each column, and the policies that would accept them; none: the call has no policy."""
         nulls = ", ".join(f"{shown(column)} ({n:,})" for column, n in counts.items() if n)
         if not ways:
             return cls(f"nulls found in {nulls}, and this call takes none; fill them in, or leave these records out first.")
@@ -318,7 +318,7 @@ class NullsError(UnveilError, ValueError):
 
     @classmethod
     def in_values(cls, column: str, n: int) -> NullsError:
-        """Report records whose contribution to a table is not known."""
+        """Report records whose contribution to a table is unknown."""
         where = "1 record" if n == 1 else f"{n:,} records"
         return cls(
             f"column {shown(column)} is null in {where}, and what a record contributes to a table is a number; leave such "
@@ -339,11 +339,11 @@ class CountsError(UnveilError, ValueError):
 
 
 class PartitionError(UnveilError, ValueError):
-    """A semantic partition that is not valid: overlapping, with an empty block, or not covering the values present."""
+    """An invalid semantic partition: overlapping, with an empty block, or without some of the existing values."""
 
 
 class HierarchyError(UnveilError, ValueError):
-    """A hierarchy whose levels do not form a chain, or that misses values."""
+    """A hierarchy whose levels do not form a chain, or that lacks values."""
 
 
 class ProjectError(UnveilError, ValueError):
@@ -366,12 +366,12 @@ class TableError(UnveilError, ValueError):
 
     @classmethod
     def no_request(cls, column: str) -> TableError:
-        """Report a column that does not say who asked for protection."""
+        """Report a column that does not state who requested protection."""
         return cls(f"column {shown(column)} must say who asked for protection, with true and false, 1 and 0, or yes and no.")
 
     @classmethod
     def does_not_add_up(cls, cell: str, difference: float, others: int) -> TableError:
-        """Report a published cell that breaks a sum, by how much, and how many sums fail because of other cells."""
+        """Report a published cell that breaks a sum, the difference, and the number of sums that other cells break."""
         more = f" ({others:,} more sums fail for other cells)" if others else ""
         return cls(f"the table does not add up: {cell} differs from the sum of the other figures by {difference:+,.6g}{more}.")
 
@@ -398,7 +398,7 @@ class UndefinedMeasureError(UnveilError, ValueError):
 
 
 class ModelNotMetError(UnveilError, ValueError):
-    """A privacy model that no release of the data meets under the limits given."""
+    """A privacy model that no release of the data meets under the given limits."""
 
 
 class MissingExtraError(UnveilError, ImportError):
@@ -406,12 +406,12 @@ class MissingExtraError(UnveilError, ImportError):
 
     @classmethod
     def needed(cls, what: str, *, extra: str) -> MissingExtraError:
-        """Report what needs the extra and how to install it."""
+        """Report the feature that needs the extra, and the way to install it."""
         return cls(f"{what} needs an optional part; install it with: pip install 'unveil[{extra}]'")
 
     @classmethod
     def library(cls, name: str) -> MissingExtraError:
-        """Report a data frame library that is requested and not installed."""
+        """Report a data frame library that is requested but not installed."""
         return cls(f"a frame of {name} needs {name}; install it with: pip install {name}")
 
 
@@ -420,12 +420,12 @@ class CancelledError(UnveilError, RuntimeError):
 
     @classmethod
     def on_request(cls) -> CancelledError:
-        """Report a run that somebody cancelled."""
+        """Report a run that was cancelled on request."""
         return cls("the run was cancelled.")
 
     @classmethod
     def late(cls, seconds: float | None) -> CancelledError:
-        """Report a run that took longer than it was allowed to."""
+        """Report a run that exceeded its time limit."""
         allowed = f" of {seconds:g} s" if seconds is not None else ""
         return cls(f"the run was stopped at its time limit{allowed}; allow more time, or name fewer columns.")
 

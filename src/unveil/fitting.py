@@ -1,8 +1,8 @@
-"""The fit of a value to the annotations of the function that takes it.
+"""The fit of a value to the annotations of the function that receives it.
 
-A whole number fits `int`, and any real number fits `float` (true and false fit neither); a list, an array or a column fits
-`Sequence`; a table or a dict fits `Mapping`. Anything fits an annotation whose name only type checkers know: the function itself
-judges the value.
+An integer fits `int`, and any real number fits `float` (true and false fit neither); a list, an array or a column fits
+`Sequence`; a table or a dict fits `Mapping`. Any value fits an annotation whose name only type checkers know: the function
+itself judges the value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ANYTHING = (Any, object)
 
 
 class _AnyAttribute(type):
-    """Lets an unknown name have whatever attributes an annotation uses."""
+    """A metaclass by which an unknown name has any attribute that an annotation uses."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -41,7 +41,7 @@ class _AnyAttribute(type):
 
 
 class _Unknown(metaclass=_AnyAttribute):
-    """Stands for a name in an annotation that only type checkers know."""
+    """A placeholder for a name in an annotation that only type checkers know."""
 
     def __class_getitem__(cls, _: Any) -> Any:
         return cls
@@ -56,7 +56,7 @@ class _Names(dict[str, Any]):
 
 @cache
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a function's parameters take, by name; those without an annotation are left out."""
+    """Return the annotations of a function's parameters, by name; those without an annotation are left out."""
     plain = inspect.unwrap(function)
     names = _Names(getattr(plain, "__globals__", {}))
     parameters = inspect.signature(plain).parameters.values()
@@ -64,7 +64,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one case per form of a hint
-    """Whether a value is what a hint says.
+    """Whether a value fits a hint.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: PLR0911 - one case per form of
 
 
 def said(hint: Any) -> str:
-    """Say in words what a hint takes.
+    """Return the values that a hint accepts, in words.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def said(hint: Any) -> str:
 
 
 def listed_array(value: Any, hint: Any) -> Any:
-    """Return an array or a column as a list if the hint takes a list; return anything else as it is."""
+    """Return an array or a column as a list if the hint accepts a list; return any other value unchanged."""
     if _takes_anything(hint) or not hasattr(value, "__array__") or not _is_list(value):
         return value
     takes = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -115,7 +115,7 @@ def listed_array(value: Any, hint: Any) -> Any:
 
 
 def plain(value: Any, hint: Any) -> Any:
-    """Return numbers and truth values of other libraries as Python's own, unless the hint allows anything; the rest as it is.
+    """Return numbers and booleans of other libraries as Python's own, unless the hint allows any value; the rest unchanged.
 
     Examples
     --------
@@ -136,19 +136,19 @@ def plain(value: Any, hint: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Return a number or truth value of numpy as Python's own."""
+    """Return a number or boolean of numpy as Python's own."""
     return value.item() if isinstance(value, np.bool_ | np.integer | np.floating) else value
 
 
 def words_of(hint: Any) -> tuple[str, ...]:
-    """Return the words that a hint allows; none if it allows other texts too, or no text at all."""
+    """Return the words that a hint allows; none if it also allows other texts, or no text at all."""
     if get_origin(hint) in (Union, UnionType):
         return tuple(word for one in get_args(hint) for word in words_of(one))
     return tuple(word for word in get_args(hint) if isinstance(word, str)) if get_origin(hint) is Literal else ()
 
 
 def kind_of(value: Any) -> str:
-    """Say what a value is, without saying the value."""
+    """Return the kind of a value in words, without the value."""
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
@@ -162,7 +162,7 @@ def kind_of(value: Any) -> str:
 
 
 def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """Return where in a value something does not fit, what is there, and what should be there.
+    """Return the place in a value of a part that does not fit, that part, and the hint that it should fit.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def misfit(value: Any, hint: Any) -> tuple[str, Any, Any]:
 
 
 def _deeper(part: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
-    """Return what in a part does not fit: something inside it, or the part as a whole."""
+    """Return the misfit in a part: something inside it, or the part as a whole."""
     within, kind, wanted = misfit(value, hint)
     return (f"{part}, {within}", kind, wanted) if within else (part, value, hint)
 
@@ -216,12 +216,12 @@ def _fits_type(value: Any, kind: Any) -> bool:
 
 
 def _all_fit(values: Iterable[Any], inner: tuple[Any, ...]) -> bool:
-    """Whether every entry fits; if the hint allows anything, no entry is looked at."""
+    """Whether every entry fits; if the hint allows any value, no entry is examined."""
     return not inner or _takes_anything(inner[0]) or all(fits(one, inner[0]) for one in values)
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a countable sequence of entries: a list, an array of one dimension or more, a column."""
+    """Whether a value is a countable sequence of entries: a list, an array of at least one dimension, or a column."""
     if isinstance(value, str | bytes | Mapping | np.generic) or not isinstance(value, Iterable):
         return False
     return bool(np.ndim(value)) if isinstance(value, np.ndarray) else hasattr(value, "__len__") and not hasattr(value, "columns")

@@ -1,6 +1,6 @@
-"""Numbers, units and values in the form in which people and JSON read them.
+"""Numbers, units and values in the forms for people and for JSON.
 
-Figures count people if a column says whose record it is, else records.
+Figures count people if a column identifies the person of a record, else records.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ __all__ = [
 RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells persons apart; models and risks count persons."
 
 Unit: TypeAlias = Literal["records", "persons"]
-"""persons: a column says whose record it is, and everyone counts once; records: none does, and every record counts."""
+"""persons: a column identifies the person of a record, and everyone counts once; records: without one, every record counts."""
 
 
 def unit_of(person: str | None) -> Unit:
-    """Return what is counted: persons if a column says whose record it is, else records."""
+    """Return the unit of counts: persons if a column identifies the person of a record, else records."""
     return "records" if person is None else "persons"
 
 
 def noun(unit: str, *, one: bool = False) -> str:
-    """Return the word for what is counted.
+    """Return the noun for a unit.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def noun(unit: str, *, one: bool = False) -> str:
 
 
 def people(number: int, unit: str) -> str:
-    """Say how many: people if persons were counted, else records.
+    """Return a number with its unit: people if persons were counted, else records.
 
     Examples
     --------
@@ -62,14 +62,14 @@ def people(number: int, unit: str) -> str:
 
 _DECIMALS = 4
 _STEP = 10.0**-_DECIMALS
-_ROUNDING = 1e-12  # a float nearer than this to 0 or 1 is taken for it
-_LARGE = 1e15  # beyond it a float no longer holds the digits that would be printed
+_ROUNDING = 1e-12  # a float closer than this to 0 or 1 is treated as 0 or 1
+_LARGE = 1e15  # beyond this a float no longer holds the digits that would be printed
 
 
 def number(value: SupportsFloat) -> str:
-    """Return a number as people read it: integers with separators, other numbers with four decimals.
+    """Return a number in the form for people: integers with separators, other numbers with four decimals.
 
-    What is not quite 0 or 1 is never rounded to it, because these two are claims: nothing is disclosed, all is.
+    A number that is not quite 0 or 1 is never rounded to it, because these two are claims: nothing is disclosed, or everything.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def numbered(figures: Mapping[str, SupportsFloat]) -> str:
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
-    """Return a number with what it counts.
+    """Return a number with the noun that it counts.
 
     Examples
     --------
@@ -113,13 +113,13 @@ def counted(n: int, thing: str, things: str | None = None) -> str:
 
 
 _WIDEST = (1 << 63) - 1
-"""The largest integer that every library holds."""
+"""The largest integer that every library can hold."""
 _HELD = (bool, int, float, str, bytes, list, tuple, dict, date, time, timedelta)
-"""What every library holds as it is; all else becomes text."""
+"""The types that every library can hold; values of other types become text."""
 
 
 def jsonable(value: Any) -> Any:
-    """Return a value as JSON can hold it: an infinite figure is "inf", a date its ISO form."""
+    """Return a value in a form for JSON: infinity becomes "inf", NaN becomes null, a date its ISO form."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -134,12 +134,12 @@ def jsonable(value: Any) -> Any:
 
 
 def whole(text: Any) -> Any:
-    """Return a text with halves of surrogate pairs as escapes; anything else as it is."""
+    """Return a text with halves of surrogate pairs as escapes; any other value unchanged."""
     return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
 
 
 def of_one_type(values: Sequence[Any]) -> Sequence[Any]:
-    """Return values that one column can hold: as they are, or as text if they are of several types."""
+    """Return values in a form that one column can hold: unchanged, as floats if integers and floats mix, or else as text."""
     kinds = {type(value) for value in values if value is not None}
     wide = int in kinds and any(isinstance(value, int) and abs(value) > _WIDEST for value in values)
     if (

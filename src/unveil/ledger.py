@@ -1,12 +1,12 @@
-"""A ledger: who asked which question, what was answered and what it cost; no answer is given before the ledger holds it.
+"""A ledger of questions, with analysts, answers and costs; no answer is given before the ledger holds it.
 
-A SQLite file in write-ahead mode, synchronous to the disk. A decision is made, written and committed in one transaction that
-only one process at a time can hold; the answer is given after that. So a process that is killed has either written the answer,
-which a repeated question gets at no cost, or has neither answered nor spent.
+It is a SQLite file in write-ahead mode, synchronous to the disk. A decision is made, written and committed in one transaction
+that only one process at a time can hold; the answer is given afterwards. So a process that is killed has either written the
+answer, which a repeated question receives at no cost, or has neither answered nor spent.
 
-Every row carries an HMAC over itself and the row before, under a key outside the ledger: somebody who can write the file but does
-not have the key cannot change, insert or remove a row unnoticed. Rows cut off at the end, or an older copy of the file put back,
-are noticed by comparing the `head`, which may be printed and kept elsewhere.
+Every row carries an HMAC over itself and the previous row, under a key outside the ledger: somebody who can write the file but
+does not have the key cannot change, insert or remove a row undetected. A truncated end, or a restored older copy of the file,
+is detected by comparison with the `head`, which may be printed and kept elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from unveil.randomness import fresh_key, read_key
 __all__ = ["Book", "Entry", "Ledger", "LedgerError", "key_place"]
 
 _PATIENCE = 60.0
-"""Seconds that a process waits for its turn."""
+"""The seconds that a process waits for its turn."""
 _OTHER = {"policy": "another policy", "data": "other data"}
 _START = b"\0" * 32
 _SCHEMA = """
@@ -46,11 +46,11 @@ CREATE INDEX IF NOT EXISTS costs ON entries (account, analyst, cost);
 
 
 class LedgerError(UnveilError, RuntimeError):
-    """A ledger that cannot be used: another policy, other data, another budget, a broken chain, or no ledger at all."""
+    """A ledger that cannot be used: another policy, other data, another budget, a broken chain, or not a ledger."""
 
     @classmethod
     def at_row(cls, ledger: object, row: int) -> LedgerError:
-        """Report a row that does not follow from the one before."""
+        """Report a row that does not follow from the previous one."""
         return cls(
             f"the ledger {shown(ledger)} was changed by something else: its chain is broken at row {row:,}. Nothing was "
             "answered; put back an intact copy, or start a new ledger."
@@ -59,24 +59,24 @@ class LedgerError(UnveilError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the ledger: one number that somebody asked for.
+    """A row of the ledger: one requested number.
 
     Attributes
     ----------
     id, at, analyst
-        Its place, when it was written, and who asked.
+        Its number, the time of writing, and the analyst.
     account
-        The policy that decided, from whose budget the cost was taken.
+        The policy that made the decision, from whose budget the cost was taken.
     question
-        The number in its canonical form.
+        The requested number in its canonical form.
     mark
-        A keyed hash of the figure and of the set of records it is about: equal for equal sets.
+        A keyed hash of the figure and of its set of records: equal for equal sets.
     decision, reason
-        "answered", "repeated" or "refused", and why it was refused.
+        "answered", "repeated" or "refused", and the reason for a refusal.
     answer
-        The answer that was given, as JSON.
+        The answer, as JSON.
     cost
-        What it spent of the budget, in whole units of the account.
+        The part of the budget that it spent, in whole units of the account.
     """
 
     id: int
@@ -91,7 +91,7 @@ class Entry:
     cost: int
 
     def content(self) -> bytes:
-        """Return what the chain covers."""
+        """Return the content that the chain covers."""
         return json.dumps(list(asdict(self).values()), ensure_ascii=False).encode(errors="surrogatepass")
 
 
@@ -99,7 +99,7 @@ _COLUMNS = ", ".join(one.name for one in fields(Entry))
 
 
 def key_place(ledger: str | os.PathLike[str]) -> Path:
-    """Return the path where the key of a ledger is kept unless another is named.
+    """Return the default path of the key of a ledger.
 
     Examples
     --------
@@ -115,9 +115,9 @@ class Ledger:
     Parameters
     ----------
     path
-        The file; it is made if it does not exist.
+        The file; it is created if it does not exist.
     key_file
-        The file of the secret key; None: the one beside the ledger, which is made together with it.
+        The file of the secret key; None: the one beside the ledger, which is created together with it.
     """
 
     def __init__(self, path: str | os.PathLike[str], key_file: str | os.PathLike[str] | None = None) -> None:
@@ -139,7 +139,7 @@ class Ledger:
         return hmac.digest(self.key, f"gate\0{purpose}".encode(), "sha512")[:32]
 
     def bind(self, **facts: str) -> None:
-        """Write what the ledger belongs to, or refuse a ledger that belongs to something else."""
+        """Write the facts to which the ledger belongs, or refuse a ledger that belongs to others."""
         with self._transaction() as connection:
             there = dict(connection.execute("SELECT name, content FROM meta").fetchall())
             facts = {name: self._sealed(name, content) for name, content in facts.items()}
@@ -156,7 +156,7 @@ class Ledger:
 
     @contextmanager
     def book(self) -> Iterator[Book]:
-        """Hold the ledger alone: whatever is decided in the block is written when it ends, or not at all."""
+        """Hold the ledger exclusively: all decisions of the block are written when it ends, or none."""
         with self._transaction() as connection:
             book = Book(self, connection, self._known)
             yield book
@@ -165,11 +165,11 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """The head of the chain as this process knows it; empty before the first row."""
+        """The head of the chain that this process knows; empty before the first row."""
         return self._known[1].hex() if self._known[0] else ""
 
     def forget(self) -> None:
-        """Read the ledger again from its first row at the next turn."""
+        """Forget the verified rows, so that the next turn reads the ledger from its first row."""
         self._known = (0, _START)
 
     def history(self, analyst: str | None = None) -> list[Entry]:
@@ -178,7 +178,7 @@ class Ledger:
         return [entry for entry in entries if analyst is None or entry.analyst == analyst]
 
     def verify(self, head: str | None = None) -> dict[str, Any]:
-        """Check the whole chain and return its length and its head; a known head has to be on it."""
+        """Check the whole chain and return its length and its head; a known head must be on it."""
         macs = [_START]
         for entry, mac in self._raw():
             if not hmac.compare_digest(_chained(self.key, macs[-1], entry), mac) or entry.id != len(macs):
@@ -209,7 +209,7 @@ class Ledger:
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        """One connection per process and thread: SQLite's do not survive a fork."""
+        """Return the connection of this process and thread: SQLite's connections do not survive a fork."""
         place = (os.getpid(), threading.get_ident())
         if place not in self._connections:
             connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
@@ -233,7 +233,7 @@ class Ledger:
 
     @contextmanager
     def _failure_reported(self) -> Iterator[None]:
-        """Turn an error of SQLite into a message of one line."""
+        """Turn an error of SQLite into a one-line message."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -253,13 +253,13 @@ class Ledger:
 
 
 class Book:
-    """The ledger within a transaction, in which rows are read, checked and added."""
+    """The ledger within a transaction that reads, checks and adds rows."""
 
     def __init__(self, ledger: Ledger, connection: sqlite3.Connection, known: tuple[int, bytes]) -> None:
         self._ledger, self._connection, self.known = ledger, connection, known
 
     def news(self) -> list[Entry]:
-        """Return the rows that were written since this process last looked, each checked against the one before."""
+        """Return the rows that were written since this process last read, each checked against the previous one."""
         query = f"SELECT {_COLUMNS}, mac FROM entries WHERE id > ? ORDER BY id"  # noqa: S608 - our own
         entries = []
         for row in self._connection.execute(query, (self.known[0],)).fetchall():
@@ -274,13 +274,13 @@ class Book:
         return entries
 
     def equal(self, mark: str) -> Entry | None:
-        """Return the answer that was given to the same question about the same set; None if there was none."""
+        """Return the earlier answer to the same question about the same set; None if there is none."""
         query = f"SELECT {_COLUMNS} FROM entries WHERE mark = ? AND decision = 'answered' LIMIT 1"  # noqa: S608 - our own
         row = self._connection.execute(query, (mark,)).fetchone()
         return None if row is None else Entry(*row)
 
     def spent(self, account: str, analyst: str | None = None) -> int:
-        """Return what one analyst, or all analysts together, have spent of an account."""
+        """Return the spending of one analyst, or of all analysts together, from an account."""
         query, values = "SELECT coalesce(sum(cost), 0) FROM entries WHERE account = ?", [account]
         if analyst is not None:
             query, values = f"{query} AND analyst = ?", [account, analyst]
@@ -304,7 +304,7 @@ def _chained(key: bytes, before: bytes, entry: Entry) -> bytes:
 
 
 def _key(ledger: Path, place: Path | None, *, new: bool) -> bytes:
-    """Read the key; for a new ledger, make one beside it."""
+    """Read the key; for a new ledger, create one beside it."""
     chosen = place or key_place(ledger)
     if chosen.exists():
         return read_key(chosen)
@@ -319,7 +319,7 @@ def _key(ledger: Path, place: Path | None, *, new: bool) -> bytes:
 
 @contextmanager
 def _made(place: Path) -> Iterator[Any]:
-    """Make a file that only its owner can read; if two processes try at once, one makes it and both find it whole."""
+    """Create a file that only its owner can read; if two processes try at once, one creates it and both find it complete."""
     hidden = place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with os.fdopen(os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:

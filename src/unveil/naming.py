@@ -1,7 +1,7 @@
 """Hints in the names of columns, in English, French, German, Spanish, Italian, Portuguese and Dutch.
 
-A name is cut into words first (`firstName`, `first_name` and `First-Name` are "first name"; accents are dropped), and a hint
-must match whole words: "name" is in "first_name", not in "filename". A plural s is overlooked.
+A name is first split into words (`firstName`, `first_name` and `First-Name` are "first name"; accents are dropped), and a hint
+must match whole words: "name" is in "first_name", not in "filename". A plural s is ignored.
 """
 
 from __future__ import annotations
@@ -149,11 +149,11 @@ HINTS: dict[str, str] = {
         "lei, isin, orgnr, company number, company id, registration number, product, article, sku, artikelnummer"
     ),
 }
-"""Words and phrases by what they hint at, accents dropped; the last entries say what a column is not."""
+"""Words and phrases by the meaning at which they hint, without accents; the last entries state what a column is not."""
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Cut a column's name into lower-case words without accents.
+    """Split a column's name into lower-case words without accents.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def hints_of(name: str) -> frozenset[str]:
-    """Return the keys of `HINTS` that a column's name hints at.
+    """Return the keys of `HINTS` at which a column's name hints.
 
     Examples
     --------
@@ -202,5 +202,5 @@ def _hints() -> dict[tuple[str, ...], tuple[str, ...]]:
 
 
 def _singular(word: str) -> tuple[str, ...]:
-    """Return what a word may stand for: itself, and the word without an s at its end."""
+    """Return the possible forms of a word: the word itself, and the word without a final s."""
     return (word, word[:-1]) if word.endswith("s") else (word,)

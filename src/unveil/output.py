@@ -1,4 +1,4 @@
-"""Files written whole or not at all: a reader finds the old file or the new one, never half of either."""
+"""Files that are written whole or not at all: a reader finds the old file or the new one, never a part of either."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ __all__ = [
 
 _LONGEST_PREFIX = 40
 _SYSTEM_ERROR = re.compile(r"\(os error ([0-9]+)\)")
-"""How a library that writes for us reports an error of the operating system."""
+"""The form in which an external writing library reports an error of the operating system."""
 _waiting: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
-"""The hidden files that are written and wait for others, each with its final place; None: outside a block of files."""
+"""The hidden files that are complete and wait for others, each with its final place; None: outside a block of files."""
 _hidden: set[Path] = set()
-"""Files and folders that exist only while work goes on."""
+"""Files and folders that exist only during the work."""
 placed: list[Path] = []
-"""The files that have taken their places, in that order."""
+"""The files that have taken their places, in this order."""
 _taking_place: set[object] = set()
-"""One mark for every block whose files are taking their places now."""
+"""One mark for every block whose files are currently taking their places."""
 
 
 @contextlib.contextmanager
 def together() -> Iterator[None]:
-    """Let all files that are written in the block appear together when it ends well; after an error, none of them appears.
+    """Let all files written in the block appear together when it succeeds; after an error, none of them appears.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def together() -> Iterator[None]:
     ...     list(Path(folder).iterdir())
     []
     """
-    if _waiting.get() is not None:  # within another such block, which decides
+    if _waiting.get() is not None:  # within another such block, which determines the outcome
         yield
         return
     written: list[tuple[Path, Path]] = []
@@ -77,13 +77,13 @@ def together() -> Iterator[None]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """Open a binary file that appears at `path` when the block ends well; after an error, it does not appear at all.
+    """Open a binary file that appears at `path` when the block succeeds; after an error, it does not appear at all.
 
-    What is written goes to a hidden file in the same folder, which then takes the place of an older file in one step.
-    After an error or an interrupt the hidden file is gone and the older file is as it was. If `path` is a link, the
-    file it leads to is replaced. A new file has the rights that a plain `open` would give it, and a replaced one keeps
-    its own; a `private` one may be read by its owner alone. A library that writes to a path, not to an open file,
-    may write to the file's `name`.
+    The content is written to a hidden file in the same folder, which then takes the place of an older file in one step. After
+    an error or an interrupt the hidden file is removed and the older file is unchanged. If `path` is a link, the file to which
+    it leads is replaced. A new file has the permissions that a plain `open` would give it, and a replaced one keeps its own; a
+    `private` one can be read only by its owner. A library that writes to a path, not to an open file, may write to the file's
+    `name`.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
     try:
         with failures_reported(path, hidden), hidden.open("xb") as file:
             if private or mode is not None:
-                hidden.chmod(0o600 if private else mode or 0o600)  # before there is anything to read
+                hidden.chmod(0o600 if private else mode or 0o600)  # before it has any content
             yield file
             _to_disk(file, hidden)
         if others is None:
@@ -123,9 +123,9 @@ def atomic_write(path: str | os.PathLike[str], *, private: bool = False) -> Iter
 
 @contextlib.contextmanager
 def failures_reported(path: str | os.PathLike[str], written: Path | None = None) -> Iterator[None]:
-    """Turn an error in writing a file, of the system or of a library that writes for us, into one line about `path`.
+    """Turn an error in writing a file, of the system or of an external library, into one line about `path`.
 
-    An error that names a file other than `written` passes through: it is the block's own problem.
+    An error that names a file other than `written` passes through, because it belongs to the block.
     """
     try:
         yield
@@ -144,7 +144,7 @@ def failures_reported(path: str | os.PathLike[str], written: Path | None = None)
 
 @contextlib.contextmanager
 def hidden_folder(beside: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a hidden folder beside a file; it exists only until the block ends."""
+    """Create a hidden folder beside a file; it exists only until the block ends."""
     folder = Path(os.path.realpath(beside)).parent / f".unveil-{secrets.token_hex(8)}"
     _hidden.add(folder)
     try:
@@ -156,7 +156,7 @@ def hidden_folder(beside: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def private_file() -> tuple[Path, BinaryIO]:
-    """Open a new temporary file that its owner alone may read, and that is removed when the process ends."""
+    """Open a new temporary file that only its owner may read, and that is removed when the process ends."""
     path = Path(tempfile.gettempdir(), f"unveil-{secrets.token_hex(16)}")
     _hidden.add(path)
     atexit.register(_remove, path)
@@ -164,25 +164,25 @@ def private_file() -> tuple[Path, BinaryIO]:
 
 
 def remove_hidden() -> None:
-    """Remove the files and folders that exist only while work goes on, however far the work has got."""
+    """Remove the files and folders that exist only during the work, at any stage of the work."""
     for path in tuple(_hidden):
         _remove(path)
 
 
 def taking_place() -> bool:
-    """Whether files are taking their places now: an interrupt could leave one of two, and is too late to save anything."""
+    """Whether files are currently taking their places, when an interrupt could leave one of two, and would save nothing."""
     return bool(_taking_place)
 
 
 def file_in_hand(path: str | os.PathLike[str]) -> Path:
-    """Return the file that holds what will be at `path`: within `together`, the hidden one that waits to take its place."""
+    """Return the file with the future content of `path`: within `together`, the hidden one that waits to take its place."""
     real = Path(os.path.realpath(path))
     waiting = [hidden for hidden, place in _waiting.get() or () if place == real]
     return waiting[-1] if waiting else real
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> int | None:
-    """Refuse a path at which no file can be put; return the rights of the file that is there, if there is one."""
+    """Refuse a path at which no file can be written; return the permissions of the existing file, if there is one."""
     try:
         real = Path(os.path.realpath(path))
         status = real.stat()
@@ -204,7 +204,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
-    """Say in one line why a file cannot be written."""
+    """Return a one-line error on why a file cannot be written."""
     folder = repr(without_credentials(Path(path).parent))
     reasons = {
         errno.ENOENT: f"the folder {folder} {'takes no files' if Path(path).parent.is_dir() else 'does not exist'}.",
@@ -225,7 +225,7 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
 
 
 def _to_disk(file: BinaryIO, hidden: Path) -> None:
-    """Make sure that the content is on the disk before the file gets its name (the block may have closed the file)."""
+    """Ensure that the content is on the disk before the file receives its name (the block may have closed the file)."""
     if file.closed:
         with hidden.open("r+b") as again:
             os.fsync(again.fileno())
@@ -235,7 +235,7 @@ def _to_disk(file: BinaryIO, hidden: Path) -> None:
 
 
 def _take_places(written: list[tuple[Path, Path]]) -> None:
-    """Let files that are on the disk take their places, each in one step."""
+    """Move files that are on the disk to their places, each in one step."""
     mark = object()
     _taking_place.add(mark)
     try:
@@ -250,7 +250,7 @@ def _take_places(written: list[tuple[Path, Path]]) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a hidden file or folder, which may be gone already."""
+    """Remove a hidden file or folder, which may already be absent."""
     with contextlib.suppress(OSError):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -260,7 +260,7 @@ def _remove(path: Path) -> None:
 
 
 def _folder_to_disk(folder: Path) -> None:
-    """Make sure that the new name is on the disk too, if the system allows it."""
+    """Ensure that the new name is also on the disk, if the system allows it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,10 +1,10 @@
-"""`run_in_process`: a call in a process of its own, which reports its steps here and can be cancelled from here.
+"""`run_in_process`: a call in a process of its own, which reports its steps to this process and can be cancelled from it.
 
-The child starts afresh (nothing of this process is copied into it), so the function and its arguments must be what `pickle` can
-hold: a function of a module, plain values, frames. They go through a pipe while the child is loading; what it reports comes back
-as events through another. Whether the run is cancelled is one byte in memory that both processes share, so compiled code sees it
-at once. A child that has not begun its call, or has ended it and removed its files, is killed at once; one that does not hear
-that it was cancelled removes its files from another thread and ends, and is killed if even that does not help.
+The child starts afresh (nothing of this process is copied into it), so the function and its arguments must be objects that
+`pickle` can hold: a function of a module, plain values, frames. They are sent through a pipe while the child is loading; its
+reports return as events through another. Cancellation is one byte in memory that both processes share, so compiled code sees it
+at once. A child that has not begun its call, or has ended it and removed its files, is killed at once; one whose call does not
+notice the cancellation removes its files from another thread and ends, and is killed if even that fails.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _Answer = TypeVar("_Answer")
 _MOMENT = 0.05
 """Seconds between two reports of one stage."""
 _LOOK = 0.02
-"""Seconds between two looks at whether the run is cancelled."""
+"""Seconds between two checks whether the run is cancelled."""
 _PATIENCE = 0.5
-"""Seconds that the call of a cancelled child has to end; then its files are removed, and the process is left."""
+"""Seconds within which the call of a cancelled child must end; then its files are removed, and the process ends."""
 _GRACE = 0.8
-"""Seconds after which a child that still goes on is killed."""
+"""Seconds after which a child that still runs is killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far a stage has got."""
+    """The progress of a stage."""
 
     stage: str
     done: int
@@ -53,19 +53,19 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A line for a person to read."""
+    """A line for the user."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """The call begins: from now on there may be files to remove."""
+    """The call begins, so from now on there may be files to remove."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """The call ended and its files are removed; what it came to follows."""
+    """The call ended and its files are removed; its outcome follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ class _Failed:
 
 @checked_arguments
 def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None = None, **options: Any) -> _Answer:
-    """Call a function in a process of its own, and return what it returns.
+    """Call a function in a process of its own, and return its result.
 
     Parameters
     ----------
     function
-        What to call, such as `unveil.assess`; a function of a module, so that the other process finds it.
+        The function to call, such as `unveil.assess`; it must belong to a module, so that the other process finds it.
     args, options
         Its arguments, without `progress`: the run is active in the other process.
     run
@@ -102,15 +102,15 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     Raises
     ------
     ArgumentError, UnsupportedDataError
-        If an argument cannot be sent to another process, as an open connection cannot.
+        If an argument, such as an open connection, cannot be sent to another process.
     CancelledError
-        If the run was cancelled. The other process has ended then; it is killed if it does not end by itself.
+        If the run was cancelled. The other process has then ended; it is killed if it does not end by itself.
     LostProcessError
-        If the other process ended without an answer, as when the system kills it for lack of memory.
+        If the other process ended without an answer, for example because the system killed it for lack of memory.
 
     Notes
     -----
-    A script that calls this needs the usual ``if __name__ == "__main__":`` around what it does.
+    A script that calls this function needs the usual ``if __name__ == "__main__":`` around its statements.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def run_in_process(function: Callable[..., _Answer], *args: Any, run: Run | None
     child = spawning.Process(target=_work, args=(there, received, flag, run.limits), daemon=True)
     with there, received:
         child.start()
-    # the child takes the call when it is loaded; if it is killed before, so is the pipe
+    # the child receives the call when it is loaded; if it is killed before, the pipe is broken
     sending = threading.Thread(target=_send, args=(sent, call), daemon=True)
     sending.start()
     reports = _Reports(here)
@@ -171,14 +171,14 @@ def _send(sent: Connection, call: bytes) -> None:
 
 
 class _Reports:
-    """What the child reports, and whether it may have files that are still to be removed."""
+    """The reports of the child, and whether it may have files that are still to be removed."""
 
     def __init__(self, here: Connection) -> None:
         self._here = here
         self._begun = self._ended = False
 
     def next(self, seconds: float) -> Any:
-        """Return the next event, or nothing if there is none in this time."""
+        """Return the next event, or None if there is none in this time."""
         if not self._here.poll(seconds):
             return None
         event = self._here.recv()
@@ -187,7 +187,7 @@ class _Reports:
         return event
 
     def wait_for_the_end(self) -> None:
-        """Give a child that was told to end time to remove its files, if its call has begun."""
+        """Give a cancelled child time to remove its files, if its call has begun."""
         end = time.monotonic() + _GRACE
         with contextlib.suppress(EOFError, OSError):
             while not self._ended and (left := end - time.monotonic()) > 0:
@@ -196,7 +196,7 @@ class _Reports:
 
 
 def _waited_for(reports: _Reports, run: Run) -> Any:
-    """Pass on what the child reports, until it answers or the run is cancelled."""
+    """Pass on the reports of the child, until it answers or the run is cancelled."""
     while True:
         run.check()
         match reports.next(_LOOK):
@@ -212,12 +212,12 @@ def _waited_for(reports: _Reports, run: Run) -> Any:
 
 def _work(there: Connection, received: Connection, flag: Any, limits: Limits) -> None:
     """Do the work of the child: call the function under a run that reports its events to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which cancels the run
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C also reaches the parent, which cancels the run
     threading.Thread(target=_leave_if_deaf, args=(flag,), daemon=True).start()
     with received:
         function, args, options = pickle.loads(received.recv_bytes())  # noqa: S301 - our own
     outcome: _Answered | _Failed
-    with contextlib.suppress(BrokenPipeError):  # the parent has gone
+    with contextlib.suppress(BrokenPipeError):  # the parent has ended
         there.send(_Begun())
         try:
             run = Run(
@@ -234,7 +234,7 @@ def _work(there: Connection, received: Connection, flag: Any, limits: Limits) ->
 
 
 def _leave_if_deaf(flag: Any) -> None:
-    """Once the run is cancelled, remove the files of a call that does not end, and end the process."""
+    """Wait until the run is cancelled; if the call then does not end, remove its files and end the process."""
     while not flag[0]:
         time.sleep(_MOMENT)
     time.sleep(_PATIENCE)
@@ -245,7 +245,7 @@ def _leave_if_deaf(flag: Any) -> None:
 
 
 def _pickled(outcome: _Answered | _Failed) -> bytes:
-    """Pickle an outcome; if it cannot be pickled, keep only its type."""
+    """Pickle an outcome; if that is impossible, an error that names its type."""
     try:
         plain = pickle.dumps(outcome)
         pickle.loads(plain)  # noqa: S301 - our own; some exceptions can be pickled but not unpickled
@@ -256,7 +256,7 @@ def _pickled(outcome: _Answered | _Failed) -> bytes:
 
 
 class _Sender:
-    """Reports to the parent how far a stage has got, but not too often."""
+    """A sender of the progress of a stage to the parent, at limited frequency."""
 
     def __init__(self, there: Connection) -> None:
         self._there = there

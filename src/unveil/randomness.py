@@ -1,4 +1,4 @@
-"""Where random numbers come from: the operating system, unless a seed or a key file is named.
+"""The source of random numbers: the operating system, unless a seed or a key file is named.
 
 The draws of a release protect only if nobody can repeat them: otherwise anyone who has the release, the software and the settings
 could subtract the same noise, or swap the same records back. So every draw comes from a cryptographic generator, ChaCha20 under a
@@ -6,9 +6,9 @@ key of 256 bits: nobody who sees some of its numbers can compute the others. The
 
 - drawn from the operating system, and forgotten (the default: the draws cannot be repeated; here AES-128 in counter mode takes
   the place of ChaCha20 if the processor has instructions for it, at a third of the time);
-- derived from a secret key file with the purpose, the settings and a fingerprint of the data, so that the steward, and nobody
-  else, can repeat a release, while changed data gets fresh draws (the same draws on changed data would show their difference);
-- derived from a seed, for tests and studies: everybody can repeat the draws, so what they made is not for publication.
+- derived from a secret key file with the purpose, the settings and a fingerprint of the data, so that only the data steward can
+  repeat a release, while changed data has fresh draws (the same draws on changed data would show their difference);
+- derived from a seed, for tests and studies: everybody can repeat the draws, so their results are not for publication.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 __all__ = ["KEY_VARIABLE", "NOT_FOR_PUBLICATION", "Chance", "Repeatable", "chance_of", "fresh_key", "read_key", "weakest"]
 
 Repeatable: TypeAlias = Literal[False, "key", "seed"]
-"""Who can repeat the draws of a release: nobody, someone who has the key file, or everybody who has the software."""
+"""Who can repeat the draws of a release: nobody, a holder of the key file, or everybody who has the software."""
 
 NOT_FOR_PUBLICATION = (
     "Repeatable: not for publication. The draws come from a seed, so anyone who tries seeds can repeat them "
     "and undo the protection."
 )
 KEY_VARIABLE = "UNVEIL_KEY"
-"""The environment variable that holds the key of pseudonyms, unless another is named."""
+"""The default environment variable for the key of pseudonyms."""
 
 _SHORTEST_KEY = 16
 _KEY_BYTES = 32
@@ -49,12 +49,12 @@ _QUICK_KEY_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Where the draws of one call come from.
+    """The source of the draws of one call.
 
     Attributes
     ----------
     repeatable
-        Who can repeat them.
+        Who can repeat the draws.
     """
 
     repeatable: Repeatable = False
@@ -67,7 +67,7 @@ class Chance:
         Parameters
         ----------
         purpose
-            What is drawn, such as the name of a mechanism: each has numbers of its own.
+            The purpose of the draws, such as the name of a mechanism; each has numbers of its own.
         settings, fingerprint
             The request, and a fingerprint of the data: with a key file, other settings or other data lead to other draws.
         """
@@ -84,12 +84,12 @@ class Chance:
 
     @property
     def keyed(self) -> bool:
-        """Whether the draws come from a key file: they then depend on the data, and a fingerprint of it is needed."""
+        """Whether the draws come from a key file, so that they depend on the data and need a fingerprint of it."""
         return self.repeatable == "key"
 
 
 def chance_of(seed: int | None = None, key_file: str | os.PathLike[str] | None = None) -> Chance:
-    """Return where draws come from: a seed, a key file, or, with neither, the operating system.
+    """Return the source of draws: a seed, a key file, or, with neither, the operating system.
 
     Examples
     --------
@@ -145,22 +145,22 @@ def read_key(path: str | os.PathLike[str] | None, variable: str = KEY_VARIABLE) 
 
 
 def _written(settings: Mapping[str, Any]) -> bytes:
-    """Return settings as bytes; equal settings give equal bytes."""
+    """Return settings as bytes, which are equal for equal settings."""
     try:
         return json.dumps(settings, sort_keys=True, default=_in_full).encode(errors="surrogatepass")
-    except ValueError:  # Python writes no integer of more than 4,300 digits
+    except ValueError:  # by default Python writes no integer of more than 4,300 digits
         raise ArgumentError(
             "a setting holds a number of thousands of digits; it must be one that the data can come near."
         ) from None
 
 
 def _in_full(value: Any) -> Any:
-    """Return a setting in a form that no other setting has; the text of a large array would leave out numbers and digits."""
+    """Return a setting in a unique form; the text of a large array would omit numbers and digits."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def _fresh() -> np.random.Generator:
-    """Return a generator of numbers that nobody can draw again."""
+    """Return a generator of numbers that nobody can repeat."""
     import numpy as np
     from randomgen import AESCounter
 

@@ -1,30 +1,30 @@
-"""`Run`: how a call reports while it works, how it is stopped, and what it may use.
+"""`Run`: the progress reports of a call, its cancellation, and its limits.
 
-Anyone who waits for an answer makes a `Run` and makes it active, for one call or for several::
+A caller who waits for an answer makes a `Run` and activates it, for one call or for several::
 
     run = unveil.Run(lambda stage, done, total: print(stage, done, total), limits=unveil.Limits(time=60))
     unveil.scan(data, key=[...], progress=run)     # for one call, or
-    with run:                                      # for everything in the block, calls without `progress` too
+    with run:                                      # for everything in the block, including calls without `progress`
         unveil.measure(data, key=[...])
-    run.cancel()                                   # from any thread: what the run does ends in a `CancelledError`
+    run.cancel()                                   # from any thread: the work of the run ends in a `CancelledError`
 
-Anyone who writes a loop that lasts asks for the run that is active, and looks at it now and then::
+The author of a long loop gets the active run, and checks it now and then::
 
     run = active_run()
     for column in run.each("attributes", columns):   # reports the steps of a stage, and stops when the run is cancelled
         ...
-    with run.stage("linkage") as steps:              # where steps are reported by hand: steps(done, total)
+    with run.stage("linkage") as steps:              # where steps are reported explicitly: steps(done, total)
         ...
     for text in run.through("texts", texts):         # the same for many small steps, reported about a hundred times
         ...
     run.check()                                      # where there are no steps to report
-    kernel(codes, run.flag)                          # compiled code looks at flag[0] now and then, and returns early
-    run.check()                                      # so the half-done answer is never used
-    model = run.watching(lambda: fit(records))       # a call into a library that cannot look: nobody waits for it once cancelled
+    kernel(codes, run.flag)                          # compiled code checks flag[0] now and then, and returns early
+    run.check()                                      # so an incomplete answer is never used
+    model = run.watching(lambda: fit(records))       # a library call that cannot check: once cancelled, nobody waits for it
 
-`active_run()` returns the run of the thread that calls it: a loop with threads of its own calls it before it starts them. A
-public function with a `progress` argument is decorated with `in_run`. `run.limits` says how much memory and time and how many
-threads the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this one.
+`active_run()` returns the run of the calling thread: a loop with threads of its own calls it before it starts them. A public
+function with a `progress` argument is decorated with `in_run`. `run.limits` states how much memory and time and how many
+threads the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this process.
 """
 
 from __future__ import annotations
@@ -61,60 +61,59 @@ __all__ = [
 ]
 
 Steps: TypeAlias = Callable[[int, int], None]
-"""Called with the number of steps done, and of all steps."""
+"""A function called with the number of completed steps, and the total number of steps."""
 Stages: TypeAlias = Callable[[str, int, int], object]
-"""Called with the name of a stage, the number of steps done, and of all steps."""
+"""A function called with the name of a stage, the number of completed steps, and the total number of steps."""
 Notices: TypeAlias = Callable[[str], object]
-"""Called with a line for a person to read."""
+"""A function called with a line for the user."""
 
 _Item = TypeVar("_Item")
 _Door = TypeVar("_Door", bound=Callable[..., Any])
 
 _GOING, _CANCELLED, _LATE = 0, 1, 2
-"""The values that the flag of a run may have."""
+"""The possible values of the flag of a run."""
 _MEMORY, _UNSET = 2 << 30, -1
 _SHARES = {"stream_from": 3, "rows": 13, "text": 7, "block": 11, "lines": 8, "combinations": 8, "bucket": 12}
-"""The share of the memory that a limit has unless it is set: one part in two to this power."""
+"""The share of the memory that is the default of a limit: one part in two to this power."""
 _LEAST = {"stream_from": 0, "block": 4}
-"""The lowest values of two limits, in bytes: a block must hold the mark that a text may begin with. All others are at least 1."""
+"""The least values of two limits, in bytes: a block must hold the mark at the start of a text. All others are at least 1."""
 _TOLD = 100
-"""How often the progress of a stage with many small steps is reported."""
+"""The number of progress reports of a stage with many small steps."""
 _WATCHED = "unveil-watched"
-"""The name of a thread that nobody waits for once its run is cancelled."""
+"""The name of a thread for which nobody waits once its run is cancelled."""
 MOMENT = 0.05
-"""Seconds between two looks at whether a run is cancelled, while something works that cannot look itself."""
+"""Seconds between two checks whether a run is cancelled, during work that cannot check itself."""
 
 
 @checked_arguments
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may use.
+    """The limits of a run.
 
     Attributes
     ----------
     memory
-        Roughly how many bytes the records in memory may take; the limits below follow from it unless they are set. The libraries,
-        the distinct values of the columns and the count table are not limited.
+        The approximate number of bytes that the records in memory may take; the limits below follow from it unless they are
+        set. The libraries, the distinct values of the columns and the count table are not limited.
     time
-        Seconds after which the run ends in a `CancelledError`, counted from when it is first made active; none: it takes the time
-        it needs.
+        Seconds after which the run ends in a `CancelledError`, counted from its first activation; None: without a limit.
     threads
-        How many threads work at a time; none: one for each processor.
+        The number of threads that work at a time; None: one for each processor.
     stream_from
         The size, in bytes of text, from which a file is streamed; a compressed file, such as Parquet, counts eightfold.
     rows, text
         The size of a batch of a streamed file: rows of Parquet, bytes of delimited text.
     block, lines
-        How many bytes of a file, and of a stream of lines, are read at a time.
+        The number of bytes of a file, and of a stream of lines, that are read at a time.
     combinations
-        How many distinct combinations are held in memory; more are spilled to the temporary folder.
+        The number of distinct combinations held in memory; further ones are spilled to the temporary folder.
     bucket
-        How many records of a stream are held at a time when it is shuffled.
+        The number of records of a stream that are held at a time during shuffling.
     checkpoint_every
-        The least number of seconds after which the checkpoint of a scan, or of a stream, is written again; 0: it is written at
-        every step.
+        The least number of seconds between two writes of the checkpoint of a scan, or of a stream; 0: it is written at every
+        step.
     watched_from
-        The number of rows from which a single operation may last: it is then worked on where a cancellation is heard meanwhile.
+        The number of rows from which a single operation may take long; it is then run so that a cancellation is noticed.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class Limits:
     watched_from: int = 1 << 18
 
     def __post_init__(self) -> None:
-        """Check the limits, and derive those that are not set from the memory."""
+        """Check the limits, and derive the unset ones from the memory."""
         checked_count("memory", self.memory, least=1 << 20)
         if self.time is not None:
             checked_number("time", self.time, above=0)
@@ -152,7 +151,7 @@ class Limits:
 
 
 class Clock:
-    """When work is to be cut short, and whether some was, by this time or by one within it."""
+    """The time at which work is cut short, and whether any was, by this limit or by one within it."""
 
     __slots__ = ("around", "end", "expired")
 
@@ -170,19 +169,20 @@ class Clock:
 
 
 class Run:
-    """How a call reports while it works, how it is stopped, and what it may use.
+    """The progress reports of a call, its cancellation, and its limits.
 
     Parameters
     ----------
     progress
-        Called with the name of a stage, the number of steps done, and of all steps; in the thread that works.
+        A function called with the name of a stage, the number of completed steps, and the total number of steps, in the
+        working thread.
     notice
-        Called with a line for a person to read, such as what is being waited for.
+        A function called with a line for the user, such as the reason of a wait.
     limits
-        What the run may use.
+        The limits of the run.
     flag
         An array of one byte, which is not 0 once the run is cancelled. If one is given, the run shares it with another run,
-        perhaps in another process, and that run keeps the time.
+        perhaps in another process, and that run enforces the time limit.
 
     Examples
     --------
@@ -223,13 +223,13 @@ class Run:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        """Say whether the run is cancelled."""
+        """Return one line: whether the run is cancelled."""
         return f"Run({'cancelled' if self.cancelled else 'not cancelled'}, {self.limits})"
 
     # Cancellation -----------------------------------------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Make everything the run does end in a `CancelledError` soon; may be called from any thread, and is final."""
+        """Make all work of the run end in a `CancelledError` soon; this may be called from any thread, and is final."""
         if self.flag[0] == _GOING:
             self.flag[0] = _CANCELLED
 
@@ -244,10 +244,11 @@ class Run:
             raise CancelledError.late(self.limits.time) if self.flag[0] == _LATE else CancelledError.on_request()
 
     def watching(self, work: Callable[[], _Item]) -> _Item:
-        """Return what work returns; once the run is cancelled, nobody waits for it any longer.
+        """Return the result of work; once the run is cancelled, nobody waits for it any longer.
 
-        This is for a long call into a library that cannot look at the run. It is made in a thread of its own, which goes on until
-        the call is done and then ends: so it must change nothing that others see. A process that ends waits for it.
+        This is for a long call into a library that cannot check the run. The call is made in a thread of its own, which
+        continues until the call is complete and then ends, so it must change nothing that others see. A process that ends waits
+        for it.
         """
         context, answer = copy_context(), Future[_Item]()
 
@@ -265,14 +266,14 @@ class Run:
     # Progress ---------------------------------------------------------------------------------------------------------
 
     def at(self, stage: str, done: int, total: int) -> None:
-        """Report how far a stage has got, and stop if the run is cancelled."""
+        """Report the progress of a stage, and stop if the run is cancelled."""
         self.check()
         if self._progress is not None:
             self._progress(stage, done, total)
 
     @contextmanager
     def stage(self, stage: str) -> Iterator[Steps]:
-        """Report that a stage begins and, once it is left, that it is done; in between its steps may be reported."""
+        """Report the beginning of a stage and, at the end of the block, its completion; steps may be reported in between."""
         last = 1
 
         def steps(done: int, total: int) -> None:
@@ -306,7 +307,7 @@ class Run:
             step()
 
     def through(self, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
-        """Yield many small items one by one; the run is looked at for each, and reported about a hundred times in all."""
+        """Yield many small items one by one; the run is checked for each, and progress is reported about a hundred times."""
         if not items:
             return
         every = -(-len(items) // _TOLD)
@@ -318,24 +319,24 @@ class Run:
                 self.at(stage, done, len(items))
 
     def notify(self, line: str) -> None:
-        """Tell a person something in one line."""
+        """Send the user a notice of one line."""
         if self._notice is not None:
             self._notice(line)
 
     # The run of a block -----------------------------------------------------------------------------------------------
 
     def under(self, stage: str) -> Stages:
-        """Return a function that reports the steps of another call, whatever its stages, as steps of one stage of this run."""
+        """Return a function that reports the steps of all stages of another call as steps of one stage of this run."""
         return lambda _, done, total: self.at(stage, done, total)
 
     def telling(self, progress: Stages | None) -> Run:
-        """Return a run with the limits of this one, cancelled with it, that reports its steps to another function, or nowhere."""
+        """Return a run with this one's limits and cancellation, which reports its steps to another function, or nowhere."""
         told = Run(progress, notice=self.notify, limits=self.limits, flag=self.flag)
         told.clock = self.clock
         return told
 
     def __enter__(self) -> Self:
-        """Make this run the active one."""
+        """Activate this run."""
         self.check()
         with self._lock:
             self._entered += 1
@@ -347,7 +348,7 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Make the run around this one the active one again."""
+        """Activate the enclosing run again."""
         _ACTIVE.set(_ACTIVE.get()[:-1])
         with self._lock:
             self._entered -= 1
@@ -360,40 +361,40 @@ class Run:
 
 
 Progress: TypeAlias = Run | Stages
-"""What a public call takes as `progress`: a run, or a function that receives the steps of its stages."""
+"""The type of the argument `progress` of public calls: a run, or a function that receives the steps of its stages."""
 
 _ACTIVE: ContextVar[tuple[tuple[Run, bool], ...]] = ContextVar("active runs", default=())
 """The runs of the enclosing blocks, the innermost last, and whether each is that of a public call."""
 
 
 def active_run() -> Run:
-    """Return the run that is active in this thread; if there is none, one that nobody hears and nobody cancels."""
+    """Return the run that is active in this thread; if there is none, one without reports and without cancellation."""
     runs = _ACTIVE.get()
     return runs[-1][0] if runs else Run()
 
 
 def watched(rows: int, work: Callable[[], _Item]) -> _Item:
-    """Return what work on this many rows returns; if they are many, `Run.watching` it."""
+    """Return the result of work on this many rows; if they are many, by `Run.watching`."""
     run = active_run()
     return run.watching(work) if rows >= run.limits.watched_from else work()
 
 
 def stepped(rows: int, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
-    """Yield items one by one; if each is about many rows, it is a step of a stage of the active run."""
+    """Yield items one by one; if each is about many rows, each is a step of a stage of the active run."""
     run = active_run()
     return run.each(stage, items) if rows >= run.limits.watched_from else iter(items)
 
 
 def is_left_behind() -> bool:
-    """Whether a call into a library still goes on that nobody waits for any more."""
+    """Whether a library call for which nobody waits any longer still runs."""
     return any(thread.name == _WATCHED for thread in threading.enumerate())
 
 
 def in_run(door: _Door) -> _Door:
     """Make the argument `progress` of a public function the active run during the call.
 
-    A public call inside another one reports its steps only if the outer call passes it a `progress`: otherwise the outer call
-    alone reports how far it has got.
+    A public call inside another one reports its steps only if the outer call passes it a `progress`; otherwise only the outer
+    call reports its progress.
 
     Examples
     --------
@@ -412,7 +413,7 @@ def in_run(door: _Door) -> _Door:
         with _run_of(named.get("progress")) as run:
             _ACTIVE.set((*_ACTIVE.get()[:-1], (run, True)))
             answer = door(*values, **named)
-            run.check()  # the answer may list a part that was cancelled as one that failed, with its reason
+            run.check()  # otherwise the answer may list a cancelled part as one that failed, with a reason
             return answer
 
     return within  # type: ignore[return-value]

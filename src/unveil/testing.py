@@ -1,7 +1,7 @@
-"""Laws that measures keep, for anyone who adds a measure, and a Hypothesis strategy that draws tables to try them on.
+"""Laws of measures, for authors of new measures, and a Hypothesis strategy that draws tables to test them.
 
 A law takes a function that computes named figures from a table and its key attributes, and the names of the figures that must
-keep it::
+satisfy it::
 
     from hypothesis import given
     from unveil import testing
@@ -10,7 +10,7 @@ keep it::
     def test_my_measure(frame):
         testing.unmoved_by_doubling(my_figures, frame, ["a", "b"], ["my measure"])
 
-It raises an `AssertionError` that names the first figure that does not keep it. This module needs Hypothesis.
+It raises an `AssertionError` that names the first figure that violates it. This module requires Hypothesis.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NAMES = {"x": "Z9", "y": "A0", "z": "m"}
 
 @st.composite
 def tables(draw: st.DrawFn, *, columns: int = 3, max_rows: int = 14, nulls: bool = True) -> pl.DataFrame:
-    """Draw a small table of columns a, b, c... with few values, nulls among them, and at least two rows."""
+    """Draw a small table of columns a, b, c... with few values, possibly including nulls, and at least two rows."""
     rows = draw(st.integers(2, max_rows))
     series = {}
     for name in "abcdefgh"[:columns]:
@@ -68,7 +68,7 @@ def unmoved_by_row_order(
 
 
 def unmoved_by_names(figures: Figures, frame: pl.DataFrame, key: Sequence[str], names: Collection[str]) -> None:
-    """Require that renaming the values, so that they also sort differently, changes no figure; for tables drawn by `tables`."""
+    """Require that renaming the values, so that they sort differently, changes no figure; for tables drawn by `tables`."""
     renamed = frame.with_columns(pl.all().replace_strict(_NAMES, default=None))
     _require_equal(figures(frame, key), figures(renamed, key), names, "the names of the values")
 
@@ -107,5 +107,5 @@ def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001 - what is req
 
 
 def _difference(one: float, other: float) -> float:
-    """Return by how much one figure exceeds another; two equal infinities differ by 0."""
+    """Return the amount by which one figure exceeds another; two equal infinities differ by 0."""
     return 0.0 if math.isinf(one) and one == other else one - other

@@ -1,6 +1,6 @@
-"""Time limits: work that ends at a time with the best answer found so far, or is stopped there.
+"""Time limits: work that ends at a set time with the best answer so far, or is stopped then.
 
-Whoever sets a limit decides what happens then::
+The code that sets a limit decides which::
 
     with limited(seconds) as clock:
         ...                  # `check_time()` in every long loop raises `OutOfTime` once the time is up
@@ -30,9 +30,9 @@ class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best result so
 
 @contextmanager
 def limited(seconds: float | None, *, stop: bool = False) -> Iterator[Clock]:
-    """Limit the time of the block, in seconds; None for no limit of its own. One within another ends no later than that.
+    """Limit the time of the block, in seconds; None: no limit of its own. A limit within another ends no later than that.
 
-    Work that looks at the time (`check_time`) ends with the best found so far. With `stop`, all other work ends as well, and the
+    Work that checks the time (`check_time`) ends with the best result so far. With `stop`, all other work also ends, and the
     block raises `OutOfTime`.
     """
     around = active_run()
@@ -43,7 +43,7 @@ def limited(seconds: float | None, *, stop: bool = False) -> Iterator[Clock]:
     try:
         with _followed(around, run) if stop else nullcontext(), run:
             yield clock
-            run.check()  # a part that was stopped may have been taken for one that failed
+            run.check()  # a stopped part may have been treated as one that failed
     except CancelledError:
         if not stop or not run.cancelled:
             raise
@@ -53,14 +53,14 @@ def limited(seconds: float | None, *, stop: bool = False) -> Iterator[Clock]:
 
 
 def _stopped_by(clock: Clock, around: Run) -> Run:
-    """Return a run with a flag of its own, which ends at a time."""
+    """Return a run with a flag of its own, which ends at the time of a clock."""
     seconds = max(clock.end - time.monotonic(), MOMENT)
     return Run(around.at, notice=around.notify, limits=replace(around.limits, time=seconds))
 
 
 @contextmanager
 def _followed(around: Run, run: Run) -> Iterator[None]:
-    """Cancel a run with the one around it, which may be cancelled from any thread or process."""
+    """Cancel a run together with the enclosing one, which may be cancelled from any thread or process."""
     over = threading.Event()
 
     def follow() -> None:
@@ -75,7 +75,7 @@ def _followed(around: Run, run: Run) -> Iterator[None]:
 
 
 def time_left() -> float:
-    """Return the seconds that are left; infinity if there is no limit."""
+    """Return the remaining seconds; infinity if there is no limit."""
     clock = active_run().clock
     return math.inf if clock is None or clock.end == math.inf else clock.end - time.monotonic()
 

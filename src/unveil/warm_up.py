@@ -1,4 +1,4 @@
-"""Compilation ahead of time: calls that between them use every compiled loop, on a small made-up table."""
+"""Compilation ahead of time: calls that together use every compiled loop, on a small artificial table."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ HOMES = (
     "stream.cluster_kernels",
     "stream.unicity_kernels",
 )
-"""The modules that have loops to compile."""
+"""The modules with loops to compile."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WarmUp(Result):
-    """What was compiled.
+    """The result of compilation.
 
     Attributes
     ----------
     loops
-        How many loops there are, all of which are ready now.
+        The number of loops, all of which are ready now.
     seconds
         The processor time that this took.
     """
@@ -71,7 +71,7 @@ class WarmUp(Result):
         return f"WarmUp({counted(self.loops, 'loop')} ready after {self.seconds:.1f} s)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return how many loops are ready, and how long it took."""
+        """Return the number of ready loops, and the processor time."""
         return {"loops": self.loops, "seconds": self.seconds, "version": __version__}
 
     def columns(self) -> dict[str, Sequence[Any]]:
@@ -79,16 +79,16 @@ class WarmUp(Result):
         return {"loops": [self.loops], "seconds": [self.seconds]}
 
     def view(self) -> View:
-        """Return what a person should see."""
+        """Return the displayed view."""
         figures = (Figure("compiled loops", self.loops, "ready"), Figure("processor time", self.seconds, "seconds"))
         return View("Compiled, and kept for the next calls", figures)
 
 
 def warm_up() -> WarmUp:
-    """Compile every loop, and keep the compiled code beside the software or in the folder that NUMBA_CACHE_DIR names.
+    """Compile every loop, and keep the compiled code beside the software or in the folder named by NUMBA_CACHE_DIR.
 
-    Otherwise the first call that needs a loop compiles it. Loops are compiled for the types that tables usually have; with a
-    table of more than two billion records, for example, a call may still have to wait.
+    Otherwise the first call that needs a loop compiles it. Loops are compiled for the usual types of tables; with a table of
+    more than two billion records, for example, a call may still have to wait.
     """
     began = time.process_time()
     importlib.import_module("numba")
@@ -101,7 +101,7 @@ def warm_up() -> WarmUp:
 
 
 def _calls() -> Iterator[Callable[[], Any]]:
-    """Yield calls that between them use every loop."""
+    """Yield calls that together use every loop."""
     import unveil
     from unveil import mechanisms
     from unveil.models import KAnonymity, TCloseness
@@ -182,7 +182,7 @@ def _watched(people: Any) -> None:
 
 
 def _questions(people: Any) -> None:
-    """Ask a gate for sums that it audits."""
+    """Request sums from a gate that audits them."""
     from unveil.queries import Gate, Restriction
 
     with tempfile.TemporaryDirectory() as folder:
@@ -194,7 +194,7 @@ def _questions(people: Any) -> None:
 
 
 def _people() -> Any:
-    """Return a made-up table whose values are computed from the row numbers."""
+    """Return an artificial table whose values are computed from the row numbers."""
     import polars as pl
 
     rows = range(64)
