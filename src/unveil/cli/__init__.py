@@ -1,8 +1,8 @@
-"""The command line: one verb per job, each a thin door onto one public function.
+"""The command line: one verb per task, each a thin wrapper of one public function.
 
-Results go to standard output, progress and complaints to standard error. Exit codes: 0 done, 1 a policy or model is not met, and
-nothing else, 2 bad usage, bad input or no room (one line, no traceback), 3 an unexpected failure (one line; the traceback with
-`--debug`), 130 interrupted, 143 terminated.
+Results are written to standard output, progress and problems to standard error. Exit codes: 0 done, 1 a policy or model is not
+met (and nothing else), 2 bad usage, bad input or no room (one line, no traceback), 3 an unexpected failure (one line; the
+traceback with `--debug`), 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["main"]
 _COMPLETION = {"--install-completion", "--show-completion"}
 """Options that end the program themselves."""
 _COMPLETING = "_UNVEIL_COMPLETE"
-"""What a shell sets when it asks how the words typed so far may be completed."""
+"""The variable that a shell sets when it requests completions of the words typed so far."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     if os.environ.get(_COMPLETING):
         _complete()
     from unveil.cli.process import flushed, leave, listening, own_streams, supervised
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _complete() -> NoReturn:
-    """Say how the words typed so far may be completed, and leave; what goes wrong, an interrupt too, completes nothing."""
+    """Print the completions of the words typed so far, and exit; a failure, including an interrupt, completes nothing."""
     try:
         _program(None).main(args=[], prog_name="unveil")
     except BaseException as error:  # noqa: BLE001 - a shell would show it amid the words that somebody types
@@ -47,13 +47,13 @@ def _complete() -> NoReturn:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line within a program and return its exit code; signals and streams stay the program's."""
+    """Run the command line within a program and return its exit code; the program keeps its signals and streams."""
     words, debug = _words(arguments)
     return _ended(words, debug=debug)
 
 
 def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
-    """Return the words of the command line without `--debug`, which may stand anywhere before `--`, and whether it was there."""
+    """Return the words of the command line without `--debug`, which may be anywhere before `--`, and whether it was there."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     end = words.index("--") if "--" in words else len(words)
     rest = [word for word in words[:end] if word != "--debug"]
@@ -61,7 +61,7 @@ def _words(arguments: Sequence[str] | None) -> tuple[list[str], bool]:
 
 
 def _ended(words: Sequence[str], *, debug: bool) -> int:
-    """Run the command; every outcome ends in an exit code, and a failure in one line of text as well."""
+    """Run the command; every outcome ends in an exit code, and a failure also in one line of text."""
     from unveil.output import placed
 
     placed.clear()
@@ -76,7 +76,7 @@ def _ended(words: Sequence[str], *, debug: bool) -> int:
 
 
 def _reported(error: BaseException, words: Sequence[str]) -> int:
-    """Say in one line what went wrong, and return the exit code."""
+    """Report an error in one line, and return the exit code."""
     from unveil.cli.process import say
 
     try:
@@ -110,7 +110,7 @@ def _done(words: Sequence[str]) -> int:
 
 @contextmanager
 def _running(words: Sequence[str]) -> Iterator[None]:
-    """Let a signal cancel the work; help and the version do none, so nothing is loaded for them."""
+    """Let a signal cancel the work; help and the version involve none, so nothing is loaded for them."""
     if not words or {"--help", "-h", "--version"} & set(words):
         yield
         return
@@ -124,7 +124,7 @@ def _running(words: Sequence[str]) -> Iterator[None]:
 
 
 def _verb(words: Sequence[str]) -> str | None:
-    """Return the verb if the words begin with one; None if all verbs are needed, to be listed."""
+    """Return the verb if the words begin with one; None if all verbs are needed for a list."""
     from unveil.cli.verbs import VERBS
 
     return words[0] if words and words[0] in VERBS else None
@@ -132,7 +132,7 @@ def _verb(words: Sequence[str]) -> str | None:
 
 @cache
 def _program(verb: str | None) -> Any:
-    """Return the program, with one verb or with all, its options read from signatures once."""
+    """Return the program, with one verb or with all, and with options that are read from signatures once."""
     import typer
 
     from unveil.cli.verbs import with_verb

@@ -1,4 +1,4 @@
-"""The program to which the verbs are added, and its help: a line for each option, and an example that can be copied."""
+"""The program to which the verbs are added, and its help: one line for each option, and an example that can be copied."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from unveil.cli.study_options import closed_at_end
 __all__ = ["WIDEST", "HelpfulCommand", "HelpfulGroup", "Program", "app"]
 
 WIDEST = 100
-"""Help is no wider, however wide the terminal is."""
+"""The greatest width of help, in terminals of any width."""
 _NUMBERS = {int: "N", float: "X"}
 _EXAMPLE = "Example: "
 _REQUIRED = re.compile(r"^\{(.*)\}")
 
 
 class _Helpful:
-    """What the help of verbs and of groups of verbs has in common."""
+    """The common part of the help of verbs and of groups of verbs."""
 
     epilog: str | None
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options and arguments, each with its form in the help: words of the documentation, no types of Python."""
+        """Return the options and arguments, each with its form in the help: words of the documentation, not Python types."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for one in parameters:
             one.display_type_rich = partial(_form, one)
         return parameters
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the line that shows how the command is written; what may be left out is in brackets."""
+        """Return the parts of the usage line of the command, with optional parts in brackets."""
         written = super().collect_usage_pieces(ctx)  # type: ignore[misc]
         return [_REQUIRED.sub(r"\1", piece) for piece in written]
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the example on a line of its own, as long as it is, so that it can be copied."""
+        """Write the example on a line of its own, of any length, so that it can be copied."""
         if self.epilog is None or not self.epilog.startswith(_EXAMPLE):
             super().format_epilog(ctx, formatter)  # type: ignore[misc]
             return
@@ -58,7 +58,7 @@ class HelpfulCommand(_Helpful, TyperCommand):
 
 
 class HelpfulGroup(_Helpful, TyperGroup):
-    """A program, or a part of one, with such help, which says of each verb all that it does."""
+    """A program, or a part of one, with such help, which fully describes each verb."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the verbs with the first paragraph of their help."""
@@ -68,7 +68,7 @@ class HelpfulGroup(_Helpful, TyperGroup):
 
 
 def _form(parameter: Any, ctx: Any) -> str | None:  # noqa: ARG001 - as it is called
-    """Return what an option takes: its metavar, or the letter of a number; nothing for a flag or for an argument."""
+    """Return the form of an option's value: its metavar, or the letter of a number; None for a flag or an argument."""
     if parameter.param_type_name == "argument" or getattr(parameter, "is_flag", False):
         return None
     return parameter.metavar or _NUMBERS.get(parameter.type_descriptor.annotation, "TEXT")
@@ -78,7 +78,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Verb(HelpfulCommand):
-    """A verb that refuses an option given twice (the last would win otherwise), and refuses to overwrite what it reads."""
+    """A verb that refuses a repeated option (otherwise the last would win), and refuses to overwrite files that it reads."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line."""
@@ -93,7 +93,7 @@ class _Verb(HelpfulCommand):
         return rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Do what the verb does, and close what it opened for that."""
+        """Run the verb, and close everything that it opened."""
         with ExitStack() as opened:
             before = closed_at_end.set(opened)
             try:

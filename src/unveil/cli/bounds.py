@@ -1,4 +1,4 @@
-"""Declared bounds of numeric columns, as the command line takes them."""
+"""Declared bounds of numeric columns, in the form of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of check, in groups: the release on trial, its original, what came before, signatures, and where a verdict goes."""
+"""The options of check, in groups: the release, its original, earlier results, signatures, and the output of the verdict."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = ["BeforeOptions", "OriginalOptions", "SignOptions", "TrialOptions", "V
 
 @dataclass(frozen=True, slots=True)
 class SignOptions:
-    """Whether a verdict is signed, or a signature verified."""
+    """The signing of a verdict, or the verification of a signature."""
 
     sign_key: Annotated[
         Path | None,
@@ -60,7 +60,7 @@ class SignOptions:
     ] = None
 
     def check(self, out: Path | None) -> None:
-        """Refuse options that do not go together."""
+        """Refuse options that exclude each other, or that lack another one."""
         if (self.verify is None) != (self.public_key is None):
             raise ArgumentError("--verify FILE and --public-key PEM go together; give both, or neither.")
         if self.verify is not None and self.sign_key is not None:
@@ -71,7 +71,7 @@ class SignOptions:
             raise ArgumentError("--passphrase-file opens a private key, and none is named; name it with --sign-key.")
 
     def verified(self) -> Signature | None:
-        """Return what became of the signature to verify; None if none is requested."""
+        """Return the result of verifying a signature; None if none is requested."""
         if self.verify is None or self.public_key is None:
             return None
         from unveil.releases import verify
@@ -79,7 +79,7 @@ class SignOptions:
         return verify(self.verify, self.public_key)
 
     def signer(self) -> Callable[[list[Path]], None] | None:
-        """Return what signs files that are written, or about to be, and says so; the key is read before the work begins."""
+        """Return a function that signs files and reports it; the key is read before the work begins."""
         if self.sign_key is None:
             return None
         from unveil.releases import signing_key, write_signature
@@ -93,7 +93,7 @@ class SignOptions:
         return sign
 
     def _passphrase(self) -> bytes:
-        """Return the passphrase, which is never on the command line: there everybody on the machine could read it."""
+        """Return the passphrase, which is never on the command line, where everybody on the computer could read it."""
         if self.passphrase_file is not None:
             try:
                 return self.passphrase_file.read_bytes().rstrip(b"\r\n")
@@ -122,7 +122,7 @@ def _sheet(place: Path | None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class TrialOptions:
-    """The release, the policy that it is checked against, and how it is read."""
+    """The release, the policy for its check, and the way in which it is read."""
 
     release: Data = None
     policy: Annotated[
@@ -145,7 +145,7 @@ class TrialOptions:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> tuple[Inputs, Policy | None]:
-        """Open the release, with the project of its policy if none is named; return the policy too."""
+        """Open the release, with the project of its policy if none is named; also return the policy."""
         from unveil.assess.policy.check import policy_of
 
         policy, own = (None, None) if self.policy is None else policy_of(self.policy)
@@ -157,7 +157,7 @@ class TrialOptions:
         return inputs, policy
 
     def meanings(self, inputs: Inputs) -> dict[str, Any]:
-        """Return the column of persons, which may be the original's, and the hierarchies and orders of sensitive attributes."""
+        """Return the column of persons, possibly of the original, and the hierarchies and orders of sensitive attributes."""
         sensitive = inputs.sensitive or ()
         return {
             "person": self.person,
@@ -168,7 +168,7 @@ class TrialOptions:
 
 @dataclass(frozen=True, slots=True)
 class OriginalOptions:
-    """The original of the release, for rules about attacks, and which record belongs to which."""
+    """The original of the release, for rules about attacks, and the correspondence of records."""
 
     original: Annotated[
         str | None, typer.Option("--original", metavar="DATA", help="The original table, for rules about attacks.")
@@ -180,7 +180,7 @@ class OriginalOptions:
     match: MatchOptions = field(default_factory=MatchOptions)
 
     def paired(self, trial: TrialOptions, inputs: Inputs) -> dict[str, Any]:
-        """Return the arguments that pair the release with its original, read as the release is; none without an original."""
+        """Return the arguments that pair the release with its original, read in the same way; none without an original."""
         reading, project = trial.reading, inputs.project
         held_out = {} if self.control is None else {"control": reading.source(self.control, "control", project)}
         if self.original is None:
@@ -192,7 +192,7 @@ class OriginalOptions:
 
 @dataclass(frozen=True, slots=True)
 class BeforeOptions:
-    """What came before: an earlier result, the history of runs, the record of the release, waivers; this one's seed and key."""
+    """An earlier result, the history of runs, the record of the release, waivers, and the seed and key of this run."""
 
     baseline: Annotated[
         Path | None,
@@ -235,7 +235,7 @@ class BeforeOptions:
 
 @dataclass(frozen=True, slots=True)
 class VerdictOptions:
-    """Where the verdict goes."""
+    """The output of the verdict."""
 
     junit: Annotated[
         Path | None,
@@ -250,7 +250,7 @@ class VerdictOptions:
     spreadsheet_safe: SpreadsheetSafe = True
 
     def give(self, verdict: Verdict, signer: Callable[[list[Path]], None] | None) -> None:
-        """Write the verdict in every requested form, signed if that is requested, all or none."""
+        """Write the verdict in every requested form, signed on request; all forms or none."""
         with together():
             if self.junit is not None:
                 from unveil.assess.policy.junit import junit

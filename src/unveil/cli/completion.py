@@ -1,11 +1,11 @@
-"""Values that a shell completes, by what an option takes: words, columns, data sets, mechanisms, presets and the like.
+"""Values that a shell completes, by the form of an option: words, columns, data sets, mechanisms, presets and others.
 
-The metavar of an option says what it takes. Words in lower case stand for themselves, `COLUMN` for a column of the data that the
-command names, `COLUMN=FILE` for one with more to come, `COLUMN,...` for a list of them. An option whose metavar says too little
-has a completion of its own, made by `offering` or `beginning`. Files are completed by the shell.
+The metavar of an option states its form. Words in lower case stand for themselves, `COLUMN` for a column of the data that the
+command names, `COLUMN=FILE` for a column followed by more, `COLUMN,...` for a list of columns. An option whose metavar is too
+vague has a completion of its own, made by `offering` or `beginning`. Files are completed by the shell.
 
-A shell waits for them at every Tab, so nothing is read that is not needed, and what goes wrong completes nothing: the shell then
-offers files, as it does by itself.
+A shell waits for completions at every Tab, so only necessary files are read, and a failure completes nothing: the shell then
+offers files, as is its default.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _OWN = ("key_file", "keep_order", "ledger", "progress", "seed", "testing", "work
 """Settings of mechanisms for which the command line has options."""
 _PROJECT = "unveil.toml"
 _OPEN = re.compile(r"[^\w@%+=:,./-]")
-"""What bash takes for more than a letter."""
+"""Characters that have a special meaning in bash."""
 _FORM = re.compile(r"([^=:]*[=:]?)(.*)", re.DOTALL)
-"""A form: what is completed of it, and what the user adds."""
+"""A form: the part that is completed, and the part that the user adds."""
 
 
 def completing(verb: Callable[..., Any]) -> None:
-    """Give each option of a verb the completion that its metavar calls for, unless it has one of its own."""
-    hints = verb.__annotations__ = get_type_hints(verb, include_extras=True)  # resolved once, so that the program reads these
+    """Give each option of a verb the completion for its metavar, unless it has one of its own."""
+    hints = verb.__annotations__ = get_type_hints(verb, include_extras=True)  # resolved once, for the program as well
     for name in inspect.signature(verb).parameters:
         for info in getattr(hints.get(name), "__metadata__", ()):
             if not isinstance(info, ParameterInfo):
@@ -51,12 +51,12 @@ def completing(verb: Callable[..., Any]) -> None:
 
 
 def offering(*words: str | Callable[[], Iterable[str]]) -> Completion:
-    """Return the completion of some words, or of what functions return when they are needed."""
+    """Return the completion of words, or of the words that functions return on demand."""
     return _offered(_given(words))
 
 
 def beginning(*forms: str | Callable[[], Iterable[str]]) -> Completion:
-    """Return the completion of the beginnings of some forms, such as `threshold=` of `threshold=K`."""
+    """Return the completion of the beginnings of forms, such as `threshold=` of `threshold=K`."""
     return _begun(_given(forms))
 
 
@@ -72,7 +72,7 @@ def _offered(words: _Words) -> Completion:
 
 
 def _listed(words: _Words) -> Completion:
-    """Complete the last of several words with commas between them."""
+    """Return the completion of the last of several words that commas separate."""
 
     def completion(ctx: typer.Context, incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",")
@@ -82,7 +82,7 @@ def _listed(words: _Words) -> Completion:
 
 
 def _begun(words: _Words) -> Completion:
-    """Complete the beginnings of forms; a single one with its form beside it, so that bash adds no space after it."""
+    """Return the completion of beginnings; a single one is offered with its form, so that bash adds no space after it."""
 
     def completion(ctx: typer.Context, incomplete: str) -> list[str]:
         forms = [_FORM.fullmatch(form) for form in words(ctx)]
@@ -94,13 +94,13 @@ def _begun(words: _Words) -> Completion:
 
 
 def _written(word: str) -> str:
-    """Return a word as the shell reads it; the others quote it themselves."""
+    """Return a word in the form that bash reads; other shells quote it themselves."""
     in_bash = os.environ.get("_UNVEIL_COMPLETE") == "complete_bash"
     return _OPEN.sub(lambda one: f"\\{one[0]}", word) if in_bash else word
 
 
 def _by_metavar(metavar: str) -> Completion | None:
-    """Return the completion of an option that takes what its metavar says; None if nobody knows its values."""
+    """Return the completion of an option by its metavar; None if its values are unknown."""
     name, equals, rest = metavar.partition("=")
     if equals:
         return _begun(lambda ctx: (f"{one}={rest}" for one in _VALUES[name](ctx))) if name in _VALUES else None
@@ -113,9 +113,9 @@ def _by_metavar(metavar: str) -> Completion | None:
 
 
 def _columns(ctx: typer.Context) -> Iterable[str]:
-    """Return the columns of the built-in data sets, files and projects that the command names; an engine is not asked."""
+    """Return the columns of the built-in data sets, files and projects that the command names; engines are not queried."""
     named = [place for name in _PLACES if isinstance(place := ctx.params.get(name), str | Path)]
-    words = named or [one for one in ctx.args if not one.startswith("-")]  # these, where an option lacks its value
+    words = named or [one for one in ctx.args if not one.startswith("-")]  # the latter if an option lacks its value
     places = [str(one) for one in words] or [_PROJECT]
     return dict.fromkeys(column for place in places for column in _columns_of(place))
 
@@ -123,7 +123,7 @@ def _columns(ctx: typer.Context) -> Iterable[str]:
 def _columns_of(place: str) -> Iterator[str]:
     from unveil.sources import datasets, open_source
 
-    with suppress(Exception):  # whatever it is, the command itself says it
+    with suppress(Exception):  # any problem is reported by the command itself
         if place in datasets.names() or Path(place).is_file():
             yield from open_source(place).names
 
@@ -194,4 +194,4 @@ _VALUES: dict[str, _Words] = {
     "RELEASE": _data,
     "SOURCE": _data,
 }
-"""What stands for a word in capitals."""
+"""The values of each word in capitals."""

@@ -26,7 +26,7 @@ def composed(
     *,
     as_json: bool,
 ) -> None:
-    """Try protections, write the chosen release, and show all; refuse options that belong to generalisations."""
+    """Try protections, write the chosen release, and show all; refuse options that apply only to generalisations."""
     from unveil.assess.composition import compose
     from unveil.project import Need
 
@@ -46,7 +46,7 @@ def composed(
 
 
 def _refuse_unfit(*groups: ClassModelOptions | SearchOptions) -> None:
-    """Refuse settings that only generalisations have."""
+    """Refuse settings that apply only to generalisations."""
     for options in groups:
         for name, word in typed(options).items():
             if name not in _FITTING:

@@ -1,6 +1,6 @@
-"""Failures of the command line: one line for each, and its exit code.
+"""Failures of the command line, each with one line and an exit code.
 
-The words of an exception that nobody expected may hold data values, so only its type and place are reported.
+The message of an unexpected exception may hold data values, so only its type and place are reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TAKES = {
     "Input should be greater than or equal to ": "a number of at least ",
     "Input should be less than or equal to ": "a number of at most ",
 }
-"""How a value that is no number, or out of range, is refused, and what the option takes."""
+"""The refusals of a value that is not a number, or out of range, and the values that the option accepts."""
 _SCARCE = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -39,7 +39,7 @@ _SCARCE = {
     errno.EMFILE: "too many files are open",
     errno.ENFILE: "too many files are open",
 }
-"""What the system may lack, whatever the program is doing."""
+"""Resources that the system may lack during any work."""
 _NO_MEMORY = (
     "can't allocate",
     "can't start new thread",
@@ -49,11 +49,11 @@ _NO_MEMORY = (
     "out of memory",
     "unable to allocate",
 )
-"""How libraries say that they got no memory."""
+"""The messages by which libraries report a lack of memory."""
 
 
 def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
-    """Return the message about a failure, empty if there is none to show, and the exit code."""
+    """Return the message about a failure, which may be empty, and the exit code."""
     unexpected = (
         f"unexpected failure of {_verb(words)!r}: {type(error).__name__}{_place(error)}; {_written()}. "
         "The same command with --debug shows the traceback."
@@ -62,7 +62,7 @@ def explained(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
 
 
 def _foreseen(error: BaseException) -> tuple[str, int] | None:
-    """Return the message about an interrupt, about what this package refuses, or about a reader who has gone."""
+    """Return the message about an interrupt, a refusal by this package, or a closed pipe."""
     if isinstance(error, KeyboardInterrupt | StoppedError) or (isinstance(error, CancelledError) and was_heard()):
         word, code = ending()
         return f"{word}; {error if isinstance(error, StoppedError) else f'{_written()}.'}", code
@@ -70,10 +70,10 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
         return f"{str(error).removesuffix('.')}; {_written()}.", _CANCELLED
     if isinstance(error, UnveilError):
         return said_in_options(str(error)), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
-    from typer.exceptions import TyperException  # here, as the program may have been interrupted while it was loaded
+    from typer.exceptions import TyperException  # here, because the program may have been interrupted while it was loaded
 
     if isinstance(error, TyperException):
-        context = getattr(error, "ctx", None)  # of the verb that was being read
+        context = getattr(error, "ctx", None)  # of the verb whose options were being read
         return (
             f"{_plain(error.format_message()).removesuffix('.')} (try: {context.command_path if context else 'unveil'} --help)",
             _BAD_INPUT,
@@ -82,7 +82,7 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
 
 
 def _plain(message: str) -> str:
-    """Return what is wrong with a value in the words of the other messages."""
+    """Return the problem of a value in the words of the other messages."""
     named = _WRONG_VALUE.fullmatch(message)
     if named is None:
         return message
@@ -93,7 +93,7 @@ def _plain(message: str) -> str:
 
 
 def _scarce(error: BaseException) -> tuple[str, int] | None:
-    """Return the message when the system is out of memory or disk space, or has no output."""
+    """Return the message if the system is out of memory or disk space, or has no output."""
     if any(map(_tells_of_memory, _chain(error))):
         return f"there is not enough memory for this; {_written()}. Name fewer columns, or allow more memory.", _BAD_INPUT
     if not isinstance(error, OSError):
@@ -111,13 +111,13 @@ def _written() -> str:
 
 
 def _verb(words: Sequence[str]) -> str:
-    """Return the part of the command line that says what was being done."""
+    """Return the part of the command line that names the current task."""
     verbs = [word for word in words[: 2 if words[0] == "hierarchy" else 1] if not word.startswith("-")]
     return " ".join(["unveil", *verbs])
 
 
 def _place(error: BaseException) -> str:
-    """Return the line of this package that failed, or that called what failed."""
+    """Return the line of this package that failed, or that made the failing call."""
     package = Path(unveil.__file__).parent
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if Path(frame.filename).is_relative_to(package):
@@ -126,7 +126,7 @@ def _place(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and those that led to it."""
+    """Yield an exception and its causes."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         seen.append(error)
@@ -141,10 +141,10 @@ def _tells_of_memory(error: BaseException) -> bool:
 
 
 def _reader_has_gone(error: BaseException) -> bool:
-    """Whether all that happened is that nobody reads standard output any more, as after `| head`."""
+    """Whether the only problem is that nobody reads standard output any more, as after `| head`."""
     if not any(isinstance(one, BrokenPipeError) for one in _chain(error)):
         return False
-    if isinstance(error, SystemExit):  # as rich raises it
+    if isinstance(error, SystemExit):  # raised by rich
         return True
     if hasattr(select, "poll"):
         polling = select.poll()

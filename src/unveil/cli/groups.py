@@ -1,6 +1,6 @@
-"""Options in groups, a few dataclasses for each verb; the words by which the library names them; and which files they name.
+"""Options in groups, a few dataclasses for each verb; the library's words for them; and the files that they name.
 
-An answer never takes the place of the data that a verb reads.
+An answer never overwrites the data that a verb reads.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ __all__ = [
 
 
 def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Spread each parameter of a verb that is a dataclass of options into these options, for the command line to read.
+    """Spread each parameter of a verb that is a dataclass of options into these options, for the command line.
 
-    A group may hold another. No two groups of a verb may have an option of one name.
+    A group may contain another. No two groups of a verb may have options of the same name.
     """
     groups: dict[str, type[Any]] = {}
     parameters: list[inspect.Parameter] = []
@@ -55,7 +55,7 @@ def grouped(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def typed(group: Any) -> dict[str, str]:
-    """Return the fields of a group that are not as they are when nothing is said, with the words of their options."""
+    """Return the fields of a group that differ from their defaults, with the words of their options."""
     return {
         one.name: f"--{_WORDS.get(one.name, one.name.replace('_', '-'))}"
         for one in fields(group)
@@ -64,14 +64,14 @@ def typed(group: Any) -> dict[str, str]:
 
 
 def refuse_without(option: str, group: Any, *names: str) -> None:
-    """Refuse options of a group that mean nothing without another one, so that nobody takes them to have had an effect."""
+    """Refuse options of a group that have no effect without another one, so that nobody believes that they had one."""
     for name, word in typed(group).items():
         if name in names:
             raise ArgumentError(f"{word} goes with {option}.")
 
 
 def refuse_with(option: str, group: Any, *names: str) -> None:
-    """Refuse options of a group, all or those named, that have no effect beside another one."""
+    """Refuse options of a group, all or the named ones, that have no effect beside another one."""
     for name, word in typed(group).items():
         if not names or name in names:
             raise ArgumentError(f"{word} does not go with {option}.")
@@ -95,7 +95,7 @@ def _members(group: type[Any]) -> Iterator[tuple[Field[Any], Any]]:
 
 
 def _options(group: type[Any]) -> list[inspect.Parameter]:
-    """Return the options of a group, including those of the groups in it, in order."""
+    """Return the options of a group, including those of the groups that it contains, in order."""
     options: list[inspect.Parameter] = []
     for one, kind in _members(group):
         options += _options(kind) if _is_group(kind) else [_option(one, kind)]
@@ -108,22 +108,22 @@ def _option(one: Field[Any], annotation: Any) -> inspect.Parameter:
 
 
 def _filled(group: type[Any], words: dict[str, Any]) -> Any:
-    """Return a group with what the command line says, which is taken out of the words."""
+    """Return a group with the values of the command line, which are removed from the words."""
     return group(**{one.name: _filled(kind, words) if _is_group(kind) else words.pop(one.name) for one, kind in _members(group)})
 
 
 _arguments_options: ContextVar[dict[str, str]] = ContextVar("_arguments_options", default={})  # noqa: B039 - it is replaced, never changed
-"""The options of the verb that runs, by the arguments that they stand for."""
+"""The options of the running verb, by the arguments that they represent."""
 
 _NAMED_FIRST = re.compile(r"^[a-z_]+(?= '.*' is unknown; | is [^;]*; it must )", re.DOTALL)
 """The argument with which a refusal begins."""
 _ENDINGS = (("y", "ies"), ("", "s"))
-"""How an argument that takes several values is named after the option that is repeated for it."""
+"""The endings that turn the name of a repeatable option into that of its argument."""
 _WHOLE = "the whole answer has"
 
 
 def remember_options(parameters: Iterable[Any]) -> None:
-    """Take over the options of a verb."""
+    """Store the options of a verb."""
     names = [name for one in parameters for name in one.opts if name.startswith("--")]
     options = {name.removeprefix("--").replace("-", "_"): name for name in names}
     several = {
@@ -136,7 +136,7 @@ def remember_options(parameters: Iterable[Any]) -> None:
 
 
 def said_in_options(text: str) -> str:
-    """Return a text of the library with an option for each argument that the verb has one for."""
+    """Return a text of the library with arguments replaced by the options that the verb has for them."""
     from unveil.results.wording import reworded
 
     phrases, options = option_words()
@@ -144,13 +144,13 @@ def said_in_options(text: str) -> str:
 
 
 def option_words() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the phrases and the arguments for which the command line has other words."""
+    """Return the phrases and the arguments for which the command line has other words, with these."""
     options = _arguments_options.get()
     return {_WHOLE: "--json has"} if "json" in options else {}, options
 
 
 _WRITTEN = ("out", "link", "junit", "checkpoint", "sheet")
-"""Options that name a file to write, if their value is a path; a correspondence to read comes as text."""
+"""Options that name a file to write, if their value is a path; a correspondence to read is given as text."""
 
 _UPDATED = ("baseline",)
 """Options whose file may be read and then written again."""
@@ -162,7 +162,7 @@ _outputs: ContextVar[tuple[Path, ...]] = ContextVar("outputs", default=())
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse a verb that would write two outputs to one file, read a file that it writes, or read standard input twice."""
+    """Refuse a command that would write two outputs to one file, read a file that it writes, or read standard input twice."""
     outputs = {name: place for name in _WRITTEN if isinstance(place := parameters.get(name), Path)}
     if len({place.resolve() for place in outputs.values()}) < len(outputs):
         raise ArgumentError(f"{' and '.join(f'--{name}' for name in outputs)} name the same file; name two different ones.")
@@ -175,7 +175,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def check_read(named: str) -> None:
-    """Refuse to read a file, named alone or after an equals sign, that this run will write."""
+    """Refuse to read a file, named by itself or after an equals sign, that this run will write."""
     places = [named, *(named[at + 1 :] for at, sign in enumerate(named) if sign == "=")]
     for output in _outputs.get():
         if any(_same(Path(place), output) for place in places if place):

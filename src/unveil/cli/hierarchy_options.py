@@ -1,4 +1,4 @@
-"""The rules that build a hierarchy, as the command line names them."""
+"""The rules that build a hierarchy, in the words of the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["RuleOptions"]
 
 @dataclass(frozen=True, slots=True)
 class RuleOptions:
-    """The one rule that a hierarchy is built by, and its details; without one, a rule is proposed."""
+    """The single rule by which a hierarchy is built, and its details; without one, a rule is proposed."""
 
     interval: Annotated[str | None, typer.Option(metavar="W1,W2,...", help="Intervals of these widths, from narrow to wide.")] = (
         None
@@ -78,7 +78,7 @@ class RuleOptions:
         return build_hierarchy(inputs.source, column, rule)
 
     def _named(self) -> dict[str, tuple[str | None, dict[str, str | None]]]:
-        """Return the rules by their options, each with its steps and the options that go with it."""
+        """Return the rules by their options, each with its steps and the options that belong to it."""
         masked = {"--characters": self.characters, "--mask": self.mask, "--pad": self.pad, "--pad-side": self.pad_side}
         return {
             "--interval": (self.interval, {"--origin": self.origin, "--bottom": self.bottom, "--top": self.top}),

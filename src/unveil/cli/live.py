@@ -1,4 +1,4 @@
-"""A watch as a person sees it in a terminal: figures, the course of the rate, and the riskiest classes, masked as in reports."""
+"""The display of a watch in a terminal: figures, the course of the rate, and the riskiest classes, masked as in reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_CLASSES = "Which classes disclose most cannot be known from a sample of them
 
 
 def sparkline(values: list[float | None]) -> str:
-    """Draw figures from 0 to 1 as a row of blocks; a gap where there is none.
+    """Draw figures from 0 to 1 as a row of blocks, with a gap for a missing figure.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def sparkline(values: list[float | None]) -> str:
 
 
 def _rate(figures: WindowFigures) -> str:
-    """Return the rate; with the error of an estimate and what it is estimated from."""
+    """Return the rate in words, with the error and the basis of an estimate."""
     rate = "-" if figures.dr is None else number(figures.dr)
     about = figures.approximate
     if about is None:
@@ -44,7 +44,7 @@ def _rate(figures: WindowFigures) -> str:
 
 
 def _not_judged(figures: WindowFigures) -> list[str]:
-    """Return the rules that were not judged, those with the same reason together."""
+    """Return the rules that were not judged, with those of the same reason together."""
     rules: dict[str, list[str]] = {}
     for rule, reason in figures.undecided.items():
         rules.setdefault(reason, []).append(rule)
@@ -52,7 +52,7 @@ def _not_judged(figures: WindowFigures) -> list[str]:
 
 
 class PlainView:
-    """One line per window, for output that nobody watches in a terminal."""
+    """A view of one line per window, for output that is not a terminal."""
 
     def show(self, figures: WindowFigures, window: Window) -> None:  # noqa: ARG002 - as the live view has it
         """Print a line."""
@@ -87,7 +87,7 @@ class LiveView:
         self._live.update(self._drawn(figures, window), refresh=True)
 
     def close(self) -> None:
-        """Leave the last view standing."""
+        """Leave the last view on the screen."""
         self._live.stop()
 
     def _drawn(self, figures: WindowFigures, window: Window) -> RenderableType:
@@ -118,5 +118,5 @@ class LiveView:
 
 
 def view_of() -> LiveView | PlainView:
-    """Return the live view in a terminal, lines elsewhere."""
+    """Return the live view in a terminal, and lines elsewhere."""
     return LiveView() if sys.stdout.isatty() else PlainView()

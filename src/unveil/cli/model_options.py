@@ -1,4 +1,4 @@
-"""The options that name models, and how their words become models, hierarchies and orders."""
+"""The options that name models, and the conversion of their words to models, hierarchies and orders."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class RequestedModels:
     order: Order = None
 
     def named(self, sensitive: Sequence[str]) -> list[Model]:
-        """Return the models that the options name; a model without a column of its own is required of each sensitive column."""
+        """Return the models that the options name; a model without a column is required of each sensitive column."""
         from unveil.models.requirement_words import parse_models
 
         words = {
@@ -180,7 +180,7 @@ class ClassModelOptions(RequestedModels):
         }
 
     def hierarchies(self, inputs: Inputs, models: Sequence[Model]) -> dict[str, Hierarchy]:
-        """Return the project's hierarchies, those of the folder, and those named one by one; the later win."""
+        """Return the hierarchies of the project, of the folder, and those named singly; the later take precedence."""
         from unveil.partitions import Hierarchy
 
         single = named_hierarchies(self.hierarchy, inputs.source.names)
@@ -208,7 +208,7 @@ class ModelOptions(ClassModelOptions):
 
 
 def hierarchies(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
-    """Return the hierarchies of the sensitive columns: the project's, and those named as COLUMN=FILE."""
+    """Return the hierarchies of the sensitive columns: those of the project, and those named as COLUMN=FILE."""
     by_column: dict[str, Hierarchy] = {}
     for name in sensitive:
         hierarchy = project.hierarchy(name) if project is not None and name in project.attributes else None
@@ -218,7 +218,7 @@ def hierarchies(texts: Sequence[str] | None, project: Project | None, sensitive:
 
 
 def orders(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
-    """Return the orders of the sensitive columns: the project's, and those named as COLUMN=V1,V2,..."""
+    """Return the orders of the sensitive columns: those of the project, and those named as COLUMN=V1,V2,..."""
     by_column: dict[str, Sequence[Any]] = {}
     for name in sensitive:
         attribute = project.attributes.get(name) if project is not None else None
@@ -255,7 +255,7 @@ def attackers(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
 
 
 def _require_column(option: str, column: str, columns: Sequence[str]) -> None:
-    """Refuse a column that an option cannot be about."""
+    """Refuse a column that an option cannot name."""
     if column not in columns:
         place = f"one of: {listed(columns)}.{near_miss(column, columns)}" if columns else "none here."
         raise ColumnNotFoundError(f"{option} names column {shown(column)}; it takes {place}")

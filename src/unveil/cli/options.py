@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how the words of a command line become the arguments of a call."""
+"""Options that several verbs share, and the conversion of the words of a command line to the arguments of a call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 _NULLS = ("category", "drop", "error")
 
 read_here: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("read_here", default=())
-"""What a verb has read, for the foot of a page and for hashes: the role and the place of each, the data first."""
+"""The inputs that a verb has read, for the foot of a page and for hashes: the role and the place of each, the data first."""
 
 
 def note_read(role: str, place: str) -> str:
@@ -44,7 +44,7 @@ def note_read(role: str, place: str) -> str:
 
 
 def _writable(out: Path | None) -> Path | None:
-    """Refuse, before the work begins, a place where nothing can be written."""
+    """Refuse, before the work begins, a place to which nothing can be written."""
     if out is not None:
         from unveil.report import checked_path
 
@@ -53,12 +53,12 @@ def _writable(out: Path | None) -> Path | None:
 
 
 def _usable(key_file: Path | None) -> Path | None:
-    """Refuse, before the work begins, a key that cannot be used; a pipe, which can be read only once, is not tried."""
+    """Refuse, before the work begins, an unusable key; a pipe, which can be read only once, is not checked."""
     if key_file is None:
         return None
     try:
         piped = key_file.is_fifo()
-    except OSError:  # a name that no file can have: reading the key says so
+    except OSError:  # a name that no file can have, which reading the key reports
         piped = False
     if not piped:
         from unveil.randomness import read_key
@@ -184,7 +184,7 @@ Out = Annotated[
 ]
 Unmasked = Annotated[bool, typer.Option("--unmasked", help="Show every class: for the steward's own eyes, and marked as such.")]
 SMALL = 5
-"""The same as in `results.masking`, which is loaded only when there is an answer."""
+"""The same value as in `results.masking`, which is loaded only when there is an answer."""
 Small = Annotated[int, typer.Option("--small", min=1, help="Classes with fewer records are small, and masked.")]
 
 
@@ -197,7 +197,7 @@ def give(
     unmasked: bool = False,
     small: int = SMALL,
 ) -> None:
-    """Write the answer to a file, print it as JSON, or show it, as it is displayed: masked, unless it is marked as unmasked."""
+    """Write the answer to a file, print it as JSON, or show it, in displayed form: masked, unless marked as unmasked."""
     if out is not None:
         from unveil import report
 
@@ -213,12 +213,12 @@ def give(
 
 
 def _names(read: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the names of what was read, each once."""
+    """Return the names of the inputs, each once."""
     return list(dict.fromkeys(Path(without_credentials(place)).name for _, place in read))
 
 
 def _print(write: Callable[[], object]) -> None:
-    """Print an answer in full, or say why that is impossible; a reader who has gone, as `head` does, has all it wants."""
+    """Print an answer in full, or report why that is impossible; a reader that closes the pipe, such as `head`, is no error."""
     from unveil.cli.process import turned_away
 
     try:
@@ -250,7 +250,7 @@ def _is_unicode(encoding: str | None) -> bool:
 
 @contextmanager
 def showing_progress() -> Iterator[None]:
-    """Show a bar for each stage, with the time left, on standard error, if a person is watching."""
+    """Show a bar for each stage, with the remaining time, on standard error, if it is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -273,7 +273,7 @@ def showing_progress() -> Iterator[None]:
 
 
 def pair_of(text: str, columns: Sequence[str], option: str, form: str) -> tuple[str, str]:
-    """Split at the equals sign after a column that is known; either side may contain one itself."""
+    """Split at the equals sign after a known column; either side may itself contain one."""
     splits = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "="]
     if not splits:
         raise ArgumentError(f"{option} takes {form}, not {shown(text)}.")

@@ -1,8 +1,8 @@
-"""The process that the command line is: its signals, its streams, and what becomes of it if memory is limited.
+"""The process of the command line: its signals, its streams, and its supervision if memory is limited.
 
-A signal that asks the process to end raises `KeyboardInterrupt` in the main thread, so that all is cleaned up as on Ctrl-C. If
-the main thread is busy in compiled code and does not hear it, another thread cancels the run and, if that does not help, removes
-the hidden files and ends the process.
+A signal that requests the end of the process raises `KeyboardInterrupt` in the main thread, so that everything is cleaned up as
+on Ctrl-C. If the main thread is busy in compiled code and does not receive it, another thread cancels the run and, if that does
+not help, removes the hidden files and ends the process.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ __all__ = ["StoppedError",
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 _PATIENCE = 5.0
-"""Seconds after which a main thread that has not heard a signal is given up."""
+"""Seconds after which a main thread that has not received a signal is given up."""
 _AGAIN = 1.0
-"""Seconds within which the same signal, sent to the process and to its group, counts once."""
+"""Seconds within which the same signal, sent to the process and to its group, is counted once."""
 _BUSY = 0.2
-"""Seconds after which a main thread that has not heard a signal is taken to be in compiled code, which checks its run."""
+"""Seconds after which a main thread that has not received a signal is assumed to be in compiled code, which checks its run."""
 _MOMENT = 0.02
-"""Seconds that files need, roughly, to take their places."""
+"""Seconds that files need, approximately, to take their places."""
 _LEAST_MEMORY = 3 << 29
-"""Bytes of memory that the libraries need to be loaded at all."""
+"""Bytes of memory that loading the libraries requires."""
 _MEMORY_OF_THREAD = 128 << 20
-"""Bytes that every further thread of theirs sets aside."""
+"""Bytes that every further thread of the libraries reserves."""
 
 _heard: list[tuple[int, float]] = []
-"""The signals heard that ask the process to end, each with its time."""
+"""The received signals that request the end of the process, each with its time."""
 _hears = threading.Event()
 _runs: list[Run] = []
-"""The run that is cancelled if the main thread does not hear a signal."""
+"""The runs that are cancelled if the main thread does not receive a signal."""
 _kept: list[Callable[[], str]] = []
-"""Each says what is kept if the process ends; the empty text: nothing is."""
+"""Functions that state what is kept if the process ends; an empty text: nothing is kept."""
 
 
 class StoppedError(Exception):
-    """An interrupt after which a file is kept; its text says which, and how to go on with it."""
+    """An interrupt after which a file is kept; its text states which, and how to continue with it."""
 
 
 def say(message: str) -> None:
-    """Say something in one line on standard error."""
-    with contextlib.suppress(OSError, ValueError):  # nobody is there to hear it
+    """Write a message in one line to standard error."""
+    with contextlib.suppress(OSError, ValueError):  # standard error is closed
         print("unveil:", " ".join(message.split()), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks here
 
 
@@ -68,14 +68,14 @@ def say(message: str) -> None:
 
 
 def ending() -> tuple[str, int]:
-    """Return in a word why the process ends, and its exit code: that of the signal heard, else that of Ctrl-C."""
+    """Return in a word why the process ends, and its exit code: that of the received signal, else that of Ctrl-C."""
     number = _heard[0][0] if _heard else signal.SIGINT
     return _WORDS.get(signal.Signals(number), "the terminal was closed"), 128 + number
 
 
 @contextlib.contextmanager
 def listening(*, debug: bool) -> Iterator[None]:
-    """Hear the signals that ask the process to end, except those that its parent has it ignore."""
+    """Handle the signals that request the end of the process, except those that its parent makes it ignore."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     threading.Thread(target=_watch, args=(reader,), name="unveil-signals", daemon=True).start()
@@ -90,7 +90,7 @@ def listening(*, debug: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupting(run: Run) -> Iterator[None]:
-    """Let a signal that the main thread does not hear cancel a run."""
+    """Let a signal that the main thread does not receive cancel a run."""
     _runs.append(run)
     yield
     _runs.remove(run)
@@ -98,7 +98,7 @@ def interrupting(run: Run) -> Iterator[None]:
 
 @contextlib.contextmanager
 def leaving_with(kept: Callable[[], str]) -> Iterator[None]:
-    """Say what is kept if the process has to end at once; `kept` gives the words, none if nothing is."""
+    """Report what is kept if the process must end at once; `kept` returns the words, an empty text if nothing is kept."""
     _kept.append(kept)
     try:
         yield
@@ -107,14 +107,14 @@ def leaving_with(kept: Callable[[], str]) -> Iterator[None]:
 
 
 def was_heard() -> bool:
-    """Whether a signal asked the process to end."""
+    """Whether a signal requested the end of the process."""
     return bool(_heard)
 
 
 def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as signals are handed over
-    """Interrupt the main thread; if it is interrupted already, end the process at once."""
+    """Interrupt the main thread; if it is already interrupted, end the process at once."""
     _hears.set()
-    if taking_place():  # all files or none: it is sent again when they are there
+    if taking_place():  # all files or none: the signal is sent again when they are in place
         threading.Timer(_MOMENT, os.kill, [os.getpid(), number]).start()
         return
     now = time.monotonic()
@@ -127,7 +127,7 @@ def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as si
 
 
 def _watch(reader: int) -> None:
-    """Wait for a signal, which the system reports here at once; end the process if the main thread does not hear it."""
+    """Wait for a signal, which the system reports here at once; end the process if the main thread does not receive it."""
     while said := os.read(reader, 1):
         if said[0] not in _ENDING or signal.getsignal(said[0]) is not _hear or _hears.wait(_BUSY):
             continue
@@ -139,7 +139,7 @@ def _watch(reader: int) -> None:
 
 
 def _leave() -> None:
-    """End the process at once, with nothing left behind."""
+    """End the process at once, without hidden files left behind."""
     remove_hidden()
     word, code = ending()
     kept = next(filter(None, (one() for one in _kept)), "")
@@ -148,7 +148,7 @@ def _leave() -> None:
 
 
 def _uncaught(otherwise: Callable[[Any], Any], *, debug: bool) -> Callable[[Any], Any]:
-    """Return what is done about an exception that nothing catches: an interrupt ends the process, others show with `--debug`."""
+    """Return the handler of uncaught exceptions: an interrupt ends the process, others are shown with `--debug`."""
 
     def tell(uncaught: Any) -> None:
         if isinstance(uncaught.exc_value, KeyboardInterrupt) and _heard:
@@ -164,9 +164,9 @@ def _uncaught(otherwise: Callable[[Any], Any], *, debug: bool) -> Callable[[Any]
 
 @contextlib.contextmanager
 def own_streams(*, native: bool) -> Iterator[None]:
-    """Keep standard error for what this program says, unless compiled libraries (`native`) may write there too.
+    """Reserve standard error for this program, unless compiled libraries (`native`) may also write to it.
 
-    These write what went wrong by themselves, sometimes with data values in it.
+    These report failures themselves, sometimes with data values in the message.
     """
     _open_closed()
     for stream in (sys.stdout, sys.stderr):
@@ -185,7 +185,7 @@ def own_streams(*, native: bool) -> Iterator[None]:
 
 
 def _open_closed() -> None:
-    """Give closed standard streams a place, so that no file takes their numbers; printing to them fails."""
+    """Open closed standard streams, so that no file takes their numbers; printing to them fails."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -198,14 +198,14 @@ def _open_closed() -> None:
 
 
 def flushed(code: int) -> int:
-    """Return the exit code once everything is printed, or that of output that cannot be written."""
+    """Return the exit code after everything is printed, or that of output that cannot be written."""
     try:
         sys.stderr.flush()
-    except (OSError, ValueError):  # Python would end with a code of its own
+    except (OSError, ValueError):  # otherwise Python would end with a code of its own
         sys.stderr = io.StringIO()
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has gone, as `head` does
+    except BrokenPipeError:  # the reader has closed the pipe, as `head` does
         turned_away()
     except OSError as error:
         turned_away()
@@ -216,8 +216,8 @@ def flushed(code: int) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with an exit code, at once if there is work that nobody waits for any more."""
-    if "unveil.run" in sys.modules:  # else there is no work, and loading it takes time
+    """End the process with an exit code, at once if there is work for which nobody waits any longer."""
+    if "unveil.run" in sys.modules:  # otherwise there is no work, and loading the module takes time
         from unveil.run import is_left_behind
 
         if is_left_behind():
@@ -227,7 +227,7 @@ def leave(code: int) -> NoReturn:
 
 
 def turned_away() -> None:
-    """Discard what is still to be printed."""
+    """Discard the remaining output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
@@ -237,21 +237,21 @@ def turned_away() -> None:
 
 
 def supervised(work: Callable[[], int]) -> int:
-    """Return the exit code of the work, which a child does if memory is limited: it may end without saying why."""
+    """Return the exit code of the work, which runs in a child if memory is limited, because it may end without a reason."""
     limit = _memory_limit()
     if limit is None:
         return work()
     if limit < _LEAST_MEMORY:
         say(f"the memory limit of {limit >> 20:,} MiB (ulimit -v) is too low; allow at least {_LEAST_MEMORY >> 20:,} MiB.")
         return 2
-    for setting in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS"):  # a thread that gets no memory may wait for ever
+    for setting in ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS"):  # a thread without memory may wait forever
         os.environ.setdefault(setting, str(max(1, min(os.cpu_count() or 1, (limit - _LEAST_MEMORY) // _MEMORY_OF_THREAD))))
     child = os.fork()
     return _waited_for(child, limit) if child else work()
 
 
 def _waited_for(child: int, limit: int) -> int:
-    """Pass signals on to the child, and return its exit code, or that of a child that got no memory."""
+    """Pass signals on to the child, and return its exit code, or that for lack of memory."""
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda sent, _: os.kill(child, sent))
@@ -264,7 +264,7 @@ def _waited_for(child: int, limit: int) -> int:
 
 
 def _memory_limit() -> int | None:
-    """Return the bytes that this process may take, if that is limited."""
+    """Return the number of bytes that this process may take, if it is limited."""
     try:
         import resource
     except ImportError:  # a system without such limits

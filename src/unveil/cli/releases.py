@@ -1,4 +1,4 @@
-"""The options of the verbs that make a release: which table, by which mechanism, in which order, and where it goes."""
+"""The options of the verbs that make a release: the table, the mechanism, the order of records, and the output."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ __all__ = [
 
 
 def _writable(place: Path | None) -> Path | None:
-    """Refuse, before the work begins, a place where no file can be put."""
+    """Refuse, before the work begins, a place to which no file can be written."""
     if place is not None:
         check_replaceable(place)
     return place
 
 
 def _file(place: Path | None) -> Path | None:
-    """Refuse a place where no release can be put, or whose ending names no form."""
+    """Refuse a place to which no release can be written, or whose ending names no format."""
     from unveil.releases import checked_place
 
     return None if place is None else checked_place(place)
@@ -74,12 +74,12 @@ _ENDINGS = (".ndjson", ".jsonl")
 
 
 def is_sink(place: str) -> bool:
-    """Whether a place takes records as they come: lines of JSON, a Kafka topic, a Redis stream."""
+    """Whether a place receives records one by one: lines of JSON, a Kafka topic, a Redis stream."""
     return place.endswith(_ENDINGS) or place.startswith(("kafka://", "redis://", "rediss://"))
 
 
 def _file_or_table(place: str) -> Path | Address | str:
-    """Return the file or the table that a release goes to, or where a stream goes; refuse a file as `_file` does."""
+    """Return the file or the table of a release, or the place of a stream; refuse a file as `_file` does."""
     from unveil.releases import checked_place
     from unveil.sources.engines.address import parse
 
@@ -88,7 +88,7 @@ def _file_or_table(place: str) -> Path | Address | str:
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """The table to protect, its roles, and how it is read."""
+    """The table to protect, its roles, and the way in which it is read."""
 
     data: Data = None
     key: Key = None
@@ -101,7 +101,7 @@ class TableOptions:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
-        """Return what the command line and the project file say about the table."""
+        """Return the statements of the command line and the project file about the table."""
         roles = NamedRoles(
             self.key, self.sensitive, nulls=self.nulls, person=self.person, household=self.household, keep=self.keep,
             only_roles=self.only_roles,
@@ -111,7 +111,7 @@ class TableOptions:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What a search for a generalisation may suppress, leave out and spend."""
+    """The suppression, omitted columns and limits of a search for a generalisation."""
 
     suppression: Annotated[float, typer.Option(metavar="SHARE", help="The share of records that may be suppressed.")] = 0.0
     identifier: Annotated[
@@ -137,7 +137,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class OrderOptions:
-    """How the order of the records is drawn."""
+    """The draw of the order of records."""
 
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Leave the records in their order.")] = False
     seed: Seed = None
@@ -150,7 +150,7 @@ class OrderOptions:
 
 @dataclass(frozen=True, slots=True)
 class DrawOptions(OrderOptions):
-    """How the order of the records, and all else that a mechanism draws, is drawn."""
+    """The draws of the order of records, and of everything else that a mechanism draws."""
 
     testing: Testing = False
 
@@ -161,7 +161,7 @@ class DrawOptions(OrderOptions):
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """Where a release goes, and its private correspondence."""
+    """The output of a release, and of its private correspondence."""
 
     link: Annotated[
         Path | None,
@@ -181,14 +181,14 @@ class FileOptions:
     ] = None
 
     def check(self) -> None:
-        """Refuse, before the work begins, to make formulas harmless in a form that no spreadsheet opens as text."""
+        """Refuse, before the work begins, to neutralise formulas in a format that no spreadsheet opens as text."""
         from unveil.sources.files.spreadsheets import require_delimited
 
         if self.spreadsheet_safe and self.out is not None:
             require_delimited(self.out)
 
     def write(self, release: Release[Any]) -> None:
-        """Write a release and its correspondence, both whole or none, and say so."""
+        """Write a release and its correspondence, both or neither, and report it."""
         with together():
             if self.link is not None:
                 release.write_link(self.link)
@@ -197,7 +197,7 @@ class FileOptions:
         announce_written([] if self.out is None else [self.out], self.link)
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of a call; without a place for the release, no record is read unless it has to be."""
+        """Return the arguments of a call; without an output of the release, no record is read unless it must be."""
         return {
             "out": self.out, "link": self.link, "spreadsheet_safe": self.spreadsheet_safe, "dry_run": self.out is None,
         }  # fmt: skip
@@ -205,7 +205,7 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOptions(FileOptions):
-    """Where a release goes that an engine may write itself."""
+    """The output of a release that an engine may write itself."""
 
     out: Annotated[
         Any,
@@ -218,7 +218,7 @@ class ReleaseOptions(FileOptions):
     ] = None
 
     def check(self) -> None:
-        """Refuse, before the work begins, places that take records one by one, and what `FileOptions` refuses."""
+        """Refuse, before the work begins, places that receive records one by one, and anything that `FileOptions` refuses."""
         if isinstance(self.out, str):
             raise ArgumentError(
                 "lines of JSON, topics and Redis streams take records as they arrive; use --stream to release to them."
@@ -226,13 +226,13 @@ class ReleaseOptions(FileOptions):
         FileOptions.check(self)
 
     def require_file(self) -> None:
-        """Refuse a table for what a mechanism makes."""
+        """Refuse a table of an engine as the output of a mechanism."""
         if self.out is not None and not isinstance(self.out, Path):
             raise ArgumentError("a mechanism needs the records in memory, so the release goes into a file.")
 
 
 def announce_written(out: Sequence[Path | Address], link: Path | None) -> None:
-    """Say what was written."""
+    """Report the written files."""
     if link is not None:
         sys.stderr.write(f"written: {without_credentials(link)} (keep it private: it undoes the protection)\n")
     for place in out:
@@ -250,7 +250,7 @@ _ARGUMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class MechanismOptions:
-    """A mechanism to protect by, its columns, and its settings."""
+    """A mechanism of protection, its columns, and its settings."""
 
     mechanism: Annotated[
         str | None,
@@ -292,7 +292,7 @@ class MechanismOptions:
     def plan(
         self, inputs: Inputs, table: TableOptions, models: ModelOptions, search: SearchOptions
     ) -> tuple[list[Step], list[Model]]:
-        """Return the steps to run, those of the options or of the project; if there is none, the models to generalise for."""
+        """Return the steps to run, from the options or the project; without steps, the models to meet by generalisation."""
         from unveil.protect.steps import fitting_step, planned_steps
 
         if self.need and self.mechanism is None:
@@ -319,7 +319,7 @@ class MechanismOptions:
         return [fitting_step(self.mechanism, self.attribute or inputs.key or (), settings_of(self.settings), known)], []
 
     def _ledger(self) -> str | None:
-        """Return the ledger's file, made if a budget is named; refuse one for a mechanism that has no loss."""
+        """Return the file of the ledger, created if a budget is named; refuse one for a mechanism without a privacy loss."""
         if self.ledger is None:
             if self.budget is not None or self.neighbours is not None:
                 raise ArgumentError("--budget and --neighbours go with --ledger, the file that remembers what was spent.")
@@ -334,7 +334,7 @@ class MechanismOptions:
         return str(self.ledger)
 
     def _options(self) -> tuple[str, ...]:
-        """Return the options that the mechanism takes."""
+        """Return the options that the mechanism accepts."""
         import inspect
 
         from unveil.protect.steps import step_function
@@ -342,7 +342,7 @@ class MechanismOptions:
         return tuple(inspect.signature(step_function(str(self.mechanism))).parameters)
 
     def _workload(self, inputs: Inputs) -> list[list[str]]:
-        """Return the attributes of each need that is stated, for a mechanism that serves needs; refuse needs for another."""
+        """Return the attributes of each stated need, for a mechanism that serves needs; refuse needs for any other."""
         from unveil.project import Need
 
         if self.need and "workload" not in self._options():
@@ -352,7 +352,7 @@ class MechanismOptions:
 
 
 def _refuse_unheeded(what: str, takes: Sequence[str], models: ModelOptions, search: SearchOptions) -> None:
-    """Refuse requirements and limits that a mechanism does not take, so that nobody believes that the release meets them."""
+    """Refuse requirements and limits that a mechanism ignores, so that nobody believes that the release meets them."""
     for name, word in (typed(models) | typed(search)).items():
         needs = _ARGUMENTS.get(name, "models")
         lattice = name in _OF_LATTICE and "levels" not in takes
@@ -364,7 +364,7 @@ def _refuse_unheeded(what: str, takes: Sequence[str], models: ModelOptions, sear
 
 
 def give_made(made: Any, steps: Sequence[Step], to: ReleaseOptions, *, as_json: bool) -> None:
-    """Write what one step or several made, and show what was done."""
+    """Write the release of one or several steps, and show the report."""
     from unveil.releases import Release
 
     release = isinstance(made, Release)
@@ -386,7 +386,7 @@ def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Read OPTION=VALUE, the value as TOML writes it; what is not TOML is text."""
+    """Read OPTION=VALUE, with the value in the form of TOML; a value that is not TOML is text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise ArgumentError(f"--set takes OPTION=VALUE, not {shown(text)}.")

@@ -1,4 +1,4 @@
-"""The release of a stream, as the command line asks for it: records in, publications out, until the stream ends or is stopped."""
+"""The release of a stream on the command line: records in, publications out, until the stream ends or is stopped."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["StreamingOptions", "refuse_options_of_tables"]
 
 _HELD_TO = {"k_anonymity": "k", "distinct_l_diversity": "diverse"}
-"""The models to which a stream can be held, and the arguments of its release that state them."""
+"""The models that can be required of a stream, and the arguments of its release that state them."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamingOptions:
-    """Whether a stream is released, and how long its records may wait."""
+    """The request to release a stream, and the longest wait of its records."""
 
     stream: Annotated[
         bool, typer.Option("--stream", help="Release a stream as it arrives (- or files, kafka://, redis://), within --delay.")
@@ -98,7 +98,7 @@ class StreamingOptions:
             raise typer.Exit(128 + heard[0])
 
     def _checked(self, plan: _Plan, to: ReleaseOptions) -> str:
-        """Return where the records go, or say what is missing."""
+        """Return the destination of the records, or raise an error on what is missing."""
         if not plan.source or self.delay is None or "k" not in plan.settings or not plan.settings["key"]:
             raise ArgumentError("releasing a stream needs a source, --key, --k and --delay, the longest that a record may wait.")
         if not isinstance(to.out, str):
@@ -110,7 +110,7 @@ class StreamingOptions:
         return to.out
 
     def _begun(self, plan: _Plan, out: str, draws: DrawOptions) -> tuple[StreamRelease, Checkpoint | None]:
-        """Return the release, before its first record, and what keeps its state."""
+        """Return the release, before its first record, and the checkpoint of its state."""
         from unveil.stream.checkpoint import Checkpoint
         from unveil.stream.release import StreamRelease
 
@@ -136,7 +136,7 @@ def refuse_options_of_tables(
     draws: DrawOptions,
     to: ReleaseOptions,
 ) -> None:
-    """Refuse what the release of a stream does not heed, so that nobody takes it to have had an effect."""
+    """Refuse options that the release of a stream ignores, so that nobody believes that they had an effect."""
     from dataclasses import fields
 
     refuse_with("--stream", mechanism)
@@ -150,7 +150,7 @@ def refuse_options_of_tables(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What the command line and the project say about a stream: where it is, how it is read, and how it is to be released."""
+    """The statements of the command line and the project about a stream: its place, its reading, and its release."""
 
     source: str
     missing: tuple[str, ...]
@@ -159,7 +159,7 @@ class _Plan:
 
     @classmethod
     def of(cls, table: TableOptions, models: ModelOptions) -> _Plan:
-        """Return what is said; what the command line does not name is the project's."""
+        """Return the statements of the command line, completed by those of the project."""
         project, source = named_project(table.reading.project, table.data)
         if source is None and project is not None and project.data.path is not None:
             source = str(project.data.path)
@@ -178,7 +178,7 @@ def _role(project: Project | None, role: Role) -> list[str]:
 
 
 def _required(models: ModelOptions, project: Project | None, sensitive: Sequence[str]) -> dict[str, int]:
-    """Return k and the number of distinct values to which a stream is held; refuse whatever else is required."""
+    """Return k and the number of distinct values that are required of a stream; refuse any other requirement."""
     from unveil.models.requirement_words import parse_models
 
     required = models.named(sensitive)
@@ -197,7 +197,7 @@ def _required(models: ModelOptions, project: Project | None, sensitive: Sequence
 
 
 def _threshold(model: Model, required: Sequence[Model], sensitive: Sequence[str]) -> int:
-    """Return what a model requires; diversity must be the same for every sensitive attribute."""
+    """Return the threshold of a model; diversity must be the same for every sensitive attribute."""
     same = [one for one in required if one.name == model.name]
     if model.sensitive is not None and (
         {one.sensitive for one in same} != set(sensitive) or len({one.threshold for one in same}) > 1
@@ -207,7 +207,7 @@ def _threshold(model: Model, required: Sequence[Model], sensitive: Sequence[str]
 
 
 def _hierarchies(models: ModelOptions, project: Project | None, key: Sequence[str]) -> dict[str, Any]:
-    """Return the hierarchies of key attributes: the project's, those of the folder, and those named one by one; the later win."""
+    """Return the hierarchies of key attributes: of the project, of the folder, and those named singly; the later prevail."""
     from unveil.cli.model_options import hierarchies, named_hierarchies
     from unveil.partitions import Hierarchy
 

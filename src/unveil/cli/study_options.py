@@ -1,4 +1,4 @@
-"""The options that verbs share, in groups: the data, how it is read and what it means, its release, and where the answer goes."""
+"""The options that verbs share, in groups: the data, its reading and its meaning, its release, and the output of the answer."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ __all__ = [
 ]
 
 closed_at_end: ContextVar[ExitStack | None] = ContextVar("closed_at_end", default=None)
-"""What a verb opens for all its work, and closes when it ends."""
+"""The resources that a verb opens for all its work, and closes when it ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """The project, how a table is read, and which of its columns are codes."""
+    """The project, the way in which a table is read, and the columns of codes."""
 
     project: ProjectFile = None
     separator: Separator = None
@@ -80,7 +80,7 @@ class ReadingOptions:
     text: TextColumns = None
 
     def options(self) -> ReadOptions:
-        """Return how a table is read."""
+        """Return the settings for reading a table."""
         from unveil.sources import AS_FOUND, ReadOptions
 
         if self.separator is None and self.encoding is None and not self.missing and not self.text:
@@ -90,7 +90,7 @@ class ReadingOptions:
         )
 
     def source(self, place: str, role: str, project: Project | None = None) -> Source:
-        """Open another table of the same columns, in a form of its own, with the project's missing texts and codes."""
+        """Open another table of the same columns, in its own format, with the missing texts and codes of the project."""
         from unveil.sources import open_source
         from unveil.sources.opening import read_options
 
@@ -104,7 +104,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True, slots=True)
 class NamedRoles:
-    """What a command line says about the columns of its table."""
+    """The statements of a command line about the columns of its table."""
 
     key: Sequence[str] | None = None
     sensitive: Sequence[str] | None = None
@@ -119,13 +119,13 @@ class NamedRoles:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The study that a command line describes; what it does not name is None."""
+    """The study that a command line describes; anything that it does not name is None."""
 
     study: Study
 
     @property
     def source(self) -> Source:
-        """Where the data is."""
+        """The source of the data."""
         return self.study.source
 
     @property
@@ -140,7 +140,7 @@ class Inputs:
 
     @property
     def nulls(self) -> str:
-        """What a null means."""
+        """The meaning of a null."""
         return self.study.nulls
 
     @property
@@ -161,7 +161,7 @@ class Inputs:
         return self.study.sensitive
 
     def planned_models(self) -> list[Model]:
-        """Return the models that the project asks for."""
+        """Return the models that the project requires."""
         from unveil.models.requirement_words import planned_models
 
         return planned_models(self.study)
@@ -182,9 +182,9 @@ def gather(
     release: bool = False,
     role: str = "data",
 ) -> Inputs:
-    """Open the study of a command line; what it does not name is the project's. One connection serves the whole command.
+    """Open the study of a command line, completed by the project. One connection serves the whole command.
 
-    `partial`: the data may lack columns of the project; `release`: it is a release of the project's data, in a form of its own.
+    `partial`: the data may lack columns of the project; `release`: it is a release of the project's data, in its own format.
     """
     from unveil.sources import open_source
     from unveil.sources.opening import read_options
@@ -219,7 +219,7 @@ def gather(
 
 
 def _place(data: str | None, plan: Project | None) -> str:
-    """Return where the data is, as the command line or else the project says."""
+    """Return the place of the data, as stated by the command line or else the project."""
     section = plan.data if plan is not None else None
     place = data or (str(section.path) if section is not None and section.path is not None else None)
     if place is None:
@@ -233,7 +233,7 @@ def _place(data: str | None, plan: Project | None) -> str:
 def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[Study, Study]:
     """Open the studies of an original and its release.
 
-    How the project reads its data applies to the original; its missing texts, codes and roles apply to both.
+    The project's settings for reading apply to the original; its missing texts, codes and roles apply to both.
     """
     from unveil.study import Study
 
@@ -243,7 +243,7 @@ def gather_two(original: str, release: str, reading: ReadingOptions) -> tuple[St
 
 
 def named_project(path: Path | None, data: str | None) -> tuple[Project | None, str | None]:
-    """Read the project that is named, as such or as the data, or else the one in this folder; return it and the data named."""
+    """Read the project that is named, as such or as the data, or else that of this folder; return it and the named data."""
     from unveil.project import Project
 
     if path is None and data is not None and data.endswith(".toml") and Path(data).is_file():
@@ -266,7 +266,7 @@ def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple
 
 
 def one_sensitive(inputs: Inputs, named: Sequence[str] | None, *, identity: bool) -> Study:
-    """Return the study with its sensitive side; several attributes of a project are taken together only if they are named."""
+    """Return the study with its sensitive side; several attributes of a project are taken together only if named."""
     if identity:
         if named:
             raise ArgumentError("--identity measures against record identity, so no --sensitive column goes with it.")
@@ -278,7 +278,7 @@ def one_sensitive(inputs: Inputs, named: Sequence[str] | None, *, identity: bool
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """Data without roles, and how it is read."""
+    """Data without roles, and the way in which it is read."""
 
     data: Data = None
     nulls: NullPolicy = None
@@ -286,13 +286,13 @@ class SourceOptions:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
     def gathered(self) -> Inputs:
-        """Open the data as the command line and the project file say."""
+        """Open the data as stated by the command line and the project file."""
         return gather(self.data, self.reading, NamedRoles(nulls=self.nulls, weights=self.weights))
 
 
 @dataclass(frozen=True, slots=True)
 class StudyOptions:
-    """Data with its key and at most one sensitive side, and how it is read."""
+    """Data with its key and at most one sensitive side, and the way in which it is read."""
 
     data: Data = None
     key: Key = None
@@ -314,14 +314,14 @@ class StudyOptions:
 
 @dataclass(frozen=True, slots=True)
 class FormOptions:
-    """Where the answer goes, and in which form."""
+    """The output of the answer, and its form."""
 
     as_json: Json = False
     out: Out = None
     spreadsheet_safe: SpreadsheetSafe = True
 
     def masking(self) -> dict[str, Any]:
-        """Return how the answer is masked, as arguments; empty: as every answer is."""
+        """Return the arguments of masking; empty: the default of every answer."""
         return {}
 
     def give(self, result: Result) -> None:
@@ -331,16 +331,16 @@ class FormOptions:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceOptions(FormOptions):
-    """Where the answer goes, in which form, and what it can be held to."""
+    """The output of the answer, its form, and its evidence."""
 
     key_file: KeyFile = None
 
     def give(self, result: Result) -> None:
-        """Write the answer to a file, print it as JSON, or show it, with the hashes of what was read if there is a key."""
+        """Write the answer to a file, print it as JSON, or show it; with a key, it has the hashes of its inputs."""
         FormOptions.give(self, self.evidenced(result))
 
     def evidenced(self, result: Result) -> Result:
-        """Return an answer with the hashes of what was read, as it is displayed, if there is a key; else as it is."""
+        """Return a displayed answer with the hashes of its inputs if there is a key; otherwise return it unchanged."""
         if self.key_file is None:
             return result
         from unveil.assess.evidence import Evidence, Evidenced, read_files
@@ -351,23 +351,23 @@ class EvidenceOptions(FormOptions):
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions(EvidenceOptions):
-    """Where an answer about people goes, in which form, which classes it names, and what it can be held to."""
+    """The output of an answer about people, its form, the classes that it names, and its evidence."""
 
     unmasked: Unmasked = False
     small: Small = SMALL
 
     def masking(self) -> dict[str, Any]:
-        """Return whether the answer is masked, and up to which size of a class."""
+        """Return whether the answer is masked, and the class size up to which it is."""
         return {"unmasked": self.unmasked, "small": self.small}
 
     def give(self, result: Result, *, holds_files: bool = False) -> None:
-        """Write the answer to a file, print it as JSON, or show it, masked or marked; some hold their files themselves."""
+        """Write the answer to a file, print it as JSON, or show it, masked or marked; some answers already hold their files."""
         FormOptions.give(self, result if holds_files else self.evidenced(result))
 
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """Which column and record of an original belongs to which of its release."""
+    """The correspondence of columns and records of an original and its release."""
 
     mapping: Annotated[
         list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and its protected counterpart.")
@@ -379,7 +379,7 @@ class MatchOptions:
     same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both are in the same order.")] = False
 
     def pairs(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the columns of the original that have another name in the release, with that name."""
+        """Return the columns of the original that have another name in the release, with this name."""
         return [pair_of(text, columns, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
 
     def arguments(self, columns: Sequence[str]) -> dict[str, Any]:

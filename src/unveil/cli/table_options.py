@@ -1,4 +1,4 @@
-"""The options of the verb table, in groups: what is tabulated, what is sensitive, how it is protected and against whom."""
+"""The options of the verb table, in groups: the tabulation, the sensitive cells, their protection, and the intruders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_RULE = "nothing says which cells are sensitive; give a --rule, such as thres
 
 @dataclass(frozen=True, slots=True)
 class TabulationOptions:
-    """Which columns span the table, what is in its cells, and which totals are part of it."""
+    """The columns that span the table, the content of its cells, and its totals."""
 
     by: Annotated[
         list[str] | None, typer.Option("--by", metavar="COLUMN", help="A dimension of the table; repeat it for more.")
@@ -68,7 +68,7 @@ class TabulationOptions:
         )  # fmt: skip
 
     def _weights(self, inputs: Inputs, column: str | None) -> str | None:
-        """Return the weights; a column that is named in another role loses the one that the project gives it."""
+        """Return the weights; a column that is named in another role loses its role in the project."""
         weights = inputs.study.weights
         planned = inputs.project is not None and weights in inputs.project.names("weight")
         return None if planned and weights in (*(self.by or ()), column, self.holding, self.request) else weights
@@ -103,7 +103,7 @@ class TabulationOptions:
             raise ArgumentError(f"--{named[0]} needs the records behind the table; give them with --original.")
 
     def refuse_of_tables(self) -> None:
-        """Refuse options that tabulate records if the file holds a table already."""
+        """Refuse options that tabulate records if the file already holds a table."""
         options = {
             "by": self.by, "value": self.value, "holding": self.holding, "request": self.request, "hierarchy": self.hierarchy,
             "linked": self.linked,
@@ -114,7 +114,7 @@ class TabulationOptions:
 
 @dataclass(frozen=True, slots=True)
 class AimOptions:
-    """What is protected, against whom, and how far."""
+    """The aim of protection, the intruders, and the extent."""
 
     on: Annotated[
         str | None, typer.Option(metavar="count|value", help="What is protected; default: what the rules are about.")
@@ -140,7 +140,7 @@ class AimOptions:
 
 @dataclass(frozen=True, slots=True)
 class RecordProtectionOptions:
-    """What is done to the records before they are tabulated, and where the chance of a protection comes from."""
+    """The treatment of records before they are tabulated, and the source of the random draws of a protection."""
 
     mechanism: Annotated[
         str | None,
@@ -159,7 +159,7 @@ class RecordProtectionOptions:
     key_file: ReleaseKeyFile = None
 
     def protected(self, source: Any) -> Any:
-        """Return the records as the mechanism leaves them; without one, as they are."""
+        """Return the records protected by the mechanism; without one, unchanged."""
         if self.mechanism is None:
             if self.attribute or self.settings:
                 raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
@@ -171,7 +171,7 @@ class RecordProtectionOptions:
         return run_step(source, step, seed=self.seed, key_file=self.key_file).data
 
     def refuse_of_tables(self) -> None:
-        """Refuse options that change records if the file holds a table already."""
+        """Refuse options that change records if the file already holds a table."""
         options = {"mechanism": self.mechanism, "attribute": self.attribute, "set": self.settings, "id": self.record_id}
         if named := [name for name, one in options.items() if one]:
             raise ArgumentError(f"--{named[0]} is about records, and the file holds a table already.")
@@ -190,7 +190,7 @@ class RecordProtectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class ProtectionOptions:
-    """Which cells are sensitive, and how the table is protected."""
+    """The rules of sensitive cells, and the protection of the table."""
 
     rule: Annotated[
         list[str] | None,
@@ -236,11 +236,11 @@ class ProtectionOptions:
 
     @property
     def rules(self) -> list[str]:
-        """The rules; none if none was given."""
+        """The given rules, possibly none."""
         return self.rule or []
 
     def refuse_unused(self) -> None:
-        """Refuse settings of another protection than the one requested, and a suppression that nothing calls for."""
+        """Refuse settings of a protection other than the requested one, and a suppression that nothing requires."""
         if self.protect is None and self.method is not None:
             raise ArgumentError(_NO_PROTECT)
         if self.protect not in (None, "suppress"):
@@ -261,7 +261,7 @@ class ProtectionOptions:
     def made(
         self, source: SourceOptions, tabulation: TabulationOptions, aims: AimOptions, before: RecordProtectionOptions
     ) -> Any:
-        """Protect a table that another tool wrote, or tabulate records and protect that."""
+        """Protect a table that another tool wrote, or tabulate records and protect the result."""
         if (foreign := read_foreign(source.data)) is not None:
             tabulation.refuse_of_tables()
             before.refuse_of_tables()
@@ -276,7 +276,7 @@ class ProtectionOptions:
         return self._applied(tabulation, records, inputs, aims.aim(), before)
 
     def _of_foreign(self, made: CrossTable, decided: Apriori, aims: AimOptions, before: RecordProtectionOptions) -> Any:
-        """Protect a table that another tool wrote; what is protected is what it holds, unless stated otherwise."""
+        """Protect a table that another tool wrote; its own content is protected, unless stated otherwise."""
         if self.protect is None and self.method is not None:
             raise ArgumentError(_NO_PROTECT)
         if self.cost not in _OWN_COSTS:
@@ -306,7 +306,7 @@ class ProtectionOptions:
         return table if self.protect is None else self._perturbed(table, aim, before)
 
     def _perturbed(self, made: CrossTable, aim: dict[str, Any], before: RecordProtectionOptions) -> Any:
-        """Change the figures as requested; decisions on single cells are for suppression."""
+        """Perturb the figures as requested; decisions on single cells apply only to suppression."""
         if self.apriori is not None:
             raise ArgumentError("--apriori goes with --protect suppress: other protections take no decisions on single cells.")
         draws = {"seed": before.seed, "key_file": before.key_file}
@@ -315,7 +315,7 @@ class ProtectionOptions:
 
 @dataclass(frozen=True, slots=True)
 class PublishedOptions:
-    """A table that is published already, and the records behind it."""
+    """A table that is already published, and the records behind it."""
 
     audit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Attack a published table of any tool; exit code 1 if a cell is exposed.")

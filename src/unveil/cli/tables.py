@@ -1,4 +1,4 @@
-"""Output of the verb for tables: as JSON, as a file to publish, as a report, or on the terminal."""
+"""The output of the verb for tables: as JSON, as a file to publish, as a report, or on the terminal."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 RULE_FORMS = ("threshold=K", "p=P", "pq=P:Q", "dominance=N:K", "group", "request")
-"""The rules that say which cells are sensitive."""
+"""The rules that define which cells are sensitive."""
 _TO_PUBLISH = (".csv", ".parquet", ".xlsx")
 
 
 def checked_out(out: Path | None) -> Path | None:
-    """Refuse, before the work begins, a place where nothing can be written."""
+    """Refuse, before the work begins, a place to which nothing can be written."""
     if out is not None:
         from unveil.report import checked_path
         from unveil.tables.files.writing import check_table_path
@@ -58,7 +58,7 @@ TableOut = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """Where the answer goes, and in which form."""
+    """The output of the answer, and its form."""
 
     publish_intervals: Annotated[bool, typer.Option("--publish-intervals", help="Write intervals instead of blanks.")] = False
     form: Annotated[str, typer.Option(metavar="long|crosstab", help="The form of the table written.")] = "long"
@@ -103,7 +103,7 @@ def read_foreign(data: str | None) -> tuple[Any, Any] | None:
 def perturbed(
     way: str, made: Any, rules: Sequence[str], method: str | None, base: float, aim: dict[str, Any], **more: Any
 ) -> Any:
-    """Perturb a table in the requested way."""
+    """Perturb a table by the requested method."""
     from unveil import tables
     from unveil.arguments import checked_word
 
@@ -122,7 +122,7 @@ def perturbed(
 
 
 def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Sequence[str], made_of: dict[str, Any]) -> Any:
-    """Compare published tables with the one that the records make; `made_of` says how, as for `table`."""
+    """Compare published tables with the table of the records; `made_of` holds its arguments, as for `table`."""
     from unveil import tables
     from unveil.tables.files.published import read_published
     from unveil.tables.published import reordered

@@ -1,4 +1,4 @@
-"""The options of the verb watch, in groups: the window, the stream, the alarms, and what is kept of a run."""
+"""The options of the verb watch, in groups: the window, the stream, the alarms, and the files that a run keeps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SettingsFile = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class WindowOptions:
-    """What is measured, over which window."""
+    """The measured figures, and their window."""
 
     key: Key = None
     key_set: Annotated[
@@ -122,7 +122,7 @@ class WindowOptions:
 
 @dataclass(frozen=True, slots=True)
 class StreamSourceOptions:
-    """Where the records come from, and how they are read."""
+    """The source of the records, and the way in which they are read."""
 
     source: Annotated[
         str,
@@ -143,7 +143,7 @@ class StreamSourceOptions:
     ] = None
 
     def options(self, plan: Project | None) -> StreamOptions:
-        """Return how the stream is read; what stands for a null in the project's data does so in it."""
+        """Return the settings for reading the stream; texts that represent a null in the project's data also do so in it."""
         from unveil.sources.streams import StreamOptions
 
         client = client_settings(self.setting, self.settings_file)
@@ -153,7 +153,7 @@ class StreamSourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class AlarmOptions:
-    """What raises an alarm, and what it does."""
+    """The causes of an alarm, and its action."""
 
     alarm: Annotated[
         list[str] | None, typer.Option("--alarm", metavar="TEXT", help="A condition, such as 'dr > 0.8' or 'k < 5 until 7'.")
@@ -170,7 +170,7 @@ class AlarmOptions:
     )
 
     def judge(self, plan: Project | None, settings: Mapping[str, Any]) -> Judge | None:
-        """Return the judge that says which rules of a policy it breaks, if there is a policy."""
+        """Return the judge of a window by the rules of a policy, if there is a policy."""
         from unveil.assess.policy.check import check, policy_of
 
         if self.policy is None and (plan is None or not plan.policy):
@@ -196,7 +196,7 @@ class AlarmOptions:
 
 @dataclass(frozen=True, slots=True)
 class KeepingOptions:
-    """What a run keeps: its lines, what could not be read, and its state."""
+    """The files that a run keeps: its lines, the unreadable input, and its state."""
 
     lines: Annotated[
         str | None, typer.Option("--lines", metavar="SINK", help="Append the JSON lines to a file, kafka://... or redis://...")
@@ -211,7 +211,7 @@ class KeepingOptions:
     checkpoint_every: Annotated[str, typer.Option("--checkpoint-every", metavar="TIME", help="How often to save it.")] = "5s"
 
     def kept(self, source: str, settings: Mapping[str, Any], alarms: AlarmOptions) -> Checkpoint | None:
-        """Return where the state is kept, if anywhere."""
+        """Return the checkpoint of the state, if one is kept."""
         from unveil.stream.checkpoint import Checkpoint
 
         if self.checkpoint is None:
@@ -223,7 +223,7 @@ class KeepingOptions:
         return Checkpoint(self.checkpoint, _fingerprint(source, settings, alarms, self))
 
     def require_apart(self, source: str, out: Path | None) -> None:
-        """Refuse two of the places that are the same file."""
+        """Refuse places of which two are the same file."""
         named = {
             "the source": source, "--lines": self.lines, "--malformed": self.malformed, "--checkpoint": self.checkpoint,
             "--out": out,
@@ -240,7 +240,7 @@ class KeepingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ShowingOptions:
-    """Where the figures are shown."""
+    """The display of the figures."""
 
     metrics: Annotated[
         int | None, typer.Option("--metrics", metavar="PORT", min=0, max=65535, help="Gauges at http://127.0.0.1:PORT/metrics.")
@@ -250,7 +250,7 @@ class ShowingOptions:
 
 
 def _extent(window: str, every: str | None, *, timed: bool) -> dict[str, Any]:
-    """Return the extent of the window, and when figures are due."""
+    """Return the extent of the window, and the times at which figures are due."""
     if window == "all":
         extent: dict[str, Any] = {}
         step: Any = every or ("1m" if timed else "1000")
@@ -302,7 +302,7 @@ def _partitions(texts: list[str] | None, plan: Project | None, columns: list[str
 
 
 def client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str]:
-    """Return the properties of the client, from a file first: secrets do not belong on a command line."""
+    """Return the properties of the client, first those of a file: secrets do not belong on a command line."""
     rows = list(texts or ())
     if file is not None:
         try:
@@ -320,7 +320,7 @@ def client_settings(texts: list[str] | None, file: Path | None) -> dict[str, str
 
 
 def _fingerprint(source: str, settings: Mapping[str, Any], alarms: AlarmOptions, kept: KeepingOptions) -> dict[str, Any]:
-    """Return what makes a command this one: options that change what is counted, or what becomes of it."""
+    """Return the fingerprint of a command: the options that change the counts or their use."""
     plain = {name: value for name, value in settings.items() if name not in ("partitions", "derived", "needs")}
     plain["partitions"] = {column: block.to_dict() for column, block in settings["partitions"].items()}
     plain["derived"] = {name: repr(rule) for name, rule in settings["derived"].items()}

@@ -1,4 +1,4 @@
-"""A watch as it runs in a terminal: figures shown as they come, alarms that call a command, signals that end it, its report."""
+"""A watch in a terminal: figures shown as they arrive, alarms that call a command, signals that end it, and its report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["run_to_end", "stopping", "watch_of"]
 
 _PATIENCE = 10.0
-"""Seconds that the commands of alarms have to end when the run does."""
+"""Seconds within which the commands of alarms must end after the run ends."""
 
 
 def watch_of(stream: StreamSourceOptions, window: WindowOptions, alarms: AlarmOptions, keeping: KeepingOptions) -> Watch:
@@ -52,7 +52,7 @@ def watch_of(stream: StreamSourceOptions, window: WindowOptions, alarms: AlarmOp
 
 
 def run_to_end(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) -> int:
-    """Show what the run gives until it ends, write its report, and return the exit code."""
+    """Show the figures of the run until it ends, write its report, and return the exit code."""
     ended = _shown(running, alarms, showing)
     if showing.out is not None:
         _write_report(running, running.window, showing.out)
@@ -60,7 +60,7 @@ def run_to_end(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) ->
 
 
 def _shown(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) -> int:
-    """Show what the run gives until it ends; return the signal that ended it, 0 if none did."""
+    """Show the figures of the run until it ends; return the signal that ended it, or 0 if none did."""
     output = _Output(as_json=showing.as_json, command=alarms.alarm_command, port=showing.metrics)
     with stopping(running.stop) as heard:
         try:
@@ -75,7 +75,7 @@ def _shown(running: Watch, alarms: AlarmOptions, showing: ShowingOptions) -> int
 
 
 class _Output:
-    """Where figures go as they come: lines or a view, the page of metrics, the command of an alarm."""
+    """The output of figures as they arrive: lines or a view, the page of metrics, the command of an alarm."""
 
     def __init__(self, *, as_json: bool, command: str | None, port: int | None) -> None:
         from unveil.cli.live import view_of
@@ -90,7 +90,7 @@ class _Output:
         self._called: list[subprocess.Popen[bytes]] = []
 
     def show(self, figures: WindowFigures, window: Window) -> None:
-        """Show figures everywhere."""
+        """Send figures to every output."""
         if self._view is None:
             _print_line(figures)
         else:
@@ -102,7 +102,7 @@ class _Output:
         self._raised = figures.alarms
 
     def close(self) -> None:
-        """End the view and the page, and give the commands of alarms time to end."""
+        """Close the view and the page, and give the commands of alarms time to end."""
         if self._view is not None:
             self._view.close()
         if self._page is not None:
@@ -114,7 +114,7 @@ class _Output:
 
 @contextlib.contextmanager
 def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
-    """Let the first signal end the run between two batches, with its last window written; a second one as anywhere else."""
+    """Let the first signal end the run between two batches, with its last window written; a second one acts as usual."""
     heard: list[int] = []
     before: dict[int, Any] = {}
 
@@ -130,7 +130,7 @@ def stopping(stop: Callable[[], None]) -> Iterator[list[int]]:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            with contextlib.suppress(ValueError):  # not in the main thread: the caller hears signals
+            with contextlib.suppress(ValueError):  # outside the main thread, the caller handles signals
                 before[number] = signal.signal(number, hear)
     try:
         yield heard
@@ -160,7 +160,7 @@ def _words(command: str) -> list[str]:
 
 
 def _alarmed(words: list[str], figures: WindowFigures) -> subprocess.Popen[bytes]:
-    """Run the command of an alarm with the line of figures as its input; nothing waits for it before the run ends."""
+    """Run the command of an alarm with the line of figures as its input, without waiting for it before the run ends."""
     try:
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
         assert process.stdin is not None  # noqa: S101

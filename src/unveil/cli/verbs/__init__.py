@@ -1,4 +1,4 @@
-"""The verbs, in the data's order. Each reads its options, calls one public function and shows the answer."""
+"""The verbs, in the order of the data's path. Each reads its options, calls one public function and shows the answer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_verb(verb: str | None = None) -> Program:
 
 
 def __getattr__(name: str) -> Any:
-    """Load all verbs for a caller that asks for the program."""
+    """Load all verbs for a caller that needs the program."""
     if name == "app":
         return with_verb()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LatticeOptions(SearchOptions):
-    """What a generalisation costs, and the levels that it may have."""
+    """The cost of a generalisation, and its allowed levels."""
 
     objective: Annotated[
         str,
@@ -98,7 +98,7 @@ def anonymize(
 
 
 def _made(steps: Sequence[Step], inputs: Inputs, search: LatticeOptions, draws: DrawOptions, to: ReleaseOptions) -> Any:
-    """Run the steps; columns that are said to name people, on the command line or in the project, are left out."""
+    """Run the steps; columns stated to name people, on the command line or in the project, are left out."""
     from unveil.protect.chain import run_steps
 
     to.require_file()
@@ -114,7 +114,7 @@ def _generalised(
     mechanism: MechanismOptions,
     groups: tuple[ModelOptions, LatticeOptions, DrawOptions, ReleaseOptions],
 ) -> tuple[Release[Generalisation], Mapping[str, int | None]]:
-    """Generalise the table as the groups of options say; return the release, and the key attributes that it has lost."""
+    """Generalise the table by the groups of options; return the release, and the key attributes that it has lost."""
     from unveil.protect.anonymize import anonymize as generalize
 
     models, search, draws, to = groups
@@ -128,7 +128,7 @@ def _generalised(
 
 
 def _tell_what_keeps_more(context: typer.Context, lost: Mapping[str, int | None]) -> None:
-    """Name a command that loses less, if key attributes are gone and Mondrian would, or may, keep some of them."""
+    """Suggest a command that loses less, if key attributes are lost and Mondrian would, or may, keep some of them."""
     if any(groups is None or groups > 1 for groups in lost.values()):
         typed = [word for word in context.obj or () if word != "--json"]
         command = shlex.join(["unveil", *typed, "--mechanism", "mondrian"])

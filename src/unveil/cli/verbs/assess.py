@@ -1,4 +1,4 @@
-"""The verb assess: what a table gives away as a whole, and what to do next."""
+"""The verb assess: the disclosure of a table as a whole, and the next steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingO
 
 @dataclass(frozen=True, slots=True)
 class _AssessedOptions:
-    """The table, its roles, and how it is read."""
+    """The table, its roles, and the way in which it is read."""
 
     data: Data = None
     key: Key = None
@@ -37,7 +37,7 @@ class _AssessedOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ScopeOptions:
-    """How far the assessment goes."""
+    """The extent of the assessment."""
 
     partition: Annotated[
         list[str] | None,

@@ -1,4 +1,4 @@
-"""The verb attack: what an intruder gains from a release."""
+"""The verb attack: an intruder's gain from a release."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _AttackedOptions:
-    """The original and the release that an intruder sees, and what their columns mean."""
+    """The original and the release that an intruder sees, and the meaning of their columns."""
 
     original: Annotated[str, typer.Argument(help="The original table.", show_default=False)]
     release: Annotated[str, typer.Argument(help="The release that an intruder sees.", show_default=False)]
@@ -67,7 +67,7 @@ class _AttackedOptions:
 
 @dataclass(frozen=True, slots=True)
 class _KnowledgeOptions:
-    """What the intruder knows besides the release, and how the attacks are run."""
+    """The intruder's knowledge besides the release, and the settings of the attacks."""
 
     partition: Annotated[
         list[str] | None,

@@ -1,4 +1,4 @@
-"""The verb app: all the work in a browser, on one's own machine."""
+"""The verb app: all the work in a browser, on the user's own computer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _ListeningOptions:
-    """Where the app listens, and how it is protected if other machines may connect."""
+    """The address at which the app listens, and its protection if other computers may connect."""
 
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0: a free one.")] = 0
     host: Annotated[
@@ -63,7 +63,7 @@ def app(
 
 
 def _password(path: Path | None) -> str:
-    """Read the password from a file, or ask for it; it is never a word of the command."""
+    """Read the password from a file, or ask for it; it is never on the command line."""
     from getpass import getpass
 
     if path is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _ReleasesOptions:
-    """The original and its releases, how they are read, and which record belongs to which."""
+    """The original and its releases, their reading, and the correspondence of records."""
 
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original table.", show_default=False)]
     releases: Annotated[
@@ -59,7 +59,7 @@ class _ReleasesOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ScaleOptions:
-    """What the releases are compared in."""
+    """The figures by which the releases are compared."""
 
     privacy: Annotated[
         list[str] | None,
@@ -97,7 +97,7 @@ class _ScaleOptions:
 
 @dataclass(frozen=True, slots=True)
 class _TablesOptions:
-    """What the releases are, if they are tables and not records."""
+    """The description of releases that are tables, not records."""
 
     by: Annotated[
         list[str] | None,
@@ -157,7 +157,7 @@ def compare(compared: _ReleasesOptions, scale: _ScaleOptions, tables: _TablesOpt
 
 
 def _named(texts: Sequence[str], what: str, form: str) -> dict[str, str]:
-    """Read texts such as NAME=FILE into what they name."""
+    """Read texts such as NAME=FILE into a mapping by name."""
     places: dict[str, str] = {}
     for text in texts:
         name, equals, rest = text.partition("=")

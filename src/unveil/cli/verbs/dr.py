@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _EstimateOptions:
-    """How sure the rate is, or how it is estimated if there are too many combinations to hold."""
+    """The confidence of the rate, or its estimation if there are too many combinations to hold."""
 
     interval: Annotated[
         bool, typer.Option("--interval", help="Give an interval for the rate in the population that was sampled.")

@@ -20,7 +20,7 @@ from unveil.errors import ArgumentError
 
 @dataclass(frozen=True, slots=True)
 class FrontOptions:
-    """What a release is to be good for, and what it may give away."""
+    """The needs that a release is to serve, and its limits of disclosure."""
 
     need: Annotated[
         list[str] | None,

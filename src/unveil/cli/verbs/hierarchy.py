@@ -42,7 +42,7 @@ PartitionOut = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class _FileOptions:
-    """How a table is read without a project."""
+    """The settings for reading a table without a project."""
 
     separator: Separator = None
     encoding: Encoding = None
@@ -59,7 +59,7 @@ class _FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class _MatchOptions:
-    """Which record of an original belongs to which of its release."""
+    """The correspondence of records of an original and its release."""
 
     identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
         None
@@ -163,13 +163,13 @@ def partitions(
 
 
 class _Product(Protocol):
-    """What a verb makes beside its report."""
+    """The product of a verb beside its report."""
 
     def write(self, path: Path, /) -> None: ...
 
 
 def _give(report: Result, product: _Product, *, as_json: bool, out: Path | None) -> None:
-    """Write the product if that was requested, and the report as JSON or, if no product is written, on the terminal."""
+    """Write the product on request, and the report as JSON or, if no product is written, to the terminal."""
     if out is not None:
         product.write(out)
         sys.stderr.write(f"written: {without_credentials(out)}\n")

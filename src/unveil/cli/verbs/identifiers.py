@@ -1,4 +1,4 @@
-"""The verb identifiers: which columns name people outright."""
+"""The verb identifiers: the columns that name people outright."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb init: a first look at a file, written down as a project."""
+"""The verb init: a first examination of a file, written as a project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _StartOptions:
-    """What the project is about, and how its data is read."""
+    """The data of the project, and the settings for reading it."""
 
     data: Annotated[
         str,
@@ -69,7 +69,7 @@ def init(
 
 
 def _write(start: Start, *, force: bool, hint: bool) -> None:
-    """Write the project, and say how the questions that are left open can be answered."""
+    """Write the project, and report how the open questions can be answered."""
     start.write(force=force)
     if hint:
         sys.stderr.write("unveil init asks the questions left open in a terminal; --yes accepts what is proposed.\n")
@@ -77,7 +77,7 @@ def _write(start: Start, *, force: bool, hint: bool) -> None:
 
 
 def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
-    """Write a project of ARX as one of ours."""
+    """Write a project of ARX as a project of this library."""
     from unveil.assess.arx_import import import_arx
 
     imported = import_arx(data, out)
@@ -87,7 +87,7 @@ def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
 
 
 def _answered(start: Start) -> Start:
-    """Ask what the data leaves open, one question after the other; an empty answer is the proposal."""
+    """Ask the questions that the data leaves open, one after another; an empty answer accepts the proposal."""
     answers = {}
     questions = start.questions
     for number, question in enumerate(questions, start=1):
@@ -97,7 +97,7 @@ def _answered(start: Start) -> Start:
 
 
 def _one_of(answers: Sequence[str]) -> Callable[[str], str]:
-    """Return what takes an answer, and refuses any that is not among those given."""
+    """Return a function that accepts an answer, and refuses any that is not among the given ones."""
 
     def taken(text: str) -> str:
         if text not in answers:

@@ -1,4 +1,4 @@
-"""The verb loss: how much a release has lost against its original."""
+"""The verb loss: the information loss of a release against its original."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _PairOptions:
-    """The two tables, how they are read, and which record and column of one belongs to which of the other."""
+    """The two tables, their reading, and the correspondence of their records and columns."""
 
     original: Annotated[str, typer.Argument(help="The original table.", show_default=False)]
     release: Annotated[str, typer.Argument(help="The release.", show_default=False)]
@@ -35,7 +35,7 @@ class _PairOptions:
 
 @dataclass(frozen=True, slots=True)
 class _KindOptions:
-    """What kind of values the columns hold."""
+    """The kinds of values in the columns."""
 
     key: Key = None
     continuous: Annotated[
@@ -66,7 +66,7 @@ class _KindOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ComparisonOptions:
-    """Which comparisons are made beside those of single columns."""
+    """The comparisons beside those of single columns."""
 
     ways: Annotated[int, typer.Option(help="Contingency tables of up to this many columns, 0 to 3.")] = 3
     pmse: Annotated[bool, typer.Option("--pmse", help="Measure whether release and original can be distinguished.")] = False

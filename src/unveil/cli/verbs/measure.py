@@ -1,4 +1,4 @@
-"""The verb measure: which privacy models a table meets, and how high its risks are."""
+"""The verb measure: the privacy models that a table meets, and its risks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _MeasuredOptions:
-    """The table, its roles, and how it is read."""
+    """The table, its roles, and the way in which it is read."""
 
     data: Data = None
     key: Key = None
@@ -45,7 +45,7 @@ class _MeasuredOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ModelOptions(RequestedModels):
-    """The models that the table is to meet, and how the values of its sensitive columns relate to each other."""
+    """The models that the table is to meet, and the relations between the values of its sensitive columns."""
 
     k_map: KMap = None
     presence: Presence = None
@@ -69,7 +69,7 @@ class _ModelOptions(RequestedModels):
 
 @dataclass(frozen=True, slots=True)
 class _RiskOptions:
-    """What the table is compared with, and which risks are estimated."""
+    """The tables for comparison, and the risks to estimate."""
 
     population: Annotated[str | None, typer.Option(metavar="DATA", help="The table that the data was drawn from.")] = None
     reference: Annotated[str | None, typer.Option(metavar="DATA", help="Compare classes with this table's distribution.")] = None

@@ -1,4 +1,4 @@
-"""The verb mechanisms: which there are, and what each is for."""
+"""The verb mechanisms: the list of mechanisms, and the purpose of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb query: a protected door to a table: put a question, check its policy, attack it, or serve it."""
+"""The verb query: a protected gate to a table, to ask questions, check its policy, attack it, or serve it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _dialects() -> Iterable[str]:
 
 @dataclass(frozen=True, slots=True)
 class _LedgerOptions:
-    """Where questions are kept."""
+    """The ledger of questions."""
 
     ledger: Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger; made if there is none.")] = Path("gate.db")
     key_file: Annotated[
@@ -85,7 +85,7 @@ class _LedgerOptions:
 
 @dataclass(frozen=True, slots=True)
 class _PolicyOptions:
-    """How the gate protects the people in the table."""
+    """The protection of the people in the table by the gate."""
 
     policy: Annotated[
         str | None,
@@ -143,7 +143,7 @@ class _PolicyOptions:
 
 @dataclass(frozen=True, slots=True)
 class _GateOptions:
-    """The table behind the gate, what is sensitive in it, and how it is read."""
+    """The table behind the gate, its sensitive columns, and the way in which it is read."""
 
     data: Data = None
     key: Key = None
@@ -167,7 +167,7 @@ class _GateOptions:
 
 @dataclass(frozen=True, slots=True)
 class _AskingOptions:
-    """The question, and who puts it."""
+    """The question, and the analyst who asks it."""
 
     question: Annotated[
         str | None, typer.Argument(metavar="QUESTION", help="SELECT of COUNT, SUM, AVG, VAR, MIN or MAX.", show_default=False)
@@ -208,7 +208,7 @@ class _AskingOptions:
 
 @dataclass(frozen=True, slots=True)
 class _ServingOptions:
-    """How the gate is served."""
+    """The settings for serving the gate."""
 
     serve: Annotated[bool, typer.Option("--serve", help="Serve the gate over HTTP, on this machine.")] = False
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to serve on.")] = "127.0.0.1"
@@ -260,7 +260,7 @@ def query(
 
 
 def _settings(texts: Sequence[str] | None, **named: Any) -> dict[str, Any]:
-    """Return the settings of a policy: those with an option of their own, and those of --set, as TOML reads them."""
+    """Return the settings of a policy: those with an option of their own, and those of --set, in the form of TOML."""
     from unveil.partitions.files import DocumentError, parse_toml
 
     settings = {name: value for name, value in named.items() if value is not None}

@@ -46,7 +46,7 @@ def scan(
 
 @contextmanager
 def _saying_what_is_kept(checkpoint: Path | None) -> Iterator[None]:
-    """Say with an interrupt that the checkpoint is there, if it is."""
+    """Report after an interrupt that the checkpoint exists, if it does."""
 
     def kept() -> str:
         if checkpoint is None or not checkpoint.exists():

@@ -1,4 +1,4 @@
-"""The verb table: which cells of a table give somebody away, and how it can be published safely."""
+"""The verb table: the cells of a table that disclose somebody, and its protection for publication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verb unicity: how many points of a trajectory single a person out."""
+"""The verb unicity: the number of points of a trajectory that single a person out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Points:
-    """Whose points they are, what makes a point, and how it is read."""
+    """The persons of the points, the columns of a point, and their reading."""
 
     data: Data = None
     person: Annotated[str | None, typer.Option("--person", metavar="COLUMN", help="The column of persons.")] = None
@@ -39,7 +39,7 @@ class _Points:
 
 @dataclass(frozen=True, slots=True)
 class _Draws:
-    """How many points an intruder knows, and how many sets of them are drawn."""
+    """The number of points that an intruder knows, and the number of drawn sets of points."""
 
     points: Annotated[int, typer.Option("--points", min=1, max=20, metavar="N", help="Measure for 1 to N points known.")] = 4
     draws: Annotated[int, typer.Option("--draws", min=1, metavar="N", help="Sets of points drawn for each person.")] = 20

@@ -1,4 +1,4 @@
-"""The verb utility: what a table is still good for."""
+"""The verb utility: the needs that a table still serves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def utility(
 
 
 def _end(result: Utility, *, shown: bool) -> None:
-    """Say which needs could not be evaluated (those that are shown need not be named again), and end with the exit code."""
+    """Report the needs that could not be evaluated, or only their number if they are already shown; end with the exit code."""
     from unveil.formats import counted
 
     for line in [f"{counted(len(result.failed), 'need')} could not be evaluated."] if shown and result.failed else result.failed:

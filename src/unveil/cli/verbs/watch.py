@@ -1,4 +1,4 @@
-"""The verb watch: what a stream gives away, and what it is good for, as it goes."""
+"""The verb watch: the disclosure and the utility of a stream, over time."""
 
 from __future__ import annotations
 
