@@ -228,7 +228,7 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     Parameters
     ----------
     data
-        A path, the name of a built-in data set, a data frame, a study or a project file; it is never changed. The statements of
+        A path, the name of a built-in data set, a data frame, a study or a project file. Never changed. The statements of
         a study on nulls, values, persons and columns apply to every protection.
     key, sensitive
         The key attributes, which are protected, and the sensitive attributes, which an intruder should not learn; none: those
