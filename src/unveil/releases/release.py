@@ -236,7 +236,7 @@ class Release(Result, Generic[P_co]):
         return [checked_place(place) for place in paths]
 
     def write(self, path: str | os.PathLike[str], *others: str | os.PathLike[str], spreadsheet_safe: bool = False) -> None:
-        """Write the protected records to a .csv, .tsv, .parquet, .arrow or .xlsx file, with their record beside it; both or neither.
+        """Write the protected records to a .csv, .tsv, .parquet, .arrow or .xlsx file, and their record beside it; both or none.
 
         Parameters
         ----------

@@ -99,7 +99,7 @@ class Case:
     def counted(self) -> Counted:
         """All counts, one after another; the named columns come first, so that an engine need not count each of them.
 
-        Of a table in an engine, every other column is counted by itself, and only these counts leave the engine.
+        Of a table in an engine, the counts of the named columns together, and of every column by itself, leave the engine.
         """
         study, named, unnamed, keyed = self.study, [*self.keys, *self.sensitive], self.unnamed, self.rules.keyed
         owners = (study.person, study.household)
