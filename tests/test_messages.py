@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,41 +23,31 @@ FORMS = {"unveil scan checkpoint 1", "unveil check: "}
 """How a file of ours begins, and what a suite of tests is called."""
 
 
-def _docstrings(tree: ast.AST) -> set[ast.Constant]:
-    alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
-    return {value for value in alone if isinstance(value, ast.Constant)}
-
-
-def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the texts that a module may show, with their lines: all but docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    documented = _docstrings(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in documented:
-            yield node.lineno, node.value
+def texts(path: Path) -> list[tuple[int, str]]:
+    """Return the texts that a module may show, with their lines: all but docstrings."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    documented = {node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and node not in documented]
+    return [(node.lineno, node.value) for node in constants if isinstance(node.value, str)]
 
 
 LIBRARY = [path for path in sorted(HOME.rglob("*.py")) if path.relative_to(HOME).parts[0] not in ("cli", "app")]
 
 
-def verbs() -> list[str]:
+@cache
+def command() -> re.Pattern[str]:
+    """Return what the name of a command looks like."""
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    return sorted(commands)
+    return re.compile(rf"\bunveil ({'|'.join(sorted(commands))})\b")
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(HOME).as_posix())
-def test_no_message_of_the_library_names_a_command(path: Path) -> None:
-    command = re.compile(rf"\bunveil ({'|'.join(verbs())})\b")
+def test_no_message_of_the_library_names_a_command_or_an_option(path: Path) -> None:
     if path.relative_to(HOME).as_posix() in COMMANDS:
         return
-    assert [(line, text) for line, text in texts(path) if command.search(text) and text not in FORMS] == []
-
-
-@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(HOME).as_posix())
-def test_no_message_of_the_library_names_an_option(path: Path) -> None:
-    if path.relative_to(HOME).as_posix() in COMMANDS:
-        return
-    assert [(line, text) for line, text in texts(path) if OPTION.search(text)] == []
+    said = texts(path)
+    assert [(line, text) for line, text in said if command().search(text) and text not in FORMS] == []
+    assert [(line, text) for line, text in said if OPTION.search(text)] == []
 
 
 def test_the_command_line_says_the_option_of_an_argument(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from tokenize import COMMENT, generate_tokens
@@ -14,13 +15,18 @@ import pytest
 import unveil
 
 HOME = Path(unveil.__file__).parent
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOME.rglob("*.py"))}
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    """Return the modules of the package by their files; read once, by the tests and not when they are collected."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOME.rglob("*.py"))}
 
 
 def public_classes() -> dict[str, list[str]]:
     """Return the modules of every public class, by its name."""
     places: dict[str, list[str]] = defaultdict(list)
-    for path, tree in TREES.items():
+    for path, tree in modules().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(str(path.relative_to(HOME)))
@@ -60,7 +66,7 @@ def parameters(function: ast.FunctionDef) -> int:
 def test_no_inner_function_takes_more_than_eight_parameters() -> None:
     crowded = [
         (f"{path.relative_to(HOME)}: {function.name}", parameters(function))
-        for path, tree in TREES.items()
+        for path, tree in modules().items()
         for function in _functions(tree)
         if parameters(function) > MOST_PARAMETERS
         and not any(mark in ast.unparse(one) for one in function.decorator_list for mark in MARKS)
@@ -81,14 +87,14 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str
 
 
 def test_no_module_is_longer_than_450_lines() -> None:
-    lengths = {str(path.relative_to(HOME)): len(path.read_text(encoding="utf-8").splitlines()) for path in TREES}
+    lengths = {str(path.relative_to(HOME)): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
 
 
 def test_no_function_has_more_than_50_lines_of_code() -> None:
     lengths = [
         (f"{path.relative_to(HOME)}: {node.name}", code_lines(node, path.read_text(encoding="utf-8").splitlines()))
-        for path, tree in TREES.items()
+        for path, tree in modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not any(mark in ast.unparse(one) for one in node.decorator_list for mark in COMPILED)
@@ -105,7 +111,7 @@ def _is_compiled(function: ast.FunctionDef) -> bool:
 
 def test_a_compiled_loop_says_what_its_phases_do() -> None:
     silent = []
-    for path, tree in TREES.items():
+    for path, tree in modules().items():
         text = path.read_text(encoding="utf-8")
         tokens = generate_tokens(StringIO(text).readline)
         comments = {one.start[0] for one in tokens if one.type == COMMENT and "noqa" not in one.string}
@@ -120,7 +126,7 @@ def test_a_compiled_loop_says_what_its_phases_do() -> None:
 
 def _imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the modules of this package that a module imports, without the package's name, and the names taken from each."""
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(modules()[path]):
         if isinstance(node, ast.Import):
             yield from ((one.name.removeprefix("unveil."), ()) for one in node.names if one.name.startswith("unveil."))
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unveil."):
@@ -136,13 +142,18 @@ def _is_module(name: str) -> bool:
 
 def open_modules(room: str) -> set[str]:
     """Return what a room's front door names as open to other rooms."""
-    for node in TREES[HOME / room / "__init__.py"].body:
+    for node in modules()[HOME / room / "__init__.py"].body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "OPEN_MODULES":
             return set(ast.literal_eval(node.value))
     return set()
 
 
-IMPORTS = [(path, module, names) for path in TREES for module, names in _imports(path)]
+@cache
+def imports() -> list[tuple[Path, str, tuple[str, ...]]]:
+    """Return what every module takes from which module."""
+    return [(path, module, names) for path in modules() for module, names in _imports(path)]
+
+
 ROOMS = sorted(place.parent.name for place in HOME.glob("*/__init__.py"))
 
 
@@ -151,7 +162,7 @@ def test_no_room_reaches_past_the_front_door_of_another(room: str) -> None:
     """Whoever needs more exports it from the room's `__init__`, or opens a module in `OPEN_MODULES` there."""
     reached: dict[str, set[str]] = defaultdict(set)
     private = set()
-    for path, module, names in IMPORTS:
+    for path, module, names in imports():
         if module.partition(".")[0] == room and not path.is_relative_to(HOME / room):
             private |= {f"{path.relative_to(HOME)}: {module}.{name}" for name in names if name.startswith("_")}
             if "." in module:
@@ -197,7 +208,7 @@ def _needed(tree: ast.AST) -> set[str]:
 
 
 def test_modules_import_each_other_only_on_purpose() -> None:
-    needs = {_module(path): _needed(tree) for path, tree in TREES.items()}
+    needs = {_module(path): _needed(tree) for path, tree in modules().items()}
 
     def reached(start: str) -> set[str]:
         seen: set[str] = set()

