@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+from compileall import compile_dir
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,8 +20,8 @@ _ENVIRONMENT = {
 }
 for _name, _value in _ENVIRONMENT.items():
     os.environ.setdefault(_name, _value)
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of processes start, and none is to compile what another has compiled
-    sys.dont_write_bytecode = False
+if "PYTEST_XDIST_WORKER" not in os.environ:  # once, so that none of the hundreds of processes to come has to
+    compile_dir(ROOT / "src", quiet=2)
 
 _SLOW = [HealthCheck.too_slow]
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25, suppress_health_check=_SLOW)

@@ -275,9 +275,13 @@ def require_looks(call: Callable[[], object], units: int, monkeypatch: pytest.Mo
         looked(run)
 
     monkeypatch.setattr(Run, "check", counted)
-    with Run():
-        call()
-    looks = seen[0]
+    totals = []
+    for _ in range(2):  # on a busy machine, a first call waits longer and looks more often
+        seen[0] = 0
+        with Run():
+            call()
+        totals.append(seen[0])
+    looks = min(totals)
     assert looks >= units
     for part in (0.3, 0.6, 0.9):
         seen[0], last[0] = 0, max(int(part * looks), 2)

@@ -112,11 +112,11 @@ def _is_compiled(function: ast.FunctionDef) -> bool:
 def test_a_compiled_loop_says_what_its_phases_do() -> None:
     silent = []
     for path, tree in modules().items():
-        text = path.read_text(encoding="utf-8")
-        tokens = generate_tokens(StringIO(text).readline)
-        comments = {one.start[0] for one in tokens if one.type == COMMENT and "noqa" not in one.string}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and _is_compiled(node):
+        loops = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _is_compiled(node)]
+        if loops:
+            tokens = generate_tokens(StringIO(path.read_text(encoding="utf-8")).readline)
+            comments = {one.start[0] for one in tokens if one.type == COMMENT and "noqa" not in one.string}
+            for node in loops:
                 first = node.body[ast.get_docstring(node) is not None].lineno
                 body = range(first, (node.end_lineno or 0) + 1)
                 if len(body) > LONGEST_WITHOUT_COMMENT and not comments & set(body):

@@ -252,7 +252,7 @@ def test_a_place_for_compiled_loops_that_is_full_or_absent_only_costs_time(tmp_p
     (tmp_path / "loops.py").write_text("from unveil.compilation import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n")
     tiny = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); import loops; print(loops.twice(21))"
     for place in (str(tmp_path / "compiled"), "/dev/null/nowhere"):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": place}
+        environment = {**os.environ, "NUMBA_CACHE_DIR": place, "PYTHONDONTWRITEBYTECODE": "1"}  # bytecode would be cut short
         command = [sys.executable, "-c", tiny]
         done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=120, check=False, env=environment)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"42\n", b"")

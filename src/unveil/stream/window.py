@@ -42,7 +42,7 @@ _MOST_RECORDS = 10**9
 
 
 class Window:
-    """A window over a stream of records, which measures the disclosure by its records and their utility.
+    """A window over a stream of records, which measures what they disclose and what they are good for.
 
     Parameters
     ----------
@@ -245,8 +245,7 @@ class Window:
     def update(self, batch: Data, counted: str | None = None) -> Window:
         """Add the records of a batch, remove those that are then too old, and return the window.
 
-        If the run is cancelled meanwhile, the window holds only the first records of the batch (`seen` counts all records so
-        far).
+        If the run is cancelled meanwhile, the window holds only the first records of the batch (`seen` counts all so far).
 
         Parameters
         ----------
