@@ -31,6 +31,7 @@ myst_fence_as_directive: list[str] = []
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+napoleon_attr_annotations = False  # as for parameters: types are in the signature
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 suppress_warnings = ["misc.highlighting_failure", "myst.xref_missing", "ref.footnote", "ref.python"]  # some links leave docs/
@@ -52,7 +53,9 @@ def write_generated(folder: Path) -> None:
     index = folder / "index.md"
     text, contents = index.read_text("utf-8"), []
     place = {page: at for at, page in enumerate(re.findall(r"\]\(([\w/-]+)\.md\)", text))}
-    for part in ("Learn and do", "Measures", "Attacks", "Utility", "Anonymise", "Mechanisms", "Reference", "Decisions"):
+    first = {page.partition("/")[0]: at for page, at in reversed(place.items())}
+    rooms = sorted({page.parent.name for page in folder.glob("*/*.md")}, key=lambda room: first.get(room, len(place)))
+    for part in ("Learn and do", *(room.capitalize() for room in rooms), "Reference"):
         pages = sorted(_pages(folder, part), key=lambda page: (place.get(page, len(place)), page))
         contents += ["", "```{toctree}", ":hidden:", f":caption: {part}", "", *pages, "```"]
     index.write_text(text + "\n".join(contents) + "\n", encoding="utf-8")
