@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+import polars as pl
 import pytest
 
 import unveil
@@ -83,6 +84,13 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Unsendable:
+    """What cannot be packed, and says so with an error of its own."""
+
+    def __reduce__(self) -> tuple[()]:
+        raise ZeroDivisionError
+
+
 def unsendable() -> threading.Lock:
     return threading.Lock()
 
@@ -100,6 +108,12 @@ def test_the_answer_and_the_events_come_back() -> None:
 def test_what_is_refused_there_is_refused_here() -> None:
     with pytest.raises(ArgumentError, match=r"this is refused\."):
         run_in_process(refused)
+
+
+@pytest.mark.parametrize("data", [Unsendable(), pl.DataFrame({"x": [object()]})])
+def test_an_argument_that_cannot_be_sent_is_refused_whatever_it_raises(data: object) -> None:
+    with pytest.raises(ArgumentError, match="cannot be sent to another process"):
+        run_in_process(told, data)
 
 
 @pytest.mark.parametrize("work", [listening, deaf])

@@ -132,6 +132,11 @@ class ArgumentError(UnveilError, ValueError):
         return cls(f"no key attribute is named; use `{argument}` to name the columns that an intruder may know.")
 
     @classmethod
+    def no_sensitive(cls) -> ArgumentError:
+        """Report a call that protects sensitive attributes, and has none."""
+        return cls("no sensitive attribute is named; use `sensitive` to name a column whose values must not be learnt.")
+
+    @classmethod
     def no_correspondence(cls) -> ArgumentError:
         """Report two tables without a stated correspondence of their records."""
         return cls(

@@ -158,7 +158,7 @@ def _sendable(function: Callable[..., Any], args: Any, options: Any) -> bytes:
         return pickle.dumps((function, args, options))
     except UnveilError:
         raise
-    except (TypeError, AttributeError, RuntimeError, pickle.PicklingError):
+    except Exception:  # noqa: BLE001 - the code of an argument may raise anything
         raise ArgumentError(
             "the function or an argument cannot be sent to another process; use a function defined at the top of a module, "
             "and give data as a frame, a path or an address."

@@ -27,6 +27,7 @@ from unveil.models.requirement_words import PARSERS, parse_models
 from unveil.project import Policy
 from unveil.project.model_words import MODEL_WORDS
 from unveil.project.rules import DISTANCE_WORDS, RULES
+from unveil.sources.files import FileSource
 from unveil.testing import tables
 
 KEY = ("sex", "race", "age")
@@ -402,3 +403,27 @@ def test_a_model_about_each_attribute_is_judged_by_its_own_threshold() -> None:
     judged = outcome(verdict, "distinct_l_diversity")
     assert (judged.of, judged.value, judged.met) == ("Disease", 3, False)
     assert [(one.rule.threshold, one.met) for one in verdict.figures if one.rule.name == "distinct_l_diversity"] == [(None, None)]
+
+
+def test_attacks_on_pairs_are_undecided_where_a_hold_out_makes_the_release_synthetic() -> None:
+    people = unveil.datasets.load("adult").select("age", "sex", "occupation")
+    rules = {"identity_attack": 0.5, "homogeneity_attack": 0.5}
+    parts = {"key": ["age", "sex"], "sensitive": "occupation", "original": people[300:600], "control": people[600:900]}
+    verdict = unveil.check(people[:300], rules, **parts)
+    assert [one.met for one in verdict.outcomes[:2]] == [None, None]
+    assert all("attacked as synthetic data" in str(one.reason) for one in verdict.outcomes[:2])
+
+
+@pytest.mark.parametrize("options", [{}, {"nulls": "drop"}, {"keep": "who", "person": "who"}, {"keep": "who", "nulls": "drop"}])
+def test_a_file_is_read_once(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"who": range(40), "a": [1, 2] * 20, "b": [1, 2, 3, 4] * 10, "s": ["x", None, "z", "z"] * 10})
+    table.write_csv(tmp_path / "release.csv")
+    read, reads = FileSource._read, []  # noqa: SLF001 - to count its calls
+
+    def counted(source: FileSource, columns: Any) -> Any:
+        reads.append(columns)
+        return read(source, columns)
+
+    monkeypatch.setattr(FileSource, "_read", counted)
+    unveil.check(tmp_path / "release.csv", {"k_anonymity": 2}, key=["a", "b"], sensitive="s", **options)
+    assert len(reads) == 1

@@ -299,3 +299,14 @@ def test_equal_records_by_chance_are_no_overlap() -> None:
     coarse = [table.select("town", "sex") for table in (people(300, 1), people(300, 2), people(300, 3))]
     found = unveil.attack(coarse[0], coarse[1], control=coarse[2]).to_dict()
     assert found["control"]["equal_to_original"] == 300
+
+
+def test_a_column_whose_name_is_a_pattern_is_attacked_alone() -> None:
+    named, plain = [], []
+    for seed in (1, 2, 3):
+        table = people(300, seed).select("age", "town")
+        plain.append(table)
+        named.append(table.rename({"age": "^t.*$"}))
+    one, other = (unveil.attack(a, b, control=c).to_dict()["singling_out"] for a, b, c in (named, plain))
+    assert one["risk"] is not None
+    assert {**one, "seconds": None} == {**other, "seconds": None}

@@ -154,6 +154,19 @@ def test_standard_input_and_a_key_from_a_pipe_are_read_once(
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_compared_release_from_standard_input_has_a_plain_hash_as_one_in_a_file_has(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Path("release.csv").read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    words = ["compare", "people.csv", "file=release.csv", "pipe=-", *STUDY]
+    found = answer([*words, "--privacy", "k", "--loss", "suppressed", "--key-file", "secret.key"], capsys)
+    hashes = {one["role"]: (one["sha256"], one["hmac_sha256"]) for one in found["files"]}
+    public = hashlib.sha256(text).hexdigest(), None
+    assert hashes == {"original": (None, keyed("people.csv")), "file": public, "pipe": public}
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_built_in_set_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(["dr", "paper-4", "--key", "Age", "--key-file", "secret.key"], capsys)
     assert found["evidence"]["files"] == []

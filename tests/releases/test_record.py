@@ -120,6 +120,16 @@ def test_what_is_no_record_is_refused(text: str, tmp_path: Path) -> None:
         read_record(record_place(out), out)
 
 
+@pytest.mark.parametrize("vouched", [None, 5, "note", {"note": 1}, [5, "note"]])
+def test_only_a_list_names_columns_that_are_vouched_for(vouched: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    mechanisms.sample(PEOPLE, share=0.5).write(out)
+    record_place(out).write_text(json.dumps(content(out) | {"columns": {"vouched_for": vouched}}))
+    assert read_record(record_place(out), out).vouched == (("note",) if isinstance(vouched, list) else ())
+    assert mechanisms.sample(out, share=0.5).records
+    assert unveil.check(out, POLICY).outcomes[0].met
+
+
 def test_a_rule_that_is_not_false_is_refused() -> None:
     with pytest.raises(unveil.UnveilError, match="can only be false"):
         unveil.check(PEOPLE, {"repeatable": True})

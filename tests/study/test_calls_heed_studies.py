@@ -13,6 +13,7 @@ import pytest
 
 import unveil
 from unveil import Step, mechanisms
+from unveil.attacks.linkage.lines import LinkedAttribute
 from unveil.cli import run
 from unveil.errors import ArgumentError, NullsError
 from unveil.models import KAnonymity
@@ -321,6 +322,23 @@ def test_kinds_decide_how_a_loss_reads_numbers_and_what_the_call_says_takes_prec
     assert not coarse.failed
     assert "age" in unveil.loss(study, other, same_order=True, categorical="age").categorical.attributes
     assert "age" in unveil.loss(words_study(), other, same_order=True, continuous="age").continuous.attributes
+
+
+def test_a_loss_compares_nulls_that_match_anything_elsewhere() -> None:
+    original = pl.DataFrame({"a": ["u", "v", None, "u"], "b": [1, 2, 3, 4]})
+    study, other = unveil.Study(original, nulls="wildcard"), original.with_columns(a=pl.lit("u"))
+    loss, plain = (unveil.loss(one, other, same_order=True, key=["a", "b"]) for one in (study, original))
+    assert loss.to_dict() == plain.to_dict()
+
+
+def test_linkage_takes_kinds_and_orders_of_a_study_together() -> None:
+    table, tree = pl.DataFrame({"a": list("uvwx")}), unveil.Hierarchy("a", [(value, "*") for value in "uvwx"])
+    named = unveil.Study(table, kinds={"a": "nominal"}, orders={"a": list("uvwx")})
+    attributes = [LinkedAttribute("a", hierarchy=tree)]
+    with pytest.raises(ArgumentError, match="these are nominal: a"):
+        unveil.attacks.distance_linkage(named, table, range(4), attributes=attributes)
+    ranked = named.changed(kinds={"a": "ordinal"})
+    assert unveil.attacks.distance_linkage(ranked, table, range(4), attributes=attributes).value == 1.0
 
 
 def words_study() -> unveil.Study:

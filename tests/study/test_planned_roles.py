@@ -72,6 +72,20 @@ def test_data_that_says_nothing_is_refused_without_a_key(name: str) -> None:
         call("adult", **planned)
 
 
+@pytest.mark.parametrize("name", ["anonymize_front", "compose", "anatomize"])
+def test_data_that_says_nothing_is_refused_without_a_sensitive_attribute(name: str) -> None:
+    call, options = CALLS[name]
+    planned = {argument: one for argument, one in options.items() if argument != "sensitive"}
+    with pytest.raises(ArgumentError, match="no sensitive attribute is named; use `sensitive`"):
+        call("adult", **planned)
+
+
+def test_anatomy_does_not_choose_among_sensitive_attributes() -> None:
+    several = unveil.Study("adult", key=KEY, sensitive=["occupation", "workclass"])
+    with pytest.raises(ArgumentError, match="several sensitive attributes"):
+        mechanisms.anatomize(several)
+
+
 def test_what_is_named_goes_before_what_the_project_says(project: Path) -> None:
     release = unveil.anonymize(unveil.Study.of(project), "education", [KAnonymity(50)])
     assert release.settings["models"] == ["k_anonymity >= 50"]

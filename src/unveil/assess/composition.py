@@ -283,6 +283,8 @@ def compose(  # noqa: PLR0913 - the one call that weighs mechanisms against each
     chance_of(seed, key_file)  # an invalid seed or key file is refused, instead of counting as a candidate that cannot be made
     _check_limits(time_limit, max_identity, max_homogeneity)
     named_key, hidden = planned_key(data) if key is None else key, planned_sensitive(data) if sensitive is None else sensitive
+    if sensitive is None and not hidden:
+        raise ArgumentError.no_sensitive()
     keys, sensitive_names = sides_of(named_key, hidden)
     wanted = _needs(needs or planned_needs(data))
     named = [*keys, *sensitive_names, *(name for need in wanted for name in (need.target, *need.given))]

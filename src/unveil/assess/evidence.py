@@ -279,9 +279,10 @@ def _digest(path: Path, state: Any) -> str:
 
 
 def _standard_input(place: _Place, key: bytes | None) -> InputFile:
-    kept, plain = locate("-"), place.plain and key is None
+    kept = locate("-")
     if kept.path is not None:
         return _hashed(place, kept.place, Path(kept.path), key)
-    keyed = None if key is None else hmac.digest(key, kept.content, "sha256").hex()
-    sha256 = hashlib.sha256(kept.content).hexdigest() if plain else None
-    return InputFile(place.role, kept.place, len(kept.content), sha256, keyed)
+    file = InputFile(place.role, kept.place, len(kept.content))
+    if place.plain:
+        return replace(file, sha256=hashlib.sha256(kept.content).hexdigest())
+    return replace(file, hmac_sha256=None if key is None else hmac.digest(key, kept.content, "sha256").hex())

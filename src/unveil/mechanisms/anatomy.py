@@ -24,7 +24,7 @@ from unveil.results import Figure, View
 from unveil.run import active_run
 from unveil.sources.coding import encode, require_countable
 from unveil.sources.microdata import Microdata
-from unveil.study import require_values
+from unveil.study import planned_sensitive, require_values
 
 if TYPE_CHECKING:
     import os
@@ -205,9 +205,10 @@ def anatomize(
     >>> mechanisms.anatomize("adult", ["age", "sex"], "occupation", l=4)
     Release(anatomy of age, sex | occupation; 30,162 records; 7,540 groups; l = 4)
     """
-    keys, names = sides_of(key or (), sensitive or ())
-    if len(names) != 1:
-        raise ArgumentError("anatomy takes one sensitive attribute.")
+    if sensitive is None:
+        planned = planned_sensitive(data)
+        raise ArgumentError.several_sensitive(planned) if planned else ArgumentError.no_sensitive()
+    keys, names = sides_of(key or (), sensitive)
     if not is_unicode(group):
         raise ArgumentError(
             "the name of the group column holds half a surrogate pair, which is not a character; choose another name."

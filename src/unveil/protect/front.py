@@ -316,6 +316,8 @@ def _completed(
 ) -> tuple[dict[str, Need], Sequence[Model], tuple[str, ...]]:
     """Return the needs, the models and the sensitive attributes, with those of the data's project where the call has none."""
     study, names = study_of(data), names_of(planned_sensitive(data) if sensitive is None else sensitive)
+    if sensitive is None and not names:
+        raise ArgumentError.no_sensitive()
     if study is not None and not models:
         models = planned_models(study.changed(sensitive=names))
     return _named(needs or planned_needs(study)), models, names

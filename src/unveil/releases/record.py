@@ -62,8 +62,9 @@ class Record:
     def of(cls, content: Mapping[str, Any]) -> Record:
         """Return the record with the content of a file."""
         columns = content.get("columns")
-        names = columns.get("vouched_for", ()) if isinstance(columns, Mapping) else ()
-        return cls(content, content["repeatable"], tuple(name for name in names if isinstance(name, str)))
+        names = columns.get("vouched_for") if isinstance(columns, Mapping) else None
+        vouched = names if isinstance(names, list) else ()
+        return cls(content, content["repeatable"], tuple(name for name in vouched if isinstance(name, str)))
 
 
 def recorded(

@@ -152,7 +152,7 @@ def compared(original: Data, release: Data, named: Named) -> ComparedTables:
         categorical=(*named.words, *words),
         orders=orders | dict(named.orders),
         hierarchies=hierarchies | dict(named.hierarchies),
-        nulls=common_policy(before, after),
+        nulls="category" if (nulls := common_policy(before, after)) == "wildcard" else nulls,
     ).complete()  # fmt: skip
 
 

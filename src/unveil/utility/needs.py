@@ -24,6 +24,7 @@ from unveil.partitions.generalised import fitted
 from unveil.project import Need
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import SMALL, masked_parts
+from unveil.run import in_run
 from unveil.sources import CodedTable, Data
 from unveil.study import Study, planned_needs, require_values, studied
 
@@ -183,6 +184,7 @@ def _by_value(name: str, served: Served) -> Table:
 
 
 @checked_arguments
+@in_run
 def utility(data: Data, needs: Need | Sequence[Need] | None = None, *, nulls: str | None = None) -> Utility:
     """Measure the degree to which a table serves needs, from the table alone.
 

@@ -105,6 +105,8 @@ class Case:
         owners = (study.person, study.household)
         alone = [name for name in study.names if name not in owners or name not in study.keep]
         at_once = keyed and study.policy == "category" and not study.source.can_count
+        if not study.source.can_count and (not at_once or len(alone) < len(study.names)):
+            study.collected(study.names)  # in one pass over a file
         table = study.table(named) if keyed and not at_once else None
         columns = study.each(alone, together=named if at_once else ())
         table = study.table(named) if at_once else table

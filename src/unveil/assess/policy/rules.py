@@ -271,7 +271,11 @@ def _rate(case: Case, rule: Rule, _: _Figures) -> Outcome:
 
 def _attack(case: Case, rule: Rule, _: _Figures) -> Outcome:
     name = rule.name.removesuffix("_attack")
-    value = case.attack.overall["risk"][name]
+    risks = case.attack.overall["risk"]
+    if name not in risks:
+        lack = "a hold-out and no correspondence of records are given, so the release is attacked as synthetic data"
+        return Outcome(rule, rule.target, reason=f"the attack has no rate: {lack}")
+    value = risks[name]
     lacks = {"identity": "it is not known which release record came from which original record"}
     lack = lacks.get(name, "no sensitive attribute is named")
     return Outcome(rule, rule.target, value, reason=None if value is not None else f"the attack has no rate: {lack}")

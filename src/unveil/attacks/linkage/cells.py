@@ -261,10 +261,10 @@ def _completed(attribute: LinkedAttribute, original: Records) -> LinkedAttribute
     """Return an attribute with the kind, order and hierarchy that the original's study has for it, unless it has its own."""
     if not isinstance(original, Study):
         return attribute
-    name, own = attribute.name, attribute.order or attribute.hierarchy is not None
+    name = attribute.name
     return replace(
         attribute,
-        kind=attribute.kind or (None if own else original.kinds.get(name)),
+        kind=attribute.kind or (None if attribute.order else original.kinds.get(name)),
         order=attribute.order or original.orders.get(name, ()),
         hierarchy=attribute.hierarchy or original.hierarchy(name),
     )

@@ -143,6 +143,7 @@ def _coded(name: str, tables: Sequence[pl.DataFrame], released: str) -> tuple[li
 def _together(columns: Sequence[pl.Series], kind: str) -> pl.Series:
     """Return three columns as one: numbers in floating point, moments as their numbers, all others as texts."""
     target: Any = str if kind == "category" else float
+    columns = [column.alias("values") for column in columns]  # some names are patterns to Polars
     if kind == "moment":
         columns = [column.cast(columns[0].dtype).to_physical() for column in columns]
     whole = columns[0].cast(target)
